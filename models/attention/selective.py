@@ -1,0 +1,47 @@
+"""Selective attention: a token may mask an earlier one for all tokens that come after.
+
+    S = relu(L_0)             head 0's logits, never on BOS (column 0) and never on the token itself
+    F[i, j] = sum_{k < i} S[k, j]        what has been said against j before i's turn
+    A = softmax(L - F)                   the same F for every head of the layer, head 0 too
+
+Source: Leviathan, Kalman and Matias 2024, arXiv 2410.02703, section 3. No parameter more than softmax, and
+the gradient flows through F.
+Unlike softmax attention: F never shrinks as the text goes on, so a token once forgotten stays so.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from models.attention.base import SelfAttention
+
+
+def selection(scores: Tensor) -> Tensor:
+    """S (B, N, N): how strongly query i wants key j masked for the queries after it.
+
+    Args:
+        scores: (B, H, N, N) logits, -inf above the diagonal; only head 0 is read.
+    """
+    n = scores.shape[-1]
+    # relu(-inf) = 0, so the causal mask needs no care. BOS and the token itself are protected.
+    protected = torch.eye(n, dtype=torch.bool, device=scores.device)
+    protected[:, 0] = True
+    return scores[:, 0].relu().masked_fill(protected, 0.0)
+
+
+def accumulate(selected: Tensor) -> Tensor:
+    """F (B, N, N) from S: F[i, j] = sum_{k < i} S[k, j]; row 0 is 0, columns never decrease."""
+    return functional.pad(selected, (0, 0, 1, -1)).cumsum(dim=-2)
+
+
+class Selective(SelfAttention):
+    title = "Selective"
+    formula = "A = softmax(L − F),  F[i, j] = Σₖ₍ₖ﹤ᵢ₎ relu(L₀[k, j])"
+    source = "Leviathan et al. 2024, arXiv 2410.02703"
+
+    def normalise(self, scores: Tensor) -> tuple[Tensor, Tensor]:
+        # In bf16 a sum over 256 tokens loses the small terms, so F is kept in float32.
+        mask = accumulate(selection(scores.float()))
+        return (scores - mask.unsqueeze(1)).softmax(dim=-1).to(scores.dtype), mask

@@ -1,0 +1,33 @@
+"""Recomputes a shipped model's numbers on held-out data and prints them as one JSON object.
+
+    python -m models.evaluate stories-selective --data DIR
+
+The same function made the card's numbers, so they agree to within rounding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from models.lab import load, names
+from models.recipes import task_of
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", choices=names(), metavar="NAME", help=", ".join(names()))
+    parser.add_argument("--data", type=Path, help="folder of the data sets; variable assignment needs none")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
+    arguments = parser.parse_args()
+    task = task_of(arguments.name, arguments.data, arguments.runs)
+    try:
+        metric = task.metric(load(arguments.name).model)
+    except (ValueError, FileNotFoundError) as error:
+        parser.error(str(error))
+    print(json.dumps({"name": arguments.name} | metric, indent=2))
+
+
+if __name__ == "__main__":
+    main()

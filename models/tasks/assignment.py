@@ -1,0 +1,207 @@
+"""Variable assignment: `y=7; x=1; x=3; z=5; x=?` asks for the latest value of x.
+
+An event is two tokens: `x=` and `3` sets a variable, `x=?` and its answer asks for one. A text uses up to
+8 different variables of 26 and values of one digit. Named in Leviathan et al. 2024 (arXiv 2410.02703)
+without its settings; this vocabulary and these lengths are ours.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.tasks.base import Batch, InputError, Prompt, generator
+from models.transformer import Transformer
+
+LETTERS = string.ascii_lowercase
+VARIABLES, VALUES = 8, 10  # different variables in a text; values 0 to 9
+TRAINED_EVENTS = 24  # longest text seen in training
+BATCH = 96
+TEST_EVENTS = (6, 12, 24, 48, 96)
+TEST_TEXTS = 1000
+TEST_SEED = 10_007  # no training seed: texts of training are drawn with the run's own seed
+
+START = 0
+SET, ASK, DIGIT = 1, 27, 53  # first id of `a=`, of `a=?`, of `0`
+
+class Assignment:
+    name = "assignment"
+    vocabulary = 64  # 63 are used; a multiple of 8
+    limit = 128
+    labels = ("start", *(f"{x}=" for x in LETTERS), *(f"{x}=?" for x in LETTERS), *string.digits, "unused")
+    examples = (
+        ("Overwritten once", "y=7; x=1; x=3; z=5; x=?"),
+        ("Overwritten often", "a=1; a=2; a=3; a=4; a=5; a=?"),
+        ("Two questions", "k=4; m=9; k=?; k=2; m=?; k=?"),
+        ("Eight variables", "a=1; b=2; c=3; d=4; e=5; f=6; g=7; h=8; a=9; d=0; a=?; d=?; h=?"),
+        ("Far back", "q=6; a=1; b=2; c=3; a=4; b=5; c=6; a=7; b=8; c=9; a=0; b=1; c=2; q=?"),
+    )
+    data = ({"name": "none: texts are drawn at random while training", "licence": "", "attribution": ""},)
+
+    def read(self, text: str) -> Prompt:
+        ids, targets, values = [START], [-1], {}
+        asked: list[int] = []
+        answer: int | None = None  # of the last question, a token of the text once something follows it
+        left_out = 0
+        for start, event in _events(text):
+            variable, value = _parse(text, start, event)
+            new = [] if answer is None else [answer]
+            if value == "?" and variable not in values:
+                raise InputError(f"{variable}=? asks for {variable}, which has no value yet: "
+                                 f"set it first, like {variable}=3", *_span(start, event))
+            if variable not in values and len(values) == VARIABLES:
+                raise InputError(f"{variable} is a ninth variable: these models know up to {VARIABLES} in a text "
+                                 f"(so far {', '.join(values)})", *_span(start, event))
+            letter = LETTERS.index(variable)
+            new += [ASK + letter] if value == "?" else [SET + letter, DIGIT + int(value)]
+            if value != "?":
+                values[variable] = int(value)
+            if left_out or len(ids) + len(new) > self.limit:
+                left_out += len(new)
+            else:
+                ids += new
+                if value == "?":
+                    asked.append(len(ids) - 1)
+                targets += [-1] * (len(ids) - len(targets))
+                if value == "?":
+                    targets[-1] = DIGIT + values[variable]
+            answer = DIGIT + values[variable] if value == "?" else None
+        if len(ids) == 1:
+            raise InputError("Type some assignments, like y=7; x=1; x=3; x=?", 0, len(text))
+        hint = "" if asked else f"Nothing is asked yet: end with a question, like ; {next(iter(values))}=?"
+        return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), tuple(asked), tuple(targets),
+                      left_out, hint)
+
+    def batch(self, step: int, steps: int, seed: int) -> Batch:
+        """Texts of equal length; the longest allowed grows from 2 events to 24 over the first half."""
+        random = generator(seed, step)
+        longest = 2 + round((TRAINED_EVENTS - 2) * min(1.0, 2 * step / steps))
+        events = int(torch.randint(2, longest + 1, (), generator=random))
+        tokens, answers = draw(BATCH, events, random)
+        padding = -tokens.shape[1] % 8  # few shapes: each new one costs a compilation of kernels
+        tokens = torch.nn.functional.pad(tokens, (0, padding))
+        return Batch(tokens[:, :], torch.nn.functional.pad(answers, (0, padding), value=-1))
+
+    def typical(self, count: int) -> Tensor:
+        events = (self.limit + 1) // 2
+        return draw(count, events, generator(TEST_SEED, 1))[0][:, :self.limit]
+
+    @torch.inference_mode()
+    def metric(self, model: Transformer) -> dict[str, Any]:
+        """Share of answers that are right, by number of events and by how often the variable had been set."""
+        accuracy, by_overwrites = {}, {}
+        for events in TEST_EVENTS:
+            tokens, answers = draw(TEST_TEXTS, events, generator(TEST_SEED, 0, events))
+            guesses = torch.cat([model.logits(model(part)).argmax(-1) for part in tokens.split(100)])
+            asked, right = answers >= 0, guesses == answers
+            accuracy[str(events)] = round(float(right[asked].float().mean()), 4)
+            if events == TRAINED_EVENTS:
+                times = overwrites(tokens)
+                for lowest, highest in ((0, 0), (1, 1), (2, 3), (4, 7)):
+                    among = asked & (times >= lowest) & (times <= highest)
+                    name = str(lowest) if lowest == highest else f"{lowest} to {highest}"
+                    by_overwrites[name] = round(float(right[among].float().mean()), 4)
+        return {"accuracy_by_events": accuracy, "accuracy_by_overwrites": by_overwrites,
+                "texts_per_length": TEST_TEXTS}
+
+
+def draw(count: int, events: int, random: torch.Generator) -> tuple[Tensor, Tensor]:
+    """`count` random texts of `events` events, about half of them questions.
+
+    Returns:
+        tokens: (count, 2 · events + 1) ids, BOS first.
+        answers: the same shape, the answer's id at each question's token, -1 elsewhere.
+    """
+    letters = torch.rand(count, 26, generator=random).argsort(1)[:, :VARIABLES]
+    values = torch.full((count, VARIABLES), -1)
+    rows = torch.arange(count)
+    tokens = torch.full((count, 2 * events + 1), START)
+    answers = torch.full_like(tokens, -1)
+    for event in range(events):
+        asks = torch.rand(count, generator=random) < (0.5 if event else 0.0)
+        known = (values >= 0).float() if event else torch.ones(count, VARIABLES)
+        weights = torch.where(asks.unsqueeze(1), known, torch.ones(()))
+        which = torch.multinomial(weights, 1, generator=random).squeeze(1)
+        drawn = torch.randint(0, VALUES, (count,), generator=random)
+        value = torch.where(asks, values[rows, which], drawn)
+        values[rows, which] = value
+        letter = letters[rows, which]
+        place = 2 * event + 1
+        tokens[:, place] = torch.where(asks, ASK, SET) + letter
+        tokens[:, place + 1] = DIGIT + value
+        answers[:, place] = torch.where(asks, DIGIT + value, -1)
+    return tokens, answers
+
+
+def overwrites(tokens: Tensor) -> Tensor:
+    """(B, N) at each question: how often its variable had been set again after the first time."""
+    letters = (tokens - SET) % 26
+    sets = (tokens >= SET) & (tokens < ASK)
+    asks = (tokens >= ASK) & (tokens < DIGIT)
+    same = letters.unsqueeze(2) == letters.unsqueeze(1)
+    earlier = torch.ones(tokens.shape[1], tokens.shape[1], dtype=torch.bool).tril(-1)
+    times = (same & sets.unsqueeze(1) & earlier).sum(-1) - 1
+    return torch.where(asks, times, -1)
+
+
+def _events(text: str) -> list[tuple[int, str]]:
+    """(start, text) of each event between semicolons; empty ones only where nothing is lost."""
+    pieces, start = [], 0
+    for piece in text.split(";"):
+        if piece.strip():
+            pieces.append((start, piece))
+        start += len(piece) + 1
+    return pieces
+
+
+def _span(start: int, event: str) -> tuple[int, int]:
+    lead = len(event) - len(event.lstrip())
+    return start + lead, start + len(event.rstrip())
+
+
+def _parse(text: str, start: int, event: str) -> tuple[str, str]:
+    """Variable and value (a digit or `?`) of one event."""
+    first, last = _span(start, event)
+    variable = text[first]
+    if variable not in LETTERS:
+        raise InputError(f"{_name(variable)} is no variable: variables are lower-case letters, a to z", first)
+    place = _skip(text, first + 1, last)
+    if place == last:
+        raise InputError(f"{variable} has no value yet: write {variable}=3, or {variable}=? to ask", first, last)
+    if text[place] != "=":
+        what = f"{variable}{text[first + 1:place + 1].rstrip()}" if text[place] in LETTERS else _name(text[place])
+        raise InputError(f"expected = after {variable}, found {_name(text[place])}"
+                         if text[place] not in LETTERS else
+                         f"“{what}” is no variable: variables are single letters", first, place + 1)
+    place = _skip(text, place + 1, last)
+    if place == last:
+        raise InputError(f"{variable}= has no value yet: write a digit, or ? to ask", first, last)
+    value = text[place]
+    if value not in string.digits + "?":
+        raise InputError(f"{_name(value)} is no value: values are single digits, 0 to 9, or ? to ask", place)
+    rest = _skip(text, place + 1, last)
+    if rest < last:
+        number = re.match(r"\d+", text[place:last], re.ASCII)
+        if number and len(number[0]) > 1:
+            raise InputError(f"{_cut(number[0])} has more than one digit: values are single digits, 0 to 9",
+                             place, place + len(number[0]))
+        raise InputError(f"a ; is missing before {_name(text[rest])}", rest)
+    return variable, value
+
+
+def _skip(text: str, place: int, last: int) -> int:
+    while place < last and text[place].isspace():
+        place += 1
+    return place
+
+
+def _name(character: str) -> str:
+    return f"“{character}”" if character.isprintable() else f"the character U+{ord(character):04X}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 12 else text[:12] + "…"

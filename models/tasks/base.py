@@ -1,0 +1,98 @@
+"""What a task owes the rest: how a typed text becomes tokens, what is asked of the model, and what is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from models.transformer import Transformer
+
+
+class InputError(ValueError):
+    """A text that the task cannot read, told in words for the person who typed it.
+
+    Attributes:
+        start, stop: the characters of the text that the message speaks of.
+    """
+
+    def __init__(self, message: str, start: int = 0, stop: int | None = None) -> None:
+        super().__init__(message)
+        self.start = start
+        self.stop = start + 1 if stop is None else stop
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A text as the model reads it.
+
+    Attributes:
+        ids: N token ids, BOS first.
+        tokens: the same as text, N of them.
+        asked: positions whose next-token distribution is a prediction that the page shows, in order.
+        targets: N ids of the token that should follow each position; -1 where the loss does not count.
+        left_out: number of tokens over the limit that were not read.
+        hint: what the person could add, or an empty string.
+    """
+
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    asked: tuple[int, ...]
+    targets: tuple[int, ...]
+    left_out: int = 0
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Training data of one step.
+
+    Attributes:
+        tokens: (B, N) int64 ids.
+        targets: (B, N) int64 ids to predict, -1 where the loss does not count.
+    """
+
+    tokens: Tensor
+    targets: Tensor
+
+
+class Task(Protocol):
+    """One task; see tasks/assignment.py for the smallest.
+
+    Attributes:
+        name: the model names' first part.
+        vocabulary: V.
+        limit: most tokens that a typed text may have, BOS included; also the constant matrices' size.
+        labels: V texts, one a token id.
+        examples: texts that show something, (title, text).
+        data: what the models are trained on: dicts with name, licence, attribution.
+    """
+
+    name: str
+    vocabulary: int
+    limit: int
+    labels: tuple[str, ...]
+    examples: tuple[tuple[str, str], ...]
+    data: tuple[dict[str, str], ...]
+
+    def read(self, text: str) -> Prompt:
+        """Raises InputError if there is nothing in `text` that could be read."""
+
+    def batch(self, step: int, steps: int, seed: int) -> Batch:
+        """Training data of step `step` of `steps`: the same for the same three numbers."""
+
+    def typical(self, count: int) -> Tensor:
+        """(count, limit) ids of training texts, over which constant matrices are averaged."""
+
+    def metric(self, model: Transformer) -> dict[str, Any]:
+        """The card's numbers, on data never seen in training; the first is the headline."""
+
+
+def generator(*numbers: int) -> torch.Generator:
+    """A random stream that these numbers decide, independent for neighbouring numbers."""
+    seed = 0
+    for number in numbers:
+        seed = (seed * 1_000_003 + number + 1) % (2**61 - 1)
+    return torch.Generator().manual_seed(seed)

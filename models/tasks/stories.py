@@ -1,0 +1,176 @@
+"""Stories: a causal language model on children's classics and TinyStories, with byte-level BPE.
+
+Whole books and whole stories are held out. Half of the training windows come from the books, half from the
+stories; each window starts with BOS, as a typed text does.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers, trainers
+from tokenizers.models import BPE
+from torch import Tensor
+from torch.nn import functional
+
+from models.tasks.base import Batch, InputError, Prompt, generator
+from models.transformer import Transformer
+
+TOKENIZER = Path(__file__).with_name("stories_tokenizer.json")
+VOCABULARY = 4096
+BOS = "<|endoftext|>"  # id 0: starts every window and stands between documents
+CONTEXT = 256  # tokens a window, BOS included
+BATCH = 32
+HELD_OUT_BOOKS = (  # none has a sequel or a prequel among the training books
+    "e-nesbit_the-railway-children", "h-g-wells_the-time-machine", "rudyard-kipling_just-so-stories",
+    "anna-sewell_black-beauty",
+)
+HELD_OUT_STORY = 20  # every twentieth story of TinyStories is held out
+LONGEST_TEXT = 400_000  # characters that are tokenized at all; what is beyond is certainly over the limit
+
+
+class Stories:
+    name = "stories"
+    vocabulary = VOCABULARY
+    limit = 128
+    examples = (
+        ("A dragon", "Once upon a time there was a little dragon who was afraid of the dark. One day"),
+        ("A name comes back", "Lily had a red ball. Tom had a blue car. Lily said, \"Tom, can I play with your"),
+        ("He or she", "The king was very old. His daughter was very young. One night the king called"),
+        ("From a book", "The old sailor sat down by the fire, lit his pipe, and looked at us for some time without"),
+        ("Said twice", "The cat sat on the mat. The dog sat on the rug. The cat sat on the"),
+    )
+    data = (
+        {"name": "Standard Ebooks, 47 children's and adventure classics (43 trained on, 4 held out)",
+         "licence": "CC0 1.0; source texts in the United States public domain",
+         "attribution": "Standard Ebooks (standardebooks.org)"},
+        {"name": "TinyStories, an excerpt of 8,951 stories (every twentieth held out)",
+         "licence": "CDLA-Sharing-1.0",
+         "attribution": "Ronen Eldan and Yuanzhi Li, “TinyStories: How Small Can Language Models Be and Still "
+                        "Speak Coherent English?”, 2023, arXiv 2305.07759"},
+    )
+
+    def __init__(self, data: Path | None = None, cache: Path | None = None) -> None:
+        """`data`: the folder of both data sets; `cache`: where their tokens are kept. Only training needs them."""
+        self._data, self._cache = data, cache
+
+    @functools.cached_property
+    def tokenizer(self) -> Tokenizer:
+        tokenizer = Tokenizer.from_file(str(TOKENIZER))
+        tokenizer.encode_special_tokens = True  # a typed <|endoftext|> is text, not BOS
+        return tokenizer
+
+    @functools.cached_property
+    def labels(self) -> tuple[str, ...]:
+        alphabet = _bytes_of_characters()
+        names = []
+        for i in range(self.vocabulary):
+            raw = bytes(alphabet[character] for character in self.tokenizer.id_to_token(i)) if i else b""
+            try:
+                names.append(raw.decode() if i else "start")
+            except UnicodeDecodeError:  # part of a character
+                names.append("".join(f"\\x{byte:02x}" for byte in raw))
+        return tuple(names)
+
+    def read(self, text: str) -> Prompt:
+        ids = [0, *self.tokenizer.encode(text[:LONGEST_TEXT], add_special_tokens=False).ids]
+        if len(ids) == 1:
+            raise InputError("Type the beginning of a story, like Once upon a time", 0, len(text))
+        left_out, ids = max(0, len(ids) - self.limit), ids[:self.limit]
+        return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), (len(ids) - 1,), (*ids[1:], -1), left_out)
+
+    def batch(self, step: int, steps: int, seed: int) -> Batch:
+        random = generator(seed, step)
+        windows = []
+        for corpus in ("books", "stories"):
+            stream = self._stream(corpus, "train")
+            starts = torch.randint(0, len(stream) - CONTEXT, (BATCH // 2,), generator=random)
+            windows += [stream[start:start + CONTEXT] for start in starts.tolist()]
+        targets = torch.stack(windows).long()
+        return Batch(functional.pad(targets, (1, -1), value=0), targets)
+
+    def typical(self, count: int) -> Tensor:
+        random = generator(1)
+        streams = [self._stream(corpus, "train") for corpus in ("books", "stories")]
+        rows = []
+        for i in range(count):
+            stream = streams[i % 2]
+            start = int(torch.randint(0, len(stream) - self.limit, (), generator=random))
+            rows.append(stream[start:start + self.limit - 1])
+        return functional.pad(torch.stack(rows).long(), (1, 0), value=0)
+
+    @torch.inference_mode()
+    def metric(self, model: Transformer) -> dict[str, Any]:
+        """Perplexity of the held-out books and stories, in windows of 256 tokens that do not overlap."""
+        total = count = 0
+        result = {}
+        for corpus in ("books", "stories"):
+            stream = self._stream(corpus, "test")
+            targets = stream[:len(stream) // CONTEXT * CONTEXT].long().unflatten(0, (-1, CONTEXT))
+            tokens = functional.pad(targets, (1, -1), value=0)
+            loss = sum(float(functional.cross_entropy(model.logits(model(some)).flatten(0, 1), right.flatten(),
+                                                      reduction="sum"))
+                       for some, right in zip(tokens.split(16), targets.split(16)))
+            result[f"perplexity_{corpus}"] = round(math.exp(loss / targets.numel()), 2)
+            total, count = total + loss, count + targets.numel()
+        return {"perplexity": round(math.exp(total / count), 2), **result, "tokens": count, "window": CONTEXT}
+
+    @functools.cache
+    def _stream(self, corpus: str, split: str) -> Tensor:
+        """All documents of a corpus, one after the other, each followed by BOS: int16 ids."""
+        if self._data is None:
+            raise ValueError("stories: this needs the training data; pass its folder with --data")
+        path = (self._cache or Path("runs")) / f"{corpus}-{split}.npy"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            documents = READERS[corpus](self._data, split)
+            ids = [i for e in self.tokenizer.encode_batch(documents, add_special_tokens=False) for i in (*e.ids, 0)]
+            numpy.save(path, numpy.array(ids, dtype=numpy.int16))
+        return torch.from_numpy(numpy.load(path))
+
+
+def read_books(data: Path, split: str) -> list[str]:
+    """Chapters of the training or held-out books."""
+    folder = data / "standard_ebooks_children" / "books"
+    paths = sorted(folder.glob("*.txt.gz"))
+    if not paths:
+        raise FileNotFoundError(f"no books in {folder}; --data takes the folder that holds standard_ebooks_children")
+    wanted = [p for p in paths if (p.name.removesuffix(".txt.gz") in HELD_OUT_BOOKS) == (split == "test")]
+    return [chapter for p in wanted for chapter in gzip.decompress(p.read_bytes()).decode().split("\n\n\n\n")]
+
+
+def read_stories(data: Path, split: str) -> list[str]:
+    """Training or held-out stories."""
+    path = data / "tinystories_excerpt" / "train.txt.gz"
+    stories = [s.strip() for s in gzip.decompress(path.read_bytes()).decode().split(BOS)]
+    return [s for i, s in enumerate(filter(None, stories)) if (i % HELD_OUT_STORY == 0) == (split == "test")]
+
+
+READERS = {"books": read_books, "stories": read_stories}
+
+
+def train_tokenizer(data: Path) -> Tokenizer:
+    """Byte-level BPE of 4,096 tokens on the training split; curly quotes become straight ones, as people type."""
+    tokenizer = Tokenizer(BPE())
+    tokenizer.normalizer = normalizers.Sequence([
+        normalizers.NFC(), *(normalizers.Replace(curly, straight) for curly, straight in zip("“”‘’", "\"\"''"))])
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=VOCABULARY, special_tokens=[BOS], show_progress=False,
+                                  initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    texts = [text for read in READERS.values() for text in read(data, "train")]
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def _bytes_of_characters() -> dict[str, int]:
+    """Byte-level BPE's alphabet: the character that stands for each byte (Radford et al. 2019, GPT-2)."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(b): b for b in printable} | {chr(256 + i): b for i, b in enumerate(others)}

@@ -1,0 +1,99 @@
+"""The model that all our attention types sit in: pre-norm blocks, RoPE, tied embeddings, no biases.
+
+    x = embedding(tokens);  for each block: x += attention(norm(x));  x += mlp(norm(x));  logits = norm(x) E^T
+
+In the order of the data. Norm is RMSNorm (Zhang and Sennrich 2019), the MLP has GELU and four times the width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.attention import TYPES
+from models.attention.base import UNTOUCHED, Intervention, Record, rotary_table
+
+
+@dataclass(frozen=True)
+class Config:
+    """What config.json holds.
+
+    Attributes:
+        attention: name of the type, a key of `models.attention.TYPES`.
+        vocabulary: V, number of tokens.
+        width: C.
+        layers: L.
+        heads: H, in every layer.
+        causal: True for a language model, False for a masked one.
+    """
+
+    attention: str
+    vocabulary: int
+    width: int
+    layers: int
+    heads: int
+    causal: bool = True
+
+
+class Block(nn.Module):
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.attention_norm = nn.RMSNorm(config.width)
+        self.attention = TYPES[config.attention](config.width, config.heads, config.causal)
+        self.mlp_norm = nn.RMSNorm(config.width)
+        self.up = nn.Linear(config.width, 4 * config.width, bias=False)
+        self.down = nn.Linear(4 * config.width, config.width, bias=False)
+
+    def forward(self, x: Tensor, rotary: tuple[Tensor, Tensor], intervention: Intervention,
+                records: list[Record] | None) -> Tensor:
+        x = x + self.attention(self.attention_norm(x), rotary, intervention, records)
+        return x + self.down(functional.gelu(self.up(self.mlp_norm(x)), approximate="tanh"))
+
+
+class Transformer(nn.Module):
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocabulary, config.width)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.norm = nn.RMSNorm(config.width)
+        self.apply(self._initialise)
+
+    def _initialise(self, module: nn.Module) -> None:
+        """GPT-2's initialisation: normal, 0.02, and smaller where a block writes to the residual stream."""
+        if isinstance(module, (nn.Linear, nn.Embedding)):
+            nn.init.normal_(module.weight, std=0.02)
+        if isinstance(module, Block):
+            for writer in (module.attention.output, module.down):
+                nn.init.normal_(writer.weight, std=0.02 / (2 * self.config.layers) ** 0.5)
+
+    def forward(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
+                records: list[Record] | None = None) -> Tensor:
+        """Hidden states after the last norm.
+
+        Args:
+            tokens: (B, N) int64 token ids.
+            interventions: one a layer; None for the model as trained.
+            records: a list that gets one Record a layer; None to keep nothing.
+
+        Returns:
+            (B, N, C); `logits` turns them into logits over the vocabulary.
+        """
+        x = self.embedding(tokens)
+        rotary = rotary_table(tokens.shape[1], self.config.width // self.config.heads)
+        rotary = tuple(table.to(x.device) for table in rotary)
+        for layer, block in enumerate(self.blocks):
+            x = block(x, rotary, interventions[layer] if interventions else UNTOUCHED, records)
+        return self.norm(x)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """(..., C) -> (..., V); the embedding serves as output matrix too."""
+        return functional.linear(hidden, self.embedding.weight)
+
+    @torch.no_grad()
+    def parameter_count(self) -> int:
+        return sum(parameter.numel() for parameter in self.parameters())
