@@ -47,6 +47,11 @@ class Lab:
         """True if a scale policy means something: the scores are a query-key product under a softmax."""
         return self.model.config.attention in ("softmax", "selective")
 
+    @property
+    def trained_length(self) -> int:
+        """Longest text seen in training, tokens: the natural base of log n."""
+        return self.task.trained_length
+
     def interventions(self, plan: HeadPlan, n: int) -> list[Intervention] | None:
         """The plan as tensors, one Intervention a layer, for a text of n tokens; None for the empty plan.
 

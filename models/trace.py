@@ -129,12 +129,12 @@ def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:
 
 
 @torch.inference_mode()
-def generate(lab: Lab, text: str, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
+def generate(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
     """The most probable continuation under the plan, a token at a time; stops at BOS or at the limit.
 
     Every step is a whole forward pass, so constant heads, gates and F mean what they mean in `run`.
     """
-    ids = list(lab.task.read(text).ids)
+    ids = list(prompt.ids)
     for _ in range(min(count, lab.task.limit - len(ids))):
         hidden = lab.model(torch.tensor([ids]), lab.interventions(plan, len(ids)))[0, -1]
         ids.append(int(lab.model.logits(hidden).argmax()))

@@ -51,7 +51,7 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
     """Trains to the recipe's last step, from the folder's state if there is one."""
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
-    model = Transformer(recipe.config).to(device)
+    model = Transformer(recipe.config, recipe.initial_std, recipe.embedding_std).to(device)
     matrices = [p for p in model.parameters() if p.ndim > 1]
     vectors = [p for p in model.parameters() if p.ndim <= 1]
     optimiser = torch.optim.AdamW([{"params": matrices, "weight_decay": recipe.weight_decay},

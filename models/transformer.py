@@ -29,6 +29,7 @@ class Config:
         layers: L.
         heads: H, in every layer.
         causal: True for a language model, False for a masked one.
+        output_scale: factor on the logits; below 1 where the tied embeddings start large.
     """
 
     attention: str
@@ -37,6 +38,7 @@ class Config:
     layers: int
     heads: int
     causal: bool = True
+    output_scale: float = 1.0
 
 
 class Block(nn.Module):
@@ -55,21 +57,31 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    def __init__(self, config: Config) -> None:
+    """The whole model.
+
+    Args:
+        config: what config.json holds.
+        initial_std: standard deviation of fresh matrices; None for 1 / sqrt(inputs), LeCun's.
+        embedding_std: standard deviation of fresh embeddings.
+    """
+
+    def __init__(self, config: Config, initial_std: float | None = None, embedding_std: float = 0.02) -> None:
         super().__init__()
-        self.config = config
+        self.config, self._initial_std, self._embedding_std = config, initial_std, embedding_std
         self.embedding = nn.Embedding(config.vocabulary, config.width)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.norm = nn.RMSNorm(config.width)
         self.apply(self._initialise)
 
     def _initialise(self, module: nn.Module) -> None:
-        """GPT-2's initialisation: normal, 0.02, and smaller where a block writes to the residual stream."""
-        if isinstance(module, (nn.Linear, nn.Embedding)):
-            nn.init.normal_(module.weight, std=0.02)
+        """Normal weights, smaller where a block writes to the residual stream (Radford et al. 2019, GPT-2)."""
+        if isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=self._embedding_std)
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=self._initial_std or module.in_features**-0.5)
         if isinstance(module, Block):
             for writer in (module.attention.output, module.down):
-                nn.init.normal_(writer.weight, std=0.02 / (2 * self.config.layers) ** 0.5)
+                writer.weight.data /= (2 * self.config.layers) ** 0.5
 
     def forward(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
                 records: list[Record] | None = None) -> Tensor:
@@ -92,7 +104,7 @@ class Transformer(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """(..., C) -> (..., V); the embedding serves as output matrix too."""
-        return functional.linear(hidden, self.embedding.weight)
+        return functional.linear(hidden, self.embedding.weight) * self.config.output_scale
 
     @torch.no_grad()
     def parameter_count(self) -> int:

@@ -32,6 +32,7 @@ class Assignment:
     name = "assignment"
     vocabulary = 64  # 63 are used; a multiple of 8
     limit = 128
+    trained_length = 2 * TRAINED_EVENTS + 1
     labels = ("start", *(f"{x}=" for x in LETTERS), *(f"{x}=?" for x in LETTERS), *string.digits, "unused")
     examples = (
         ("Overwritten once", "y=7; x=1; x=3; z=5; x=?"),

@@ -65,6 +65,7 @@ class Task(Protocol):
         name: the model names' first part.
         vocabulary: V.
         limit: most tokens that a typed text may have, BOS included; also the constant matrices' size.
+        trained_length: most tokens that a text of training has, BOS included.
         labels: V texts, one a token id.
         examples: texts that show something, (title, text).
         data: what the models are trained on: dicts with name, licence, attribution.
@@ -73,6 +74,7 @@ class Task(Protocol):
     name: str
     vocabulary: int
     limit: int
+    trained_length: int
     labels: tuple[str, ...]
     examples: tuple[tuple[str, str], ...]
     data: tuple[dict[str, str], ...]

@@ -39,6 +39,7 @@ class Stories:
     name = "stories"
     vocabulary = VOCABULARY
     limit = 128
+    trained_length = CONTEXT
     examples = (
         ("A dragon", "Once upon a time there was a little dragon who was afraid of the dark. One day"),
         ("A name comes back", "Lily had a red ball. Tom had a blue car. Lily said, \"Tom, can I play with your"),

@@ -1,0 +1,47 @@
+"""What it takes for one process to serve a lecture hall; call `prepare` once, before the first page.
+
+Measured (benchmarks/README.md tells how): out of the box a click took 200 ms, of which Streamlit's
+`gc.collect(2)` after every run was 170, because torch's objects are many and the collection holds the GIL.
+Three settings cure it: runner.postScriptGC and server.fileWatcherType in .streamlit/config.toml, and here
+everything that was imported or loaded is taken out of the collector's sight.
+"""
+
+from __future__ import annotations
+
+import gc
+
+import streamlit as st
+import torch
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+import models
+from models import Lab
+
+
+@st.cache_resource(show_spinner=False)
+def prepare() -> None:
+    """Once a process. One thread a forward pass: the matrices are small, and visitors come side by side."""
+    torch.set_num_threads(1)
+    settle()
+
+
+def settle() -> None:
+    """After imports and loads: what is there now stays, so the collector need not look at it again."""
+    gc.collect()
+    gc.freeze()
+
+
+@st.cache_resource(show_spinner=False)
+def load(name: str) -> Lab:
+    """models.load, and what it left behind out of the collector's sight. Raises CheckpointError."""
+    lab = models.load(name)
+    settle()
+    return lab
+
+
+def went_back_or_forward() -> bool:
+    """True if this run was caused by the browser's back or forward: then the address, not the server, is right.
+
+    The one private name of Streamlit that we use; without it back and forward change the address only.
+    """
+    return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))

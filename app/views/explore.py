@@ -1,0 +1,5 @@
+"""Explore: type, take heads away, watch attention answer."""
+
+from app import explore
+
+explore.page()

@@ -1,0 +1,10 @@
+"""What the browser draws for us: one function a component. They take plain values and know nothing of the app."""
+
+from components.effect import effect
+from components.head_map import head_map
+from components.heads import heads
+from components.library import library
+from components.notice import notice
+from components.toolbar import toolbar
+
+__all__ = ["effect", "head_map", "heads", "library", "notice", "toolbar"]

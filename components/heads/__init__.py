@@ -1,0 +1,69 @@
+"""The grid of all heads, layers down and heads across, with the controls of what is selected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy import ndarray
+
+from components.mounting import OnEvent, dispatch, received, register
+from components.payload import lower_triangle, pack
+
+MAX_SIDE = 64  # pixels of a thumbnail; larger maps show the largest weight of each block
+
+_mount = register("heads")
+
+
+def heads(*, key: str, maps: ndarray, constant: ndarray, gates: ndarray, selection: dict[str, Any],
+          scale: dict[str, Any], scalable: bool, on_event: OnEvent, causal: bool = False,
+          sequence: int | None = None) -> None:
+    """Draws the grid. Layers and heads count from 0 here, from 1 on the screen.
+
+    Args:
+        maps: (L, H, N, M) float32, the weights as used; above 1 (relu^2 attention) they show as 1.
+        constant: (L, H) bool, whether a head's weights are its constant matrix.
+        gates: (L, H) in [0, 1], the factor on a head's output; 0 is pruned.
+        selection: layer, head, and scope: `head`, `row` (of the layer), `column` (of the head) or `all`.
+        scale: policy (`trained`, `logn`, or another that the grid does not offer) and base, a length.
+        scalable: False hides the scale's control.
+        on_event: called in Streamlit's callback, before the run, with one of
+            {type: select, layer, head, scope}
+            {type: heads, layer, head, scope, constant?: bool, gate?: number, drag?: bool}; `drag` is there if
+            the slider made it: True while it moves, False when it is let go
+            {type: scale, policy, base}
+            each with `sequence`, a growing number. They come from the browser: check them.
+        causal: maps are zero above the diagonal, which is neither sent nor drawn.
+        sequence: the last event that the values above already show; default: the last one received.
+    """
+    header = {
+        "layers": maps.shape[0], "heads": maps.shape[1], "causal": causal,
+        "constant": numpy.asarray(constant, dtype=bool).tolist(),
+        "gates": numpy.asarray(gates, dtype=numpy.float64).round(4).tolist(),
+        "selection": selection, "scale": scale, "scalable": scalable,
+        "sequence": received(key) if sequence is None else sequence,
+    }
+    tiles = thumbnails(maps)
+    header["rows"], header["columns"] = tiles.shape[-2:]
+    _mount(key=key, data=pack(header, {"tiles": lower_triangle(tiles) if causal else tiles}),
+           on_event_change=dispatch(key, on_event))
+
+
+def thumbnails(maps: ndarray) -> ndarray:
+    """(..., N, M) weights -> (..., n, m) uint8, 255 sqrt(w), n and m at most MAX_SIDE, by the largest of a block."""
+    pooled = _pool(_pool(maps, -2), -1)
+    return (numpy.sqrt(numpy.clip(pooled, 0, 1)) * 255 + 0.5).astype(numpy.uint8)
+
+
+def _pool(maps: ndarray, axis: int) -> ndarray:
+    """The maximum over blocks of neighbours along `axis`, so that no more than MAX_SIDE are left."""
+    block = -(-maps.shape[axis] // MAX_SIDE)
+    if block <= 1:
+        return maps
+    rest = (slice(None),) * (-axis - 1)
+    pooled = maps[(..., slice(None, None, block), *rest)].copy()
+    for offset in range(1, block):
+        part = maps[(..., slice(offset, None, block), *rest)]
+        whole = pooled[(..., slice(None, part.shape[axis]), *rest)]  # the last block may be shorter
+        numpy.maximum(whole, part, out=whole)
+    return pooled

@@ -1,0 +1,46 @@
+"""The JavaScript of all components, sent to the browser once a page."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import streamlit as st
+
+from components.colours import COLOURS
+from components.mounting import FOLDER
+
+# In order: a file uses only what the files before it offer.
+FILES = ("shared.js", "colour.js", "events.js", "heads/controls.js", "heads/heads.js", "head_map/matrix.js",
+         "head_map/forgetting.js", "head_map/head_map.js", "effect/effect.js", "notice/notice.js",
+         "toolbar/toolbar.js")
+
+
+def source() -> str:
+    """The library as one module: each file in a scope of its own, with `lab`, the namespace they share.
+
+    A page that lives through an update of the app gets the library twice. The second one, if it differs,
+    takes the first one's place: components ask for the library whenever they are drawn.
+    """
+    files = "".join(f"\n// {name}\n(lab => {{\n{(FOLDER / name).read_text('utf-8')}}})(lab);\n" for name in FILES)
+    colours = json.dumps(COLOURS)
+    version = hashlib.sha256((files + colours).encode()).hexdigest()[:12]
+    return f"""'use strict';
+const waiting = (globalThis.attentionLab ??= Promise.withResolvers());
+if (waiting.version !== '{version}') {{
+  const lab = {{ colours: {colours} }};
+{files}
+  waiting.resolve(lab);
+  if (waiting.version) globalThis.attentionLab = {{ promise: Promise.resolve(lab) }};
+  globalThis.attentionLab.version = '{version}';
+}}
+export default () => undefined;
+"""
+
+
+_mount = st.components.v2.component("attention_lab_library", js=source(), css=":host { display: none }")
+
+
+def library(*, key: str = "library") -> None:
+    """Sends the library. Call it once a run, outside of fragments; until then, components stay empty."""
+    _mount(key=key, data=True, height=1)

@@ -1,0 +1,72 @@
+"""One blob of bytes for a component: a Streamlit component takes raw bytes only as its whole `data`.
+
+Layout: uint32 little-endian length of the JSON header, the header, zeros up to a multiple of 8, the arrays.
+The browser's counterpart is `lab.unpack` in shared.js.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from functools import lru_cache
+from typing import Any
+
+import numpy
+from numpy import ndarray
+
+ALIGNMENT = 8  # bytes; a typed array in the browser must start at a multiple of its item size
+DTYPES = ("uint8", "int32", "float32", "float64")  # what the browser has a typed array for
+
+
+def pack(header: dict[str, Any], arrays: dict[str, ndarray] | None = None) -> bytes:
+    """The blob.
+
+    Args:
+        header: JSON values; no NaN or infinity, which browsers do not read. "arrays" is added to it:
+            name -> {dtype, shape, offset}, offsets in bytes from the end of the padded header.
+        arrays: each uint8, int32, float32 or float64, any shape.
+
+    Raises:
+        ValueError: a number that is not finite in the header, or an array of another type.
+    """
+    index, chunks, offset = {}, [], 0
+    for name, array in (arrays or {}).items():
+        if array.dtype.name not in DTYPES:
+            raise ValueError(f"array {name!r}: expected one of {', '.join(DTYPES)}, got {array.dtype.name}")
+        data = numpy.ascontiguousarray(array).tobytes()
+        index[name] = {"dtype": array.dtype.name, "shape": list(array.shape), "offset": offset}
+        chunks += [data, bytes(-len(data) % ALIGNMENT)]
+        offset += len(data) + -len(data) % ALIGNMENT
+    text = json.dumps({**header, "arrays": index}, allow_nan=False, separators=(",", ":"))
+    # A lone surrogate has no UTF-8 form; it can only come from a client that was made to send one.
+    encoded = text.encode("utf-8", errors="replace")
+    return b"".join([struct.pack("<I", len(encoded)), encoded, bytes(-(4 + len(encoded)) % ALIGNMENT), *chunks])
+
+
+def unpack(blob: bytes) -> tuple[dict[str, Any], dict[str, ndarray]]:
+    """The header (without "arrays") and the arrays of a blob, read-only views into it.
+
+    Raises:
+        ValueError: the blob is shorter than its header says.
+    """
+    (length,) = struct.unpack_from("<I", blob)
+    header = json.loads(blob[4:4 + length].decode("utf-8"))
+    start = 4 + length + -(4 + length) % ALIGNMENT
+    arrays = {}
+    for name, entry in header.pop("arrays").items():
+        count = int(numpy.prod(entry["shape"]))
+        view = numpy.frombuffer(blob, entry["dtype"], count, start + entry["offset"])
+        arrays[name] = view.reshape(entry["shape"])
+    return header, arrays
+
+
+def lower_triangle(maps: ndarray) -> ndarray:
+    """The entries on and below the diagonal, row after row: (..., N, N) -> (..., N (N + 1) / 2)."""
+    n = maps.shape[-1]
+    return maps.reshape(*maps.shape[:-2], n * n).take(_lower_indices(n), axis=-1)
+
+
+@lru_cache(maxsize=64)
+def _lower_indices(n: int) -> ndarray:
+    rows, columns = numpy.tril_indices(n)
+    return (rows * n + columns).astype(numpy.intp)

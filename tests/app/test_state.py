@@ -1,0 +1,126 @@
+"""The link holds every state and reads anything; undo and redo lead back exactly.
+
+    pytest tests/app/test_state.py
+"""
+
+from urllib.parse import parse_qsl
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import models
+from app.state import MAX_LINK_TEXT, SCOPES, VIEWS, History, LabState, Selection, read_query
+from models import HeadPlan
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
+
+
+@st.composite
+def states(draw) -> LabState:
+    model = draw(st.sampled_from(models.names()))
+    layers, heads = models.load(model).shape["self"]
+    addresses = st.tuples(st.just("self"), st.integers(0, layers - 1), st.integers(0, heads - 1))
+    plan = HeadPlan()
+    for address in draw(st.lists(addresses, max_size=6)):
+        plan = plan.with_heads([address], constant=draw(st.booleans()), gate=draw(st.floats(0, 1)))
+    if draw(st.booleans()):
+        plan = plan.with_scale("logn", draw(st.integers(2, 9999)))
+    selection = Selection(draw(st.integers(0, layers - 1)), draw(st.integers(0, heads - 1)),
+                          draw(st.sampled_from(SCOPES)))
+    views = [view for view in VIEWS if view != "mask" or model.endswith("selective")]
+    return LabState(model, draw(TEXTS), plan, selection, draw(st.sampled_from(views)))
+
+
+def params(query: str) -> dict[str, str]:
+    return dict(parse_qsl(query, keep_blank_values=True))
+
+
+@given(states())
+def test_link_restores_every_state(state):
+    assert read_query(params(state.query())) == (state, [])
+
+
+def test_default_state_needs_no_query():
+    assert LabState().query() == ""
+    assert read_query({}) == (LabState(), [])
+
+
+@given(st.dictionaries(st.sampled_from(["model", "text", "plan", "at", "view", "other"]), TEXTS))
+def test_any_link_opens(query):
+    state, problems = read_query(query)
+    assert state.model in models.names()
+    assert all(isinstance(problem, str) and problem for problem in problems)
+    layers, heads = models.load(state.model).shape["self"]
+    assert state.plan.within({"self": (layers, heads)}) == (state.plan, [])
+
+
+@pytest.mark.parametrize(("query", "told"), [
+    ({"model": "gpt-9"}, "gpt-9"),
+    ({"plan": "self-9.9c"}, "layer 10, head 10"),
+    ({"plan": "self-0.0g7"}, "not 7"),
+    ({"plan": "self-0.0gNaN"}, "NaN"),
+    ({"plan": "self-0.1c-0."}, "0."),
+    ({"at": "7.0"}, "7.0"),
+    ({"view": "upside-down"}, "upside-down"),
+    ({"model": "stories-softmax", "view": "mask"}, "mask"),
+    ({"plan": "x" * 10_000}, "10,000 characters"),
+])
+def test_broken_links_say_what_they_could_not_read(query, told):
+    _, problems = read_query(query)
+    assert len(problems) == 1
+    assert told in problems[0]
+
+
+def test_half_a_plan_keeps_its_readable_half():
+    state, problems = read_query({"plan": "self-0.1c-0."})
+    assert str(state.plan) == "self-0.1c"
+    assert problems
+
+
+def test_link_of_ten_thousand_characters_keeps_the_text():
+    state, problems = read_query({"text": "a story " * 1250})
+    assert len(state.text) == 10_000
+    assert not problems
+    assert len(params(state.query())["text"]) == MAX_LINK_TEXT
+
+
+def test_typing_is_one_step_of_undo():
+    history = History()
+    for text in ("A", "A c", "A cat"):
+        history.do(LabState(text=text), merge="typing")
+    history.undo()
+    assert history.present == LabState()
+    history.redo()
+    assert history.present.text == "A cat"
+
+
+@given(st.lists(states(), max_size=8))
+def test_undo_and_redo_are_inverse(visited):
+    history = History()
+    for state in visited:
+        history.do(state)
+    last, steps = history.present, len(history.past)
+    for _ in range(steps):
+        history.undo()
+    assert history.present == LabState()
+    for _ in range(steps):
+        history.redo()
+    assert history.present == last
+
+
+def test_a_change_after_undo_forgets_what_was_undone():
+    history = History()
+    history.do(LabState(text="one"))
+    history.undo()
+    history.do(LabState(text="two"))
+    history.redo()
+    assert history.present.text == "two"
+
+
+def test_a_text_that_is_shared_between_models_of_a_task_is_kept():
+    state = LabState(text="A cat", plan=HeadPlan().constant("self", 0, 1)).with_model("stories-softmax")
+    assert (state.text, str(state.plan)) == ("A cat", "self-0.1c")
+    other = state.with_model("assignment-softmax")
+    assert "=" in other.text
+    assert not other.plan

@@ -1,0 +1,33 @@
+"""What all tests share: the marker `slow`, hypothesis without a clock, the folders of the repository and the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT.parent / "shared" / "data"  # the training data; it is not part of the repository
+
+# A busy machine makes single examples slow; that is no failure.
+settings.register_profile("lab", deadline=None)
+settings.load_profile("lab")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes more than ten seconds; leave it out with -m 'not slow'")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The training data; tests that need it are skipped where it is absent."""
+    if not DATA.is_dir():
+        pytest.skip(f"needs the training data, which is not in {DATA}")
+    return DATA

@@ -1,0 +1,24 @@
+"""Fixtures of the models' tests: each attention type in turn, and a tiny Lab of it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tiny import make_lab
+
+from models.attention import TYPES
+from models.lab import Lab
+
+torch.set_num_threads(1)  # tiny products gain nothing from threads, and other tests may run beside these
+
+
+@pytest.fixture(params=sorted(TYPES))
+def attention(request: pytest.FixtureRequest) -> str:
+    """Name of an attention type."""
+    return request.param
+
+
+@pytest.fixture
+def lab(attention: str) -> Lab:
+    """A tiny Lab of each attention type."""
+    return make_lab(attention)

@@ -1,0 +1,197 @@
+"""HeadPlan is a value (equal, hashable, picklable, never changed), its text form loses nothing and needs no
+escaping in a link, and no text whatever makes reading it fail with anything but a sentence."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.heads import GATE_DECIMALS, KINDS, LIVE, MAX_INDEX, MAX_TEXT, HeadPlan, HeadState, Scale
+
+UNRESERVED = re.compile(r"[A-Za-z0-9\-._~]*")  # RFC 3986, section 2.3
+SHAPE = {"self": (2, 4)}
+
+# Gates in and beyond the precision that is kept; few heads, so that neighbours form runs.
+gates = st.one_of(st.sampled_from([0.0, 0.4, 1.0]), st.floats(0, 1), st.integers(0, 10**GATE_DECIMALS).map(
+    lambda i: i / 10**GATE_DECIMALS))
+states = st.builds(HeadState, st.booleans(), gates)
+addresses = st.tuples(st.sampled_from(KINDS), st.sampled_from([0, 1, 11, MAX_INDEX]), st.integers(0, 5) | st.just(MAX_INDEX))
+scales = st.sampled_from([Scale(), Scale("sqrt")]) | st.integers(2, 9999).map(lambda base: Scale("logn", base))
+plans = st.builds(HeadPlan, st.dictionaries(addresses, states, max_size=20), scales)
+
+
+@given(plans)
+def test_text_form_loses_nothing(plan: HeadPlan):
+    assert HeadPlan.parse(str(plan)) == plan
+    assert HeadPlan.read(str(plan)) == (plan, [])
+
+
+@given(plans)
+def test_text_form_needs_no_escaping(plan: HeadPlan):
+    assert UNRESERVED.fullmatch(str(plan))
+
+
+@given(plans, plans)
+def test_text_form_is_canonical(one: HeadPlan, other: HeadPlan):
+    """Equal plans have equal texts and hashes, different plans different texts."""
+    assert (one == other) == (str(one) == str(other))
+    assert hash(HeadPlan.parse(str(one))) == hash(one)
+
+
+@given(plans)
+def test_copies_are_equal(plan: HeadPlan):
+    for other in (pickle.loads(pickle.dumps(plan)), copy.copy(plan), copy.deepcopy(plan)):
+        assert other == plan and hash(other) == hash(plan) and str(other) == str(plan)
+
+
+@given(st.dictionaries(addresses, states), st.randoms(use_true_random=False))
+def test_order_of_construction_is_irrelevant(heads: dict, random):
+    shuffled = random.sample(list(heads.items()), len(heads))
+    plan = HeadPlan()
+    for (kind, layer, head), state in shuffled:
+        plan = plan.gate(kind, layer, head, state.gate).constant(kind, layer, head, state.constant)
+    assert plan == HeadPlan(heads)
+    assert hash(plan) == hash(HeadPlan(heads)) and str(plan) == str(HeadPlan(heads))
+
+
+@given(plans, addresses)
+def test_only_the_named_head_changes(plan: HeadPlan, address: tuple):
+    before, text = dict(plan.heads), str(plan)
+    changed = plan.gate(*address, 0.25)
+    assert changed.state(*address) == HeadState(plan.state(*address).constant, 0.25)
+    assert {a: s for a, s in changed.heads.items() if a != address} == {a: s for a, s in before.items() if a != address}
+    assert changed.live(*address).state(*address) == LIVE and address not in changed.live(*address).heads
+    assert plan.heads == before and str(plan) == text  # the old plan is as it was
+
+
+def test_a_plan_cannot_be_changed():
+    source = {("self", 0, 1): HeadState(True)}
+    plan = HeadPlan(source)
+    source[("self", 0, 2)] = HeadState(True)
+    assert list(plan.heads) == [("self", 0, 1)]
+    with pytest.raises(TypeError):
+        plan.heads[("self", 0, 2)] = LIVE
+    with pytest.raises(FrozenInstanceError):
+        plan.scale = Scale("sqrt")
+    with pytest.raises(FrozenInstanceError):
+        plan.heads[("self", 0, 1)].gate = 0.0
+
+
+def test_a_live_head_is_no_change():
+    assert not HeadPlan() and str(HeadPlan()) == ""
+    assert HeadPlan({("self", 0, 0): HeadState(False, 1.0)}) == HeadPlan()
+    assert HeadPlan().gate("self", 0, 0, 0.99999) == HeadPlan()  # four decimals are kept
+    assert HeadPlan().gate("self", 0, 0, 0.9999) and HeadPlan().with_scale("sqrt")
+    assert str(HeadPlan().gate("self", 0, 0, -0.0)) == "self-0.0g0"
+
+
+# Texts that nearly are plans: valid ones with characters taken out, put in or exchanged.
+alphabet = st.sampled_from("0123456789.~gc-_selfcaognr+eE \u0661\u00b2−\n\0")
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    text = list(str(draw(plans)))
+    for _ in range(draw(st.integers(1, 4))):
+        place = draw(st.integers(0, len(text)))
+        text[place:place + draw(st.integers(0, 2))] = draw(st.lists(alphabet, max_size=2))
+    return "".join(text)
+
+
+@given(st.text() | mutated() | st.text(alphabet))
+def test_reading_never_fails(text: str):
+    """read() tells of every problem in words, and parse() raises exactly when there is one."""
+    plan, problems = HeadPlan.read(text)
+    assert all(isinstance(problem, str) and problem for problem in problems)
+    assert HeadPlan.parse(str(plan)) == plan  # whatever was read is a plan like any other
+    if problems:
+        with pytest.raises(ValueError):
+            HeadPlan.parse(text)
+    else:
+        assert HeadPlan.parse(text) == plan
+
+
+@pytest.mark.parametrize("text", [
+    "self-0.0g7", "self-0.0gnan", "self-0.0g-0.1", "self-0.0ginf", "self-0.0gTrue", "self-0.0g1.00001", "self-0.0g1e-1",
+    "self-0.0g", "self-0.0", "self-0c", "self-", "head-0.0c", "0.0c", "self-0.3~1c", "self-0.0000c",
+    "self-\u0660.\u0660c", "self-0.0g\u0660", "self-0.0 c", "scale", "scale-log", "scale-logn", "scale-logn1",
+    "scale-logn10000", "scale-sqrt64", "scale-trained2", "\ud800", "x" * 10_000,
+])
+def test_nonsense_is_refused_and_the_rest_read(text: str):
+    """The message quotes no more than a line of it, and what stands before it is kept."""
+    plan, problems = HeadPlan.read(f"cross-1.2c_{text}")
+    assert problems and all(len(problem) < 200 for problem in problems)
+    assert plan == HeadPlan().constant("cross", 1, 2)
+    with pytest.raises(ValueError):
+        HeadPlan.parse(text)
+
+
+@pytest.mark.parametrize("gate", [7, -0.1, 1.0001, float("nan"), float("inf"), -float("inf"), True, False, None, "0.5", 1j])
+def test_a_gate_is_a_number_from_0_to_1(gate: object):
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        HeadPlan({("self", 0, 0): HeadState(False, gate)})
+    if gate is not None:  # with_heads takes None for "as it is"
+        with pytest.raises(ValueError, match="from 0 to 1"):
+            HeadPlan().gate("self", 0, 0, gate)
+
+
+@pytest.mark.parametrize("address", [("self", -1, 0), ("self", 0, -1), ("self", 0, 1000), ("self", 1000, 0),
+                                     ("heads", 0, 0), ("self", 0, 1.0), ("self", True, 0), ("self", 0, None), ("self", "0", 0)])
+def test_an_address_is_a_kind_and_two_small_numbers(address: tuple):
+    with pytest.raises(ValueError, match="expected a"):
+        HeadPlan().constant(*address)
+
+
+@pytest.mark.parametrize("policy, base", [("log", None), ("logn", None), ("logn", 1), ("logn", 10_000), ("logn", True),
+                                          ("logn", 64.0), ("sqrt", 64), ("trained", 64)])
+def test_a_scale_that_means_nothing_is_refused(policy: str, base: object):
+    with pytest.raises(ValueError, match="scale"):
+        HeadPlan().with_scale(policy, base)
+
+
+def test_documented_text():
+    """The example at the top of heads.py."""
+    plan = HeadPlan().constant("self", 0, 3).with_scale("logn", 64)
+    plan = plan.with_heads([("self", 1, head) for head in range(8)], gate=0.4)
+    assert str(plan) == "self-0.3c-1.0~7g0.4_scale-logn64"
+    assert HeadPlan.parse("self-0.0~7c") == HeadPlan({("self", 0, head): HeadState(True) for head in range(8)})
+    assert str(HeadPlan.parse("self-0.0c-0.1c-0.2cg0.50-0.4c")) == "self-0.0~1c-0.2cg0.5-0.4c"
+
+
+@given(plans)
+def test_within_splits_a_plan(plan: HeadPlan):
+    """What a model has heads for is kept, the rest is told of, one sentence a head; together they are the plan."""
+    inside, problems = plan.within(SHAPE)
+    assert all(kind == "self" and layer < 2 and head < 4 for kind, layer, head in inside.heads)
+    assert len(inside.heads) + len(problems) == len(plan.heads) and inside.scale == plan.scale
+    assert inside.heads.items() <= plan.heads.items()
+    assert inside.within(SHAPE) == (inside, [])
+
+
+def test_within_counts_from_one_for_people():
+    _, problems = HeadPlan.parse("self-2.0c-1.4c_cross-0.0c").within(SHAPE)
+    assert len(problems) == 3
+    assert "layer 3, head 1" in problems[0] + problems[1] and "layer 2, head 5" in problems[0] + problems[1]
+    assert "cross" in problems[2] and "layer 1, head 1" in problems[2]
+
+
+def test_long_text_is_cut():
+    plan, problems = HeadPlan.read("self-0.3c" + "_" * 10_000)
+    assert plan == HeadPlan().constant("self", 0, 3)
+    assert len(problems) == 1 and "10,009" in problems[0] and f"{MAX_TEXT:,}" in problems[0]
+
+
+def test_heads_needs_neither_torch_nor_numpy():
+    path = Path(sys.modules["models.heads"].__file__)
+    code = (f"import runpy, sys; runpy.run_path({str(path)!r}, run_name='heads'); "
+            "print({'torch', 'numpy'} & set(sys.modules))")
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"

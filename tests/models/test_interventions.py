@@ -1,0 +1,213 @@
+"""Constant heads are PAPA's (arXiv 2211.03495): means over texts that no input can change. Gates are Voita et al.'s
+(arXiv 1905.09418): factors on a head's slice of what W_O reads. Neither touches the model, which all visitors share."""
+
+from __future__ import annotations
+
+import copy
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny import HEADS, LAYERS, WIDTH, all_heads, make_model, random_ids, trace_of, with_constant
+from torch.testing import assert_close
+
+from models.attention.base import Intervention, Record, rotary_table
+from models.checkpoint import mean_weights, pack, unpack
+from models.heads import HeadPlan
+from models.lab import Lab
+
+N = 11
+D = WIDTH // HEADS
+EXACTLY = {"rtol": 0, "atol": 0}
+
+
+def logits(lab: Lab, ids: torch.Tensor, plan: HeadPlan) -> torch.Tensor:
+    return lab.model.logits(lab.model(ids[None], lab.interventions(plan, len(ids)))[0])
+
+
+def with_scaled_slices(lab: Lab, factors: dict[tuple[int, int], float], ids: torch.Tensor,
+                       plan: HeadPlan) -> torch.Tensor:
+    """Logits of a copy of the model in which hooks multiply what W_O reads of head h in layer l by factors[l, h]."""
+    model = copy.deepcopy(lab.model)
+
+    def hook(layer: int):
+        def scale(module, inputs):
+            (x,) = inputs
+            x = x.clone()
+            for head in range(HEADS):
+                x[..., head * D:(head + 1) * D] *= factors.get((layer, head), 1.0)
+            return (x,)
+        return scale
+
+    for layer, block in enumerate(model.blocks):
+        block.attention.output.register_forward_pre_hook(hook(layer))
+    return model.logits(model(ids[None], lab.interventions(plan, len(ids)))[0])
+
+
+# Constant matrices.
+
+def test_the_mean_of_one_text_is_that_text(lab: Lab):
+    """Every head constant at the mean over one text: that text's weights and output come out as they were, bit by bit."""
+    ids = random_ids(1, N)
+    only = with_constant(lab, mean_weights(lab.model, ids))
+    before, after = trace_of(only, ids[0]), trace_of(only, ids[0], all_heads(constant=True))
+    assert_close(torch.tensor(after.weights["self"]), torch.tensor(before.live["self"]), **EXACTLY)
+    assert_close(torch.tensor(after.losses), torch.tensor(before.losses), equal_nan=True, **EXACTLY)
+    assert_close(torch.tensor(after.output.distribution), torch.tensor(before.output.distribution), **EXACTLY)
+
+
+def test_the_mean_is_a_mean(lab: Lab):
+    """Over 70 texts, more than are computed at once, against one text after the other in float64."""
+    texts = random_ids(70, N)
+    total = torch.zeros(LAYERS, HEADS, N, N, dtype=torch.float64)
+    for text in texts:
+        records: list[Record] = []
+        lab.model(text[None], records=records)
+        for layer, record in enumerate(records):
+            total[layer] += record.live[0].double()
+    mean = mean_weights(lab.model, texts)
+    assert_close(mean.double(), total / 70, rtol=1e-5, atol=1e-7)
+    assert_close(mean.sum(-1), torch.ones(LAYERS, HEADS, N))
+    assert mean.dtype == torch.float32 and not torch.equal(mean, mean_weights(lab.model, texts[:32]))
+
+
+def test_a_constant_head_is_blind(lab: Lab):
+    """Two texts of equal length: equal weights in the constant heads, which are the stored ones, others differ."""
+    plan = HeadPlan().constant("self", 0, 1).constant("self", 1, 2)
+    one, other = (trace_of(lab, ids, plan) for ids in random_ids(2, N))
+    for layer in range(LAYERS):
+        for head in range(HEADS):
+            weights = [torch.tensor(trace.weights["self"][layer, head]) for trace in (one, other)]
+            if plan.state("self", layer, head).constant:
+                assert_close(weights[0], weights[1], **EXACTLY)
+                assert_close(weights[0], lab.constant["self"][layer, head, :N, :N], **EXACTLY)
+            else:
+                assert (weights[0] - weights[1]).abs().max() > 0.01
+                assert_close(weights[0], torch.tensor(one.live["self"][layer, head]), **EXACTLY)
+
+
+def test_heads_beside_a_constant_one_are_untouched(lab: Lab):
+    """In its own layer; later layers see another input."""
+    ids = random_ids(1, N)[0]
+    before, after = trace_of(lab, ids), trace_of(lab, ids, HeadPlan().constant("self", 0, 1))
+    for name in ("scores", "live"):
+        assert_close(torch.tensor(getattr(after, name)["self"][0]), torch.tensor(getattr(before, name)["self"][0]),
+                     **EXACTLY)
+    others = [0, 2, 3]
+    assert_close(torch.tensor(after.weights["self"][0, others]), torch.tensor(before.weights["self"][0, others]), **EXACTLY)
+    assert abs(after.live["self"][1] - before.live["self"][1]).max() > 0.01
+
+
+def test_slices_of_the_constant_matrices_sum_to_1(lab: Lab):
+    """A text of n tokens uses the first n rows and columns."""
+    constant = lab.constant["self"]
+    for n in range(1, lab.task.limit + 1):
+        intervention = lab.interventions(HeadPlan().constant("self", 1, 0), n)[1]
+        assert_close(intervention.constant, constant[1, :, :n, :n], **EXACTLY)
+        assert_close(intervention.constant.sum(-1), torch.ones(HEADS, n))
+    assert_close(constant.triu(1), torch.zeros_like(constant), **EXACTLY)
+
+
+def test_float16_keeps_the_constant_matrices(lab: Lab):
+    """Half precision has 11 binary digits: each entry is off by 2^-11 at most, its row's sum too, so their ratio by 2^-10;
+    entries under 2^-24 are lost."""
+    constant = lab.constant["self"]
+    read = unpack(pack(constant).half(), lab.task.limit)
+    assert_close(read, constant, rtol=2**-10, atol=2**-24)
+    assert_close(read.sum(-1), torch.ones(LAYERS, HEADS, lab.task.limit))
+    assert_close(unpack(pack(constant), lab.task.limit), constant)
+    assert pack(constant).shape[-1] == 128 * 129 // 2
+
+
+# Gates.
+
+def test_gate_1_changes_nothing(lab: Lab):
+    """Neither as a plan that says something else of no effect, nor as a tensor of ones."""
+    ids = random_ids(1, N)[0]
+    untouched = logits(lab, ids, HeadPlan())
+    assert_close(logits(lab, ids, all_heads(gate=1.0)), untouched, **EXACTLY)
+    assert_close(logits(lab, ids, all_heads(gate=1.0).with_scale("sqrt")), untouched, **EXACTLY)
+    ones = [Intervention(gate=torch.ones(HEADS, 1, 1))] * LAYERS
+    assert_close(lab.model.logits(lab.model(ids[None], ones)[0]), untouched, **EXACTLY)
+
+
+@pytest.mark.parametrize("gate", [0.0, 0.3])
+@pytest.mark.parametrize("layer, head", [(0, 0), (0, 3), (1, 2)])
+def test_a_gate_is_a_factor_on_a_slice_of_w_o(lab: Lab, layer: int, head: int, gate: float):
+    ids = random_ids(1, N)[0]
+    gated = logits(lab, ids, HeadPlan().gate("self", layer, head, gate))
+    assert_close(gated, with_scaled_slices(lab, {(layer, head): gate}, ids, HeadPlan()), rtol=1e-4, atol=1e-4)
+    assert (gated - logits(lab, ids, HeadPlan())).abs().max() > 0.01
+
+
+def test_gate_0_is_that_slice_of_w_o_zeroed(lab: Lab):
+    ids = random_ids(1, N)[0]
+    pruned = copy.deepcopy(lab.model)
+    pruned.blocks[1].attention.output.weight[:, 2 * D:3 * D] = 0
+    assert_close(logits(lab, ids, HeadPlan().gate("self", 1, 2, 0)), pruned.logits(pruned(ids[None])[0]))
+
+
+@given(st.lists(st.floats(0, 1, width=32), min_size=HEADS, max_size=HEADS))
+def test_a_layer_is_linear_in_its_gates(gates: list[float]):
+    """The output is the sum over heads of gate times what the head alone contributes."""
+    module = make_model("selective").blocks[1].attention
+    x, rotary = torch.randn(1, N, WIDTH, generator=torch.Generator().manual_seed(1)), rotary_table(N, D)
+
+    def output(*values: float) -> torch.Tensor:
+        return module(x, rotary, Intervention(gate=torch.tensor(values)[:, None, None]))
+
+    alone = [output(*(float(head == other) for other in range(HEADS))) for head in range(HEADS)]
+    assert_close(output(*gates), sum(gate * out for gate, out in zip(gates, alone, strict=True)), rtol=1e-4, atol=1e-5)
+
+
+def test_norms_are_those_of_gated_outputs(lab: Lab):
+    ids = random_ids(1, N)[0]
+    before, after = trace_of(lab, ids).norms["self"], trace_of(lab, ids, HeadPlan().gate("self", 0, 2, 0.25)).norms["self"]
+    assert_close(torch.tensor(after[0, 2]), torch.tensor(before[0, 2] / 4))
+    assert_close(torch.tensor(after[0, [0, 1, 3]]), torch.tensor(before[0, [0, 1, 3]]), **EXACTLY)
+
+
+# Both, and the scale.
+
+def test_constant_and_gate_combine(lab: Lab):
+    """Constant weights first, then the gate; on one head, and on different ones."""
+    ids = random_ids(1, N)[0]
+    constant = HeadPlan().constant("self", 0, 1)
+    for address in ((0, 1), (1, 3)):
+        both = logits(lab, ids, constant.gate("self", *address, 0.4))
+        assert_close(both, with_scaled_slices(lab, {address: 0.4}, ids, constant), rtol=1e-4, atol=1e-4)
+
+
+def test_the_scale_does_not_reach_constant_heads(lab: Lab):
+    ids = random_ids(1, N)[0]
+    every = all_heads(constant=True)
+    assert_close(logits(lab, ids, every.with_scale("logn", 64)), logits(lab, ids, every), **EXACTLY)
+    scaled = HeadPlan().constant("self", 0, 1).with_scale("logn", 64)
+    trace, plain = trace_of(lab, ids, scaled), trace_of(lab, ids)
+    assert_close(torch.tensor(trace.weights["self"][0, 1]), lab.constant["self"][0, 1, :N, :N], **EXACTLY)
+    assert abs(trace.weights["self"][0, 2] - plain.weights["self"][0, 2]).max() > 0.01
+
+
+@pytest.mark.parametrize("address", [("self", LAYERS, 0), ("self", 0, HEADS), ("cross", 0, 0), ("encoder", 1, 1)])
+def test_a_head_that_is_not_there(lab: Lab, address: tuple):
+    for plan in (HeadPlan().constant(*address), HeadPlan().gate(*address, 0.5)):
+        with pytest.raises(ValueError, match=lab.name):
+            trace_of(lab, random_ids(1, N)[0], plan)
+
+
+def test_a_plan_leaves_no_trace_on_the_model(lab: Lab):
+    """The same weights after as before, and threads with different plans get what each gets alone."""
+    before = copy.deepcopy(lab.model.state_dict())
+    attributes = [dict(vars(block.attention)) for block in lab.model.blocks]
+    ids = random_ids(1, N)[0]
+    plans = [HeadPlan(), HeadPlan().gate("self", 0, 1, 0), all_heads(constant=True), HeadPlan().with_scale("logn", 9)]
+    alone = [logits(lab, ids, plan) for plan in plans]
+    with ThreadPoolExecutor(len(plans)) as pool:
+        together = list(pool.map(lambda plan: logits(lab, ids, plan), plans * 25))
+    for index, result in enumerate(together):
+        assert_close(result, alone[index % len(plans)], **EXACTLY)
+    for name, tensor in lab.model.state_dict().items():
+        assert_close(tensor, before[name], **EXACTLY)
+    assert [dict(vars(block.attention)) for block in lab.model.blocks] == attributes
