@@ -32,7 +32,7 @@ def page() -> None:
     after = compute.trace_of(lab, prompt, state.plan)
     grid, large, panel = st.columns([30, 41, 29], gap="medium")
     with grid:
-        _grid(lab, state, after, history.sequence)
+        _grid(lab, state, after)
     with large:
         _large(lab, state, after)
     with panel:
@@ -42,7 +42,7 @@ def page() -> None:
     more.below(lab, state, before, after)
 
 
-def _grid(lab: Lab, state: LabState, trace: Trace, sequence: int) -> None:
+def _grid(lab: Lab, state: LabState, trace: Trace) -> None:
     layers, count = lab.shape["self"]
     states = [[state.plan.state("self", layer, head) for head in range(count)] for layer in range(layers)]
     policy, base = state.plan.scale.policy, state.plan.scale.base
@@ -50,7 +50,7 @@ def _grid(lab: Lab, state: LabState, trace: Trace, sequence: int) -> None:
           constant=numpy.array([[s.constant for s in row] for row in states]),
           gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
           selection={"layer": state.selection.layer, "head": state.selection.head, "scope": state.selection.scope},
-          scale={"policy": policy, "base": base or lab.trained_length}, scalable=lab.scalable, sequence=sequence,
+          scale={"policy": policy, "base": base or lab.trained_length}, scalable=lab.scalable,
           on_event=lambda event: session.on_heads(event, lab))
 
 

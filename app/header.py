@@ -25,4 +25,5 @@ def draw(history: History) -> None:
         toolbar(key="toolbar", query=history.present.query(), mode="push" if history.push else "replace",
                 can_undo=bool(history.past), can_redo=bool(history.future), on_event=session.on_toolbar)
     history.push = False
+    session.remember_address()
 

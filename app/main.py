@@ -12,9 +12,9 @@ import streamlit as st  # noqa: E402
 from app import serving, session  # noqa: E402
 from components import library  # noqa: E402
 
-st.set_page_config(page_title="Attention Lab", page_icon="assets/icon.svg", layout="wide",
+st.set_page_config(page_title="Attention Lab", page_icon=ROOT / "assets" / "icon.svg", layout="wide",
                    initial_sidebar_state="collapsed")
-st.html("assets/style.css")
+st.html(ROOT / "assets" / "style.css")
 serving.prepare()
 page = st.navigation([st.Page("views/explore.py", title="Explore", default=True),
                       st.Page("views/about.py", title="About")], position="hidden")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import streamlit as st
 
@@ -13,7 +16,8 @@ from models.heads import HeadPlan
 from models.lab import Lab
 
 TEXT, MODEL, EXAMPLE = "text", "model", "example"  # keys of Streamlit's widgets
-_HISTORY = "history"
+_HISTORY, _ADDRESSES = "history", "addresses"
+MAX_ADDRESSES = 300  # that a session remembers as its own
 
 
 def history() -> History:
@@ -22,14 +26,35 @@ def history() -> History:
 
 
 def follow_address() -> None:
-    """Opens the address's state on a visit's first run and after back and forward.
+    """Opens the address's state on a visit's first run, after back and forward, and for a link that is new here.
 
-    Every other run trusts the session: while a visitor types fast, the browser's address lags behind.
+    Every other run trusts the session: while a visitor types fast, the browser's address lags behind, and what
+    it sends is an older address of this same session.
     """
-    if _HISTORY not in st.session_state or serving.went_back_or_forward():
+    asked = _canonical(st.query_params.to_dict())
+    known = st.session_state.setdefault(_ADDRESSES, OrderedDict())
+    first = _HISTORY not in st.session_state
+    if first or serving.went_back_or_forward() or asked not in known:
         history().open(st.query_params)
-        if len(history().past) == 1 and not history().past[0].query():
+        if first:
             history().past.clear()  # a link's first state is where undo ends
+    remember_address(asked)
+
+
+def remember_address(query: str | None = None) -> None:
+    """Notes an address as one of this session's own; without one, the present state's."""
+    known = st.session_state[_ADDRESSES]
+    if query is None:
+        query = _canonical(dict(parse_qsl(history().present.query(), keep_blank_values=True)))
+    known[query] = None
+    known.move_to_end(query)
+    while len(known) > MAX_ADDRESSES:
+        known.popitem(last=False)
+
+
+def _canonical(params: dict[str, str]) -> str:
+    text = repr(sorted(params.items()))
+    return hashlib.sha256(text.encode("utf-8", errors="replace")).hexdigest()[:16]
 
 
 def fill_widgets() -> None:
@@ -68,8 +93,6 @@ def on_heads(event: dict[str, Any], lab: Lab) -> None:
     """A click or a key on the grid, from the browser: nothing in it is trusted."""
     past, (layers, heads) = history(), lab.shape["self"]
     present = past.present
-    if isinstance(event.get("sequence"), int):
-        past.sequence = event["sequence"]
     if event.get("type") == "scale":
         past.do(replace(present, plan=_scaled(present.plan, event)), merge="scale")
         return

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 import models
-from models.heads import HeadPlan
+from models.checkpoint import CheckpointError
+from models.heads import MAX_INDEX, HeadPlan
 from models.recipes import task_of
 
 DEFAULT_MODEL = "stories-selective"
@@ -57,6 +58,14 @@ def example_text(model: str) -> str:
     return task_of(model).examples[0][1]
 
 
+def shape_of(model: str) -> tuple[int, int]:
+    """Layers and heads of a model; of a damaged one as many as there can be, for the page to tell of the damage."""
+    try:
+        return models.load(model).shape["self"]
+    except CheckpointError:
+        return MAX_INDEX + 1, MAX_INDEX + 1
+
+
 @dataclass(frozen=True)
 class LabState:
     """What a visitor has set; see the module's docstring.
@@ -90,7 +99,7 @@ class LabState:
     def with_model(self, name: str) -> LabState:
         """The same experiment on another model; what does not fit it goes back to its default."""
         same_task = name.split("-")[0] == self.model.split("-")[0]
-        layers, heads = models.load(name).shape["self"]
+        layers, heads = shape_of(name)
         return replace(
             self, model=name,
             text=self.text if same_task else example_text(name),
@@ -107,7 +116,7 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
         problems.append(f"This link asks for a model “{_cut(model)}”, which is not here; "
                         f"{DEFAULT_MODEL} was opened instead.")
         model = DEFAULT_MODEL
-    layers, heads = models.load(model).shape["self"]
+    layers, heads = shape_of(model)
     plan, unread = HeadPlan.read(params.get("plan", ""))
     plan, outside = plan.within({"self": (layers, heads)})
     if unread or outside:
@@ -145,7 +154,6 @@ class History:
         problems: what the opened link said that could not be read; gone with the next change.
         push: True if the browser should remember the state before as an entry of its own.
         readable: for each model, the last text that could be read, whose picture stays meanwhile.
-        sequence: the number of the browser's last event, for it to know which answers are late.
     """
 
     present: LabState = field(default_factory=LabState)
@@ -154,7 +162,6 @@ class History:
     future: list[LabState] = field(default_factory=list)
     push: bool = False
     readable: dict[str, str] = field(default_factory=dict)
-    sequence: int = 0
     _merging: str = ""
 
     def do(self, state: LabState, merge: str = "") -> None:

@@ -1,4 +1,4 @@
-"""What the browser draws for us: one function a component. They take plain values and know nothing of the app."""
+"""What the browser draws: one function a component. They take plain values and know nothing of the app."""
 
 from components.effect import effect
 from components.head_map import head_map

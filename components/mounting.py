@@ -25,13 +25,13 @@ OnEvent = Callable[[dict[str, Any]], None]
 
 
 def register(name: str) -> Callable[..., Any]:
-    """A component's mount function; `lab.<name>` of the library draws it, components/<name>/<name>.css styles it.
+    """A component's mount function; `lab.<name>` of the library draws it, <name>/<name>.css styles it.
 
     Call it once, while its module is imported.
     """
     css = (FOLDER / "shared.css").read_text("utf-8") + (FOLDER / name / f"{name}.css").read_text("utf-8")
     # Everything is drawn inside .root: the script may empty it, but must not touch Streamlit's style element.
-    return st.components.v2.component(f"attention_lab_{name}", html='<div class="root"></div>', css=css,
+    return st.components.v2.component(f"attention_lab_{name}", html=f'<div class="root" data-part="{name}"></div>', css=css,
                                       js=_LOADER % {"name": name})
 
 

@@ -38,9 +38,10 @@ def pack(header: dict[str, Any], arrays: dict[str, ndarray] | None = None) -> by
         chunks += [data, bytes(-len(data) % ALIGNMENT)]
         offset += len(data) + -len(data) % ALIGNMENT
     text = json.dumps({**header, "arrays": index}, allow_nan=False, separators=(",", ":"))
-    # A lone surrogate has no UTF-8 form; it can only come from a client that was made to send one.
-    encoded = text.encode("utf-8", errors="replace")
-    return b"".join([struct.pack("<I", len(encoded)), encoded, bytes(-(4 + len(encoded)) % ALIGNMENT), *chunks])
+    # ASCII: json.dumps escapes the rest, lone surrogates too, which have no UTF-8 form.
+    encoded = text.encode("utf-8")
+    gap = bytes(-(4 + len(encoded)) % ALIGNMENT)
+    return b"".join([struct.pack("<I", len(encoded)), encoded, gap, *chunks])
 
 
 def unpack(blob: bytes) -> tuple[dict[str, Any], dict[str, ndarray]]:

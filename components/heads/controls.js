@@ -25,8 +25,8 @@ lab.headControls = (state, hint) => {
   const gate = lab.make('label', { className: 'gate' }, 'Gate', slider, number);
 
   const scale = lab.make('fieldset', { className: 'scale' });
-  const radio = lab.make.bind(null, 'input');
-  const [trained, logn] = ['trained', 'logn'].map(value => radio({ type: 'radio', name: 'scale', value }));
+  const radio = value => lab.make('input', { type: 'radio', name: 'scale', value });
+  const [trained, logn] = [radio('trained'), radio('logn')];
   const base = lab.make('input', { type: 'number', min: 2, max: 512, step: 1, attributes: { 'aria-label': 'Base length' } });
   const sendScale = policy => {
     const length = Number(base.value);

@@ -1,7 +1,7 @@
 // The grid of all heads. What it shows is what Python sent plus the events that Python has not answered yet, so a click
 // shows at once and a late answer never turns it back.
 
-const HINT = 'On a head: arrows move · C constant · P prune · R live · + − gate';
+const HINT = 'Keys: arrows · C constant · P prune · R live · + − gate';
 
 /** Whether (layer, head) belongs to a selection. */
 lab.inScope = (selection, layer, head) => selection.scope === 'all'
@@ -22,7 +22,7 @@ function present({ data, waiting }) {
   };
   for (const event of waiting()) {
     if (event.type === 'scale') now.scale = { policy: event.policy, base: event.base };
-    else now.selection = { layer: event.layer, head: event.head, scope: event.scope };
+    if (event.type === 'select') now.selection = { layer: event.layer, head: event.head, scope: event.scope };
     if (event.type !== 'heads') continue;
     for (let layer = 0; layer < data.layers; layer += 1) {
       for (let head = 0; head < data.heads; head += 1) {

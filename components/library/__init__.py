@@ -22,7 +22,8 @@ def source() -> str:
     A page that lives through an update of the app gets the library twice. The second one, if it differs,
     takes the first one's place: components ask for the library whenever they are drawn.
     """
-    files = "".join(f"\n// {name}\n(lab => {{\n{(FOLDER / name).read_text('utf-8')}}})(lab);\n" for name in FILES)
+    texts = ((name, (FOLDER / name).read_text("utf-8")) for name in FILES)
+    files = "".join(f"\n// {name}\n(lab => {{\n{text}}})(lab);\n" for name, text in texts)
     colours = json.dumps(COLOURS)
     version = hashlib.sha256((files + colours).encode()).hexdigest()[:12]
     return f"""'use strict';

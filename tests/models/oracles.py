@@ -42,8 +42,9 @@ def heads_of(x: Tensor, weight: Tensor, heads: int) -> Tensor:
 
 
 def attention_output(module, x: Tensor, bias: Tensor | None = None) -> Tensor:
-    """(B, N, C), the module's output by torch's own attention in float64; `bias` (B, H, N, N) is added to the logits."""
-    query, key, value = (heads_of(x, linear.weight, module.heads) for linear in (module.query, module.key, module.value))
+    """(B, N, C), a layer's output by torch's own attention in float64; `bias` (B, H, N, N) is added to the logits."""
+    weights = [linear.weight for linear in (module.query, module.key, module.value)]
+    query, key, value = (heads_of(x, weight, module.heads) for weight in weights)
     result = functional.scaled_dot_product_attention(turn(query), turn(key), value, bias,
                                                      is_causal=module.causal and bias is None)
     return torch.cat(result.unbind(1), -1) @ module.output.weight.double().T

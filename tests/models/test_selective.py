@@ -1,5 +1,5 @@
-"""Selective attention computes what its paper says (arXiv 2410.02703, section 3): as x-transformers does, as plain loops
-do, and with the invariants that F must have whatever the scores."""
+"""Selective attention computes what its paper says (arXiv 2410.02703, section 3): as x-transformers does, as plain
+loops do, and with what follows for F whatever the scores."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_selection_protects_bos_and_the_token_itself():
 
 
 def test_the_whole_layer_is_torchs_attention_with_x_transformers_mask():
-    """From the layer's input to its output: torch's attention with -F, which x-transformers made, added to the logits."""
+    """From the layer's input to its output: torch's attention, with x-transformers' -F added to the logits."""
     module = make_model("selective").blocks[1].attention
     x = torch.randn(3, N, WIDTH, generator=torch.Generator().manual_seed(1))
     scores = logits(module, x)

@@ -1,0 +1,47 @@
+"""All benchmarks, as Markdown tables: `make bench`, or `python -m benchmarks forward interaction start visitors`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+from benchmarks import forward, interaction, start, visitors
+from tests.browser import chromium, serve
+
+NAMES = ("forward", "interaction", "start", "visitors")
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Rows of one shape as a Markdown table."""
+    def text(value: Any) -> str:
+        return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+    head = "| " + " | ".join(rows[0]) + " |\n|" + " --- |" * len(rows[0])
+    return "\n".join([head, *("| " + " | ".join(map(text, row.values())) + " |" for row in rows)])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(NAMES)}; default: all")
+    names = parser.parse_args().names or NAMES
+    if "forward" in names:
+        print("\n### Forward pass\n\n" + table(forward.measure()), flush=True)
+    with sync_playwright() as playwright:
+        browser = chromium(playwright)
+        if "interaction" in names:
+            with serve() as address:
+                print("\n### Interaction\n\n" + table(interaction.measure(browser, address)), flush=True)
+        if "start" in names:
+            print("\n### Start\n\n" + table([start.first_picture(browser)]), flush=True)
+        browser.close()
+    if "visitors" in names:  # without a browser, which would take a core
+        with serve() as address:
+            visitors.measure(address, visitors=8, every=0.3, seconds=10)  # loads the models
+            print("\n### 200 visitors\n\n" + table([visitors.measure(address, 200, 3.0, 60.0)]), flush=True)
+        print("\n" + table([start.memory_of_visitors()]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

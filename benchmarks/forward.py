@@ -1,0 +1,59 @@
+"""A forward pass with everything captured and every head under a plan, against the same model's plain pass.
+
+The plain pass returns logits and each layer's weights as torch tensors, as `output_attentions` does elsewhere.
+The full one is `run_prompt`: scores, live and used weights, F, norms and losses as numpy arrays.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+import models
+from models import HeadPlan
+from models.trace import run_prompt
+
+LENGTHS = (16, 64, 128)
+ROUNDS = 60
+TEXT = "Once upon a time there was a little dragon who was afraid of the dark. One day he met a girl. " * 8
+
+
+def measure(name: str = "stories-selective") -> list[dict[str, Any]]:
+    """One row a length: milliseconds of both passes (p50) and their ratio."""
+    torch.set_num_threads(1)
+    lab = models.load(name)
+    layers, heads = lab.shape["self"]
+    everything = [("self", layer, head) for layer in range(layers) for head in range(heads)]
+    plan = HeadPlan().with_heads(everything, constant=True, gate=0.5)
+    rows = []
+    for n in LENGTHS:
+        whole = lab.task.read(TEXT)
+        prompt = replace(whole, ids=whole.ids[:n], tokens=whole.tokens[:n], asked=(n - 1,),
+                         targets=(*whole.ids[1:n], -1), left_out=0)
+        plain, full = _interleaved(lambda p=prompt: _plain(lab, p), lambda p=prompt: run_prompt(lab, p, plan))
+        rows.append({"tokens": n, "plain ms": plain, "captured ms": full, "ratio": full / plain})
+    return rows
+
+
+@torch.inference_mode()
+def _plain(lab: models.Lab, prompt: Any) -> Any:
+    records: list = []
+    hidden = lab.model(torch.tensor([prompt.ids]), None, records)
+    return lab.model.logits(hidden[0]).log_softmax(-1), [record.live for record in records]
+
+
+def _interleaved(*functions: Callable[[], Any]) -> list[float]:
+    """Median milliseconds of each, taken in turns so that a busy machine slows all alike."""
+    times: list[list[float]] = [[] for _ in functions]
+    for round_ in range(ROUNDS + 5):
+        for function, taken in zip(functions, times, strict=True):
+            began = time.perf_counter()
+            function()
+            if round_ >= 5:  # the first rounds warm caches
+                taken.append((time.perf_counter() - began) * 1e3)
+    return [statistics.median(taken) for taken in times]

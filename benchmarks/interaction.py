@@ -1,0 +1,114 @@
+"""Milliseconds from a click, and from the pause of typing, to new pixels of the maps in a real browser.
+
+Measured in the browser, on its own clock: from the event to the first frame after the component has drawn new data
+(it counts its drawings in `data-drawn`). Against the floor, the same in benchmarks/floor_app.py, in the same browser.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, Page
+
+from models import load
+from tests.browser import serve
+
+LENGTHS = (16, 64, 128)
+ACTIONS = 30
+DEBOUNCE = 200.0  # ms that the text box waits for another letter: no part of the answer's time
+MODEL = "stories-selective"
+STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
+
+# From the last `event` on the page to the frame after `part` has drawn again; times are kept in labTimes.
+WATCH = """
+([part, kind]) => {
+  globalThis.labTimes = [];
+  const hosts = [...document.querySelectorAll('*')].filter(element => element.shadowRoot);
+  const root = hosts.map(host => host.shadowRoot.querySelector(`[data-part="${part}"]`)).find(Boolean);
+  let watching = false, began = 0, before = '';
+  const look = () => {
+    if (root.dataset.drawn === before) return requestAnimationFrame(look);
+    requestAnimationFrame(() => { labTimes.push(performance.now() - began); watching = false; });
+  };
+  document.addEventListener(kind, () => {
+    began = performance.now();
+    before = root.dataset.drawn;
+    if (!watching) { watching = true; requestAnimationFrame(look); }
+  }, true);
+}
+"""
+
+
+def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
+    """One row an action and length: p50 and p95 of the app and of the floor, their ratios, bytes a click sends."""
+    rows = []
+    with serve("benchmarks/floor_app.py") as floor:
+        for n in LENGTHS:
+            story = _text(n)
+            for action in ("state", "select", "typing"):
+                page = browser.new_page(viewport={"width": 1440, "height": 900})
+                bare = browser.new_page(viewport={"width": 1440, "height": 900})
+                page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': story})}")
+                bare.goto(f"{floor}/?n={n}")
+                received = _count_bytes(page)
+                ours, theirs = [], []
+                for one in (page, bare):
+                    one.get_by_role("gridcell").first.wait_for()
+                    one.wait_for_timeout(500)
+                page.evaluate(WATCH, ["head_map" if action == "select" else "heads",
+                                      "input" if action == "typing" else "keydown"])
+                bare.evaluate(WATCH, ["heads", "input" if action == "typing" else "keydown"])
+                received.clear()
+                for turn in range(ACTIONS):  # in turns, so that a busy machine slows both alike
+                    ours.append(_act(page, action, turn))
+                    theirs.append(_act(bare, "typing" if action == "typing" else "state", turn))
+                rows.append(_row(action, n, ours, theirs, sum(received) / ACTIONS))
+                page.close()
+                bare.close()
+    return rows
+
+
+def _text(n: int) -> str:
+    """A story of n tokens, less three for what is typed behind it."""
+    prompt = load(MODEL).task.read(STORY)
+    return "".join(prompt.tokens[1:n - 3])
+
+
+def _act(page: Page, action: str, turn: int) -> float:
+    """Milliseconds of one action."""
+    done = page.evaluate("labTimes.length")
+    if action == "typing":
+        box = page.get_by_label("Text", exact=True)
+        box.press("End")
+        box.press("a" if turn % 2 == 0 else "Backspace")
+    else:
+        chosen = page.locator('[role="gridcell"][tabindex="0"]')
+        chosen.focus()
+        chosen.press("c" if action == "state" else ("ArrowRight" if turn % 2 == 0 else "ArrowLeft"))
+    page.wait_for_function("count => labTimes.length > count", arg=done)
+    page.wait_for_timeout(120)
+    taken = page.evaluate("labTimes.at(-1)")
+    return taken - DEBOUNCE if action == "typing" else taken
+
+
+def _count_bytes(page: Page) -> list[int]:
+    """A list that grows with the size of each message that the server sends."""
+    sizes: list[int] = []
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    # The payload of a binary frame is base64: four characters for three bytes.
+    session.on("Network.webSocketFrameReceived",
+               lambda event: sizes.append(len(event["response"]["payloadData"]) * 3 // 4))
+    return sizes
+
+
+def _row(action: str, n: int, ours: list[float], theirs: list[float], size: float) -> dict[str, Any]:
+    def quantile(times: list[float], share: float) -> float:
+        return sorted(times)[min(len(times) - 1, int(share * len(times)))]
+
+    p50, p95 = quantile(ours, 0.5), quantile(ours, 0.95)
+    floor50, floor95 = quantile(theirs, 0.5), quantile(theirs, 0.95)
+    return {"action": action, "tokens": n, "p50 ms": p50, "p95 ms": p95, "floor p50 ms": floor50,
+            "floor p95 ms": floor95, "p50 / floor": p50 / floor50, "p95 / floor": p95 / floor95,
+            "kB an action": size / 1000}

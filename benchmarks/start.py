@@ -1,0 +1,54 @@
+"""From the start of the process, and from a visitor's page load, to the first picture; and what a visitor costs."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser
+
+from benchmarks.visitors import measure as visit
+from tests.browser import serve
+
+LOADS = 7
+
+
+def first_picture(browser: Browser) -> dict[str, Any]:
+    """Seconds from the start of the process, and the median of later page loads by new visitors."""
+    began = time.perf_counter()
+    with serve() as address:
+        _load(browser, address)
+        start = time.perf_counter() - began
+        loads = sorted(_load(browser, address) for _ in range(LOADS))
+    return {"process start to picture s": start, "page load to picture s": loads[len(loads) // 2]}
+
+
+def memory_of_visitors(visitors: int = 100) -> dict[str, Any]:
+    """Resident memory that sessions add, MB each; the models and caches are warm before."""
+    with serve() as address:
+        visit(address, visitors=8, every=0.3, seconds=15)
+        before = _resident(address)
+        visit(address, visitors=visitors, every=3, seconds=15)
+        after = _resident(address)
+    return {"visitors": visitors, "MB before": before, "MB a visitor": (after - before) / visitors}
+
+
+def _load(browser: Browser, address: str) -> float:
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    began = time.perf_counter()
+    page.goto(address)
+    page.locator('[data-part="heads"][data-drawn]').wait_for(state="attached")
+    taken = time.perf_counter() - began
+    context.close()
+    return taken
+
+
+def _resident(address: str) -> float:
+    """MB of the process that listens there."""
+    port = address.rsplit(":", 1)[1]
+    found = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
+    status = Path(f"/proc/{found.stdout.split()[0]}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1000

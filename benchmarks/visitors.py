@@ -1,0 +1,91 @@
+"""Many visitors on one process: each opens a session and, every few seconds, a link with another state.
+
+Speaks Streamlit's websocket protocol, on the loopback only. A link is the dearest action there is: a whole run of
+the script, and a forward pass unless another visitor has asked for the same state before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from typing import Any
+from urllib.parse import urlencode, urlparse
+
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+WORDS = "once upon a time there was little dragon girl king who said to the old dog in forest and ran away home".split()
+
+
+def queries(count: int, seed: int = 0) -> list[str]:
+    """`count` different states: model, text of 12 to 40 words or 6 to 20 events, some heads changed."""
+    draw = random.Random(seed)
+    found = []
+    for _ in range(count):
+        kind = draw.choice(("softmax", "selective"))
+        if draw.random() < 0.5:
+            name, text = f"stories-{kind}", " ".join(draw.choices(WORDS, k=draw.randint(12, 40)))
+            layer, head = draw.randrange(4), draw.randrange(8)
+        else:
+            letters = draw.sample("abcdefghijklmnopqrstuvwxyz", 5)
+            events = [f"{draw.choice(letters)}={draw.randrange(10)}" for _ in range(draw.randint(6, 20))]
+            name, text = f"assignment-{kind}", "; ".join([*events, f"{events[0][0]}=?"])
+            layer, head = draw.randrange(3), draw.randrange(4)
+        state = draw.choice(("c", "g0", "g0.5", "cg0.3"))
+        found.append(urlencode({"model": name, "text": text, "plan": f"self-{layer}.{head}{state}",
+                                "at": f"{layer}.{head}"}))
+    return found
+
+
+def measure(address: str, visitors: int, every: float, seconds: float, states: int = 2000) -> dict[str, Any]:
+    """p50, p95 and worst milliseconds from an action to the end of its run, and what went wrong."""
+    if urlparse(address).hostname not in ("localhost", "127.0.0.1"):
+        raise ValueError(f"expected an address of this machine, got {address}")
+    return asyncio.run(_measure(address, visitors, every, seconds, queries(states)))
+
+
+async def _measure(address: str, visitors: int, every: float, seconds: float, states: list[str]) -> dict[str, Any]:
+    times: list[float] = []
+    errors: list[str] = []
+    stop = time.perf_counter() + seconds
+    await asyncio.gather(*(_visit(address, every, stop, states, times, errors) for _ in range(visitors)))
+    taken = sorted(times)
+    return {"visitors": visitors, "actions per second": len(taken) / seconds, "errors": len(errors),
+            "first errors": sorted(set(errors))[:3], "p50 ms": taken[len(taken) // 2],
+            "p95 ms": taken[int(len(taken) * 0.95)], "max ms": taken[-1]}
+
+
+async def _visit(address: str, every: float, stop: float, states: list[str], times: list[float],
+                 errors: list[str]) -> None:
+    await asyncio.sleep(random.uniform(0, every))
+    url = address.replace("http", "ws", 1) + "/_stcore/stream"
+    try:
+        async with websockets.connect(url, subprotocols=["streamlit"], max_size=None, origin=address) as socket:
+            while time.perf_counter() < stop:
+                taken, failed = await _act(socket, random.choice(states))
+                times.append(taken)
+                errors.extend(failed)
+                await asyncio.sleep(random.expovariate(1 / every))
+    except (OSError, asyncio.TimeoutError, websockets.WebSocketException) as error:
+        errors.append(repr(error)[:120])  # a visitor who was cut off is a result of the measurement
+
+
+async def _act(socket: Any, query: str) -> tuple[float, list[str]]:
+    """Milliseconds of one run, and the exceptions that it showed."""
+    message = BackMsg()
+    message.rerun_script.query_string = query
+    message.rerun_script.is_history_navigation = True
+    began = time.perf_counter()
+    await socket.send(message.SerializeToString())
+    failed = []
+    while True:
+        answer = ForwardMsg()
+        answer.ParseFromString(await asyncio.wait_for(socket.recv(), 60))
+        kind = answer.WhichOneof("type")
+        if kind == "delta" and answer.delta.HasField("new_element"):
+            if answer.delta.new_element.HasField("exception"):
+                failed.append(answer.delta.new_element.exception.message[:120])
+        if kind == "script_finished" and answer.script_finished in (0, 2):
+            return (time.perf_counter() - began) * 1e3, failed

@@ -1,0 +1,54 @@
+"""One head, large: its weights with every value readable, and for selective attention what was forgotten."""
+
+from __future__ import annotations
+
+import numpy
+from numpy import ndarray
+
+from components.mounting import OnEvent, dispatch, received, register
+from components.payload import lower_triangle, pack
+
+VIEWS = ("used", "live", "constant", "difference", "mask")
+
+_mount = register("head_map")
+
+
+def head_map(*, key: str, tokens: list[str], layer: int, head: int, live: ndarray, weights: ndarray,
+             constant: ndarray | None = None, scores: ndarray | None = None, selected: ndarray | None = None,
+             view: str = "used", is_constant: bool = False, gate: float = 1.0, causal: bool = True,
+             key_tokens: list[str] | None = None, on_event: OnEvent | None = None) -> None:
+    """Draws the map. Rows are queries, columns are keys.
+
+    Args:
+        tokens: the N query tokens; any text, shown as text.
+        layer, head: counted from 0.
+        live: (N, M) float32, the weights that the model computes.
+        weights: (N, M) float32, the weights that were used.
+        constant: (N, M) float32, the head's constant matrix, or None if there is none; without it there is no
+            constant and no difference view.
+        scores: (N, N) float32, the scores before the mask F is subtracted, for the mask view.
+        selected: (N, N) float32 >= 0, S: how strongly query i wants key j masked for later queries. The mask
+            view is offered if scores and S are there; F[i, j] = sum of S[k, j] over k < i is made in the browser.
+        view: `used`, `live`, `constant`, `difference` (constant - live) or `mask`.
+        is_constant, gate: the head's state, for the title.
+        causal: the matrices are zero above the diagonal, which is neither sent nor drawn; needs N = M.
+        key_tokens: the M key tokens; default: the same as the queries'.
+        on_event: called with {type: view, view, sequence} when another view is chosen.
+    """
+    def packed(matrix: ndarray) -> ndarray:
+        matrix = numpy.asarray(matrix, dtype=numpy.float32)
+        return lower_triangle(matrix) if causal else matrix
+
+    arrays, used = {"live": packed(live)}, "live"
+    if constant is not None:
+        arrays["constant"] = packed(constant)
+    if constant is not None and numpy.array_equal(weights, constant):
+        used = "constant"
+    elif not numpy.array_equal(weights, live):
+        arrays["used"], used = packed(weights), "used"
+    if scores is not None and selected is not None:
+        arrays |= {"scores": packed(scores), "selected": packed(selected)}
+    header = {"rows": tokens, "columns": key_tokens, "layer": layer, "head": head, "used": used, "view": view,
+              "constant": bool(is_constant), "gate": round(float(gate), 4), "causal": causal,
+              "sequence": received(key)}
+    _mount(key=key, data=pack(header, arrays), on_event_change=dispatch(key, on_event))

@@ -1,0 +1,186 @@
+// A matrix with tokens on both axes and a crosshair, on two canvases: the lower one is drawn when data change, the upper
+// one whenever the pointer moves.
+
+const SIDE = 400; // px, the largest plot; the height does not depend on the number of tokens, so typing moves nothing
+const TOP = 62; // px for the key tokens
+const CELL = 100; // px, the largest cell
+const LABEL = 15; // px that a label needs of its axis
+const FONT = '13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
+
+/** {element, show(matrix, dark), point(i, j)}; calls `onPoint(i, j)`, or `onPoint(null)` when nothing is pointed at. */
+lab.matrix = onPoint => {
+  const [lower, upper] = [lab.make('canvas'), lab.make('canvas', { className: 'upper' })];
+  const element = lab.make('div', { className: 'plot', tabIndex: 0, attributes: { role: 'application' } }, lower, upper);
+  const picture = document.createElement('canvas');
+  let now = null; // what is shown: {rows, columns (tokens), causal, table, step, dark}
+  let size = null;
+  let at = null;
+
+  const measure = () => {
+    const width = element.clientWidth;
+    const left = width < 440 ? 74 : 96;
+    const side = Math.max(80, Math.min(SIDE, width - left - 4));
+    const ratio = globalThis.devicePixelRatio || 1;
+    const fit = Math.min(CELL, side / Math.max(now.rows.length, now.columns.length));
+    const whole = Math.floor(fit * ratio) / ratio; // sharp edges where a cell is large enough to lose a part of a pixel
+    const cell = fit >= 4 ? whole : fit;
+    const x = Math.max(0, Math.floor((width - left - side) / 2)) + left;
+    return { width, height: TOP + side + 4, ratio, cell, x, left, y: TOP, right: cell * now.columns.length, bottom: cell * now.rows.length };
+  };
+
+  const style = () => {
+    const css = getComputedStyle(element);
+    const get = name => css.getPropertyValue(name).trim();
+    return { ink: get('--st-text-color'), ground: get('--st-background-color'), panel: get('--st-secondary-background-color'),
+      line: get('--st-border-color'), accent: get('--st-primary-color') };
+  };
+
+  const prepare = canvas => {
+    canvas.width = size.width * size.ratio;
+    canvas.height = size.height * size.ratio;
+    const context = canvas.getContext('2d');
+    context.scale(size.ratio, size.ratio);
+    context.font = FONT;
+    return context;
+  };
+
+  /** The token, cut to `room` px, between marks that keep its direction to itself. */
+  const fitted = (context, token, room) => {
+    let text = lab.cut(lab.token(token), 24);
+    while (text.length > 1 && context.measureText(text).width > room) text = lab.cut(text, Math.min(23, Array.from(text).length - 1));
+    return `\u2068${text}\u2069`;
+  };
+
+  const level = context => now.columns.every(t => context.measureText(lab.cut(lab.token(t), 24)).width <= size.cell - 6);
+
+  const rowLabel = (context, i) => {
+    context.textAlign = 'right';
+    context.textBaseline = 'middle';
+    context.fillText(fitted(context, now.rows[i], size.left - 10), size.x - 6, size.y + (i + 0.5) * size.cell);
+  };
+
+  const columnLabel = (context, j) => {
+    context.save();
+    context.translate(size.x + (j + 0.5) * size.cell, size.y - 6);
+    if (size.level) {
+      context.textAlign = 'center';
+      context.textBaseline = 'alphabetic';
+      context.fillText(fitted(context, now.columns[j], size.cell), 0, 0);
+    } else {
+      context.rotate(-Math.PI / 2);
+      context.textAlign = 'left';
+      context.textBaseline = 'middle';
+      context.fillText(fitted(context, now.columns[j], TOP - 8), 0, 0);
+    }
+    context.restore();
+  };
+
+  const drawLower = () => {
+    const context = prepare(lower);
+    const { x, y, cell, right, bottom } = size;
+    size.level = level(context);
+    const colours = style();
+    context.fillStyle = colours.panel;
+    context.fillRect(x, y, right, bottom);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(picture, x, y, right, bottom);
+    context.strokeStyle = colours.line;
+    context.lineWidth = 1;
+    if (cell >= 9) { // a fine net, over what is drawn and not over what lies in the future
+      context.globalAlpha = 0.55;
+      context.beginPath();
+      now.rows.forEach((_, i) => now.columns.forEach((_, j) => {
+        if (!now.causal || j <= i) context.rect(x + j * cell, y + i * cell, cell, cell);
+      }));
+      context.stroke();
+      context.globalAlpha = 1;
+    }
+    context.strokeRect(x - 0.5, y - 0.5, right + 1, bottom + 1);
+    context.fillStyle = colours.ink;
+    const every = Math.ceil(LABEL / cell);
+    now.rows.forEach((_, i) => { if (i % every === 0) rowLabel(context, i); });
+    now.columns.forEach((_, j) => { if (j % every === 0) columnLabel(context, j); });
+    context.globalAlpha = 0.72;
+    context.textAlign = 'right';
+    context.textBaseline = 'alphabetic';
+    context.fillText('key →', x - 8, y - 26);
+    context.fillText('query ↓', x - 8, y - 8);
+  };
+
+  const drawUpper = () => {
+    const context = prepare(upper);
+    if (!at) return;
+    const { x, y, cell, right, bottom, left } = size;
+    const [i, j] = at;
+    const colours = style();
+    context.fillStyle = colours.ground; // under the two labels, which may stand where there was none
+    context.fillRect(x - left, y + (i + 0.5) * cell - 9, left - 1, 18);
+    if (size.level) context.fillRect(x + j * cell, y - 20, cell, 19);
+    else context.fillRect(x + (j + 0.5) * cell - 9, 0, 18, y - 1);
+    context.fillStyle = colours.accent;
+    context.font = `600 ${FONT}`;
+    rowLabel(context, i);
+    columnLabel(context, j);
+    context.strokeStyle = colours.accent;
+    context.lineWidth = 1.5;
+    context.strokeRect(x, y + i * cell, now.causal ? (i + 1) * cell : right, cell);
+    context.strokeRect(x + j * cell, now.causal ? y + j * cell : y, cell, now.causal ? bottom - j * cell : bottom);
+    context.strokeStyle = colours.ink;
+    context.lineWidth = 2;
+    context.strokeRect(x + j * cell, y + i * cell, cell, cell);
+  };
+
+  const draw = () => {
+    if (!now || !element.clientWidth) return;
+    size = measure();
+    element.style.height = `${size.height}px`;
+    drawLower();
+    drawUpper();
+  };
+
+  const point = (i, j) => {
+    const next = i === null ? null : [i, Math.min(j, now.causal ? i : j)];
+    if (String(next) === String(at)) return;
+    at = next;
+    drawUpper();
+    onPoint(...(at ?? [null]));
+  };
+
+  const follow = event => {
+    if (!size) return;
+    const box = element.getBoundingClientRect();
+    const i = Math.floor((event.clientY - box.top - size.y) / size.cell);
+    const j = Math.floor((event.clientX - box.left - size.x) / size.cell);
+    const inside = i >= 0 && j >= 0 && i < now.rows.length && j < now.columns.length && (!now.causal || j <= i);
+    point(inside ? i : null, j);
+  };
+  element.addEventListener('pointermove', follow);
+  element.addEventListener('pointerdown', follow);
+  element.addEventListener('pointerleave', event => { if (event.pointerType === 'mouse') point(null); });
+  element.addEventListener('keydown', event => {
+    const [i, j] = at ?? [now.rows.length - 1, 0];
+    const moves = { ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1],
+      Home: [i, 0], End: [i, now.columns.length - 1], Escape: null };
+    if (!(event.key in moves) || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    const clamp = (value, length) => Math.max(0, Math.min(length - 1, value));
+    const move = at || event.key === 'Escape' ? moves[event.key] : [i, j];
+    if (move) point(clamp(move[0], now.rows.length), clamp(move[1], now.columns.length));
+    else point(null);
+  });
+  const observer = new ResizeObserver(draw);
+  observer.observe(element);
+
+  return {
+    element,
+    at: () => at,
+    point,
+    show(matrix) {
+      now = matrix;
+      lab.paint(picture, now.rows.length, now.columns.length, now.table, now.step);
+      if (at && (at[0] >= now.rows.length || at[1] >= now.columns.length)) at = null;
+      draw();
+    },
+    stop: () => observer.disconnect(),
+  };
+};

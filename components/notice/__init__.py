@@ -1,0 +1,26 @@
+"""The line under the text box: how the text was read, or what is wrong with it and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from components.mounting import register
+from components.payload import pack
+
+_mount = register("notice")
+
+
+def notice(*, key: str, status: str = "", messages: Sequence[str] = (),
+           excerpt: tuple[str, str, str] | None = None, is_problem: bool = False) -> None:
+    """Draws the line; several messages or a long one wrap.
+
+    Args:
+        status: what is said if all is well, like `14 tokens`; shown in front of messages too.
+        messages: plain texts, each shown as its own sentence.
+        excerpt: what stands before the place that a message is about, the place, and what follows; the place
+            is underlined. It may be any text; an empty place is shown as a gap.
+        is_problem: True announces the messages at once (role=alert), False quietly (role=status).
+    """
+    header = {"status": status, "messages": list(messages), "excerpt": list(excerpt) if excerpt else None,
+              "problem": bool(is_problem)}
+    _mount(key=key, data=pack(header))

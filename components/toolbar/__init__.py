@@ -1,0 +1,22 @@
+"""Undo, redo, reset and copy link; it also keeps the browser's address in step with the state."""
+
+from __future__ import annotations
+
+from components.mounting import OnEvent, dispatch, received, register
+from components.payload import pack
+
+_mount = register("toolbar")
+
+
+def toolbar(*, key: str, query: str, mode: str, can_undo: bool, can_redo: bool, on_event: OnEvent) -> None:
+    """Draws the buttons and writes the address.
+
+    Args:
+        query: what follows the `?` in the address, encoded as the browser keeps it (urllib.parse.urlencode).
+        mode: `push` makes a new entry in the browser's history, `replace` changes the present one.
+        can_undo, can_redo: whether there is something to undo or redo.
+        on_event: called with {type: undo | redo | reset, sequence}, from a button or from its keys.
+    """
+    header = {"query": query, "mode": mode, "undo": bool(can_undo), "redo": bool(can_redo),
+              "sequence": received(key)}
+    _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

@@ -1,0 +1,57 @@
+"""One running app for all browser tests; each test gets a browser profile of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser import chromium, serve
+
+SCREEN = {"width": 1440, "height": 900}
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    with serve() as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = chromium(playwright)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
+    """visit(**state) opens a link in a new profile and waits for its picture; visit(phone=True) on a phone.
+
+    Fails the test afterwards if a page logged an error, opened a dialog, or asked another host for anything.
+    """
+    contexts, complaints = [], []
+
+    def open_page(phone: bool = False, dark: bool = False, wait: bool = True, **state: str) -> Page:
+        context = browser.new_context(
+            viewport={"width": 390, "height": 844} if phone else SCREEN, has_touch=phone,
+            color_scheme="dark" if dark else "light", permissions=["clipboard-read", "clipboard-write"])
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None)
+        page.on("pageerror", lambda e: complaints.append(f"page: {e}"))
+        page.on("dialog", lambda d: (complaints.append(f"dialog: {d.message}"), d.dismiss()))
+        page.on("request", lambda r: None if r.url.startswith((address, "data:", "blob:", address.replace("http", "ws")))
+                else complaints.append(f"asked another host: {r.url}"))
+        page.goto(f"{address}/?{urlencode(state)}" if state else address)
+        if wait:
+            page.get_by_role("gridcell").first.wait_for(timeout=30_000)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not complaints

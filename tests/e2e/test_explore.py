@@ -1,0 +1,221 @@
+"""Explore in a real browser: type, take heads away, and the prediction answers; every state is a link.
+
+    pytest tests/e2e/test_explore.py
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+SELECTIVE = {"model": "assignment-selective"}
+
+
+def cell(page: Page, layer: int, head: int):
+    return page.get_by_role("gridcell", name=re.compile(rf"^layer {layer}, head {head},"))
+
+
+def named(page: Page, name: str):
+    return page.get_by_role("gridcell", name=name, exact=True)
+
+
+def query(page: Page) -> dict[str, str]:
+    return {key: values[0] for key, values in parse_qs(urlparse(page.url).query).items()}
+
+
+def type_text(page: Page, text: str) -> None:
+    box = page.get_by_label("Text", exact=True)
+    box.click()
+    box.press("Control+a")
+    box.press_sequentially(text, delay=15)
+
+
+def test_typing_answers_without_enter(visit):
+    page = visit(**SELECTIVE)
+    type_text(page, "q=4; q=8; q=?")
+    expect(page.get_by_text("8 tokens")).not_to_be_visible()
+    expect(page.get_by_text(re.compile(r"^6 tokens"))).to_be_visible()
+    right = page.locator(".right")
+    expect(right).to_contain_text("8")
+    assert query(page)["text"] == "q=4; q=8; q=?"
+
+
+def test_heads_are_a_grid_for_assistive_technology(visit):
+    page = visit()
+    expect(page.get_by_role("grid", name="Heads")).to_be_visible()
+    expect(page.get_by_role("gridcell")).to_have_count(32)
+    expect(named(page, "layer 1, head 1, live")).to_have_attribute("aria-selected", "true")
+
+
+def test_a_click_a_key_and_the_slider_change_the_computation(visit):
+    page = visit(**SELECTIVE)
+    cell(page, 1, 1).click()
+    page.keyboard.press("c")
+    expect(named(page, "layer 1, head 1, constant")).to_be_visible()
+    expect(page.get_by_text(re.compile("KL")).first).to_be_visible()
+    page.wait_for_function("location.search.includes('plan=self-0.0c')")
+    page.get_by_role("button", name="Prune", exact=True).click()
+    expect(named(page, "layer 1, head 1, pruned")).to_be_visible()
+    page.wait_for_function("location.search.includes('plan=self-0.0cg0')")
+    page.get_by_role("button", name="Live", exact=True).click()
+    expect(named(page, "layer 1, head 1, live")).to_be_visible()
+    slider = page.get_by_role("slider", name="Gate")
+    slider.focus()
+    for _ in range(12):
+        slider.press("ArrowLeft")
+    expect(named(page, "layer 1, head 1, gate 0.40")).to_be_visible()
+    page.wait_for_function("location.search.includes('plan=self-0.0g0.4')")
+
+
+@pytest.mark.parametrize(("button", "plan"), [
+    ("All heads of layer 2", "self-1.0~3c"), ("Head 3 of all layers", "self-0.2c-1.2c-2.2c"),
+    ("All heads", "self-0.0~3c-1.0~3c-2.0~3c")])
+def test_rows_columns_and_all_at_once(visit, button, plan):
+    page = visit(**SELECTIVE)
+    page.get_by_role("button", name=button, exact=True).click()
+    page.get_by_role("button", name="Constant", exact=True).click()
+    page.wait_for_function("plan => new URLSearchParams(location.search).get('plan') === plan", arg=plan)
+
+
+def test_all_heads_constant_costs_the_answer(visit):
+    page = visit(text="y=7; x=1; x=3; z=5; x=?", **SELECTIVE)
+    right = page.locator(".right")
+    expect(right).to_contain_text("3")
+    page.get_by_role("button", name="All heads", exact=True).click()
+    page.get_by_role("button", name="Constant", exact=True).click()
+    expect(page.get_by_text(re.compile(r"worse")).first).to_be_visible()
+
+
+def test_link_restores_everything_in_another_browser(visit):
+    first = visit(**SELECTIVE)
+    type_text(first, "a=1; b=2; a=5; a=?")
+    cell(first, 2, 3).click()
+    first.keyboard.press("p")
+    first.get_by_role("tab", name="Mask F").click()
+    first.wait_for_function("location.search.includes('view=mask') && location.search.includes('plan=')")
+    first.get_by_role("button", name="Copy link").click()
+    link = first.evaluate("navigator.clipboard.readText()")
+    assert link == first.url
+    second = visit(**{key: value for key, value in query(first).items()})
+    expect(second.get_by_label("Text", exact=True)).to_have_value("a=1; b=2; a=5; a=?")
+    expect(named(second, "layer 2, head 3, pruned")).to_have_attribute("aria-selected", "true")
+    expect(second.get_by_role("tab", name="Mask F")).to_have_attribute("aria-selected", "true")
+
+
+def test_back_forward_undo_redo_and_reset(visit):
+    page = visit(**SELECTIVE)
+    undo, redo = (page.get_by_role("button", name=name, exact=True) for name in ("Undo", "Redo"))
+    expect(undo).to_be_disabled()
+    cell(page, 2, 2).click()
+    page.keyboard.press("c")
+    expect(named(page, "layer 2, head 2, constant")).to_be_visible()
+    page.wait_for_function("location.search.includes('plan=self-1.1c')")
+    page.go_back()
+    expect(named(page, "layer 2, head 2, live")).to_be_visible()
+    page.go_forward()
+    expect(named(page, "layer 2, head 2, constant")).to_be_visible()
+    undo.click()
+    expect(named(page, "layer 2, head 2, live")).to_be_visible()
+    redo.click()
+    expect(named(page, "layer 2, head 2, constant")).to_be_visible()
+    page.get_by_role("button", name="Reset", exact=True).click()
+    expect(named(page, "layer 2, head 2, live")).to_be_visible()
+    page.wait_for_function("!location.search.includes('plan=')")
+
+
+def test_keyboard_alone(visit):
+    page = visit(**SELECTIVE)
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        inside = page.evaluate("""() => { let e = document.activeElement;
+            while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement; return e?.getAttribute('role'); }""")
+        if inside == "gridcell":
+            break
+    assert inside == "gridcell"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("c")
+    expect(named(page, "layer 2, head 2, constant")).to_be_visible()
+    page.keyboard.press("-")
+    expect(named(page, "layer 2, head 2, constant, gate 0.90")).to_be_visible()
+    page.keyboard.press("r")
+    expect(named(page, "layer 2, head 2, live")).to_be_visible()
+
+
+def test_scale_of_log_n(visit):
+    page = visit(model="stories-softmax")
+    page.get_by_role("radio", name="log n").check()
+    page.wait_for_function("location.search.includes('scale-logn256')")
+    page.get_by_label("Base length").fill("64")
+    page.get_by_label("Base length").press("Enter")
+    page.wait_for_function("location.search.includes('scale-logn64')")
+    page.get_by_text("Entropy", exact=True).click()
+    expect(page.get_by_text("Entropy against n")).to_be_visible()
+
+
+def test_f_grows_token_by_token(visit):
+    page = visit(text="y=7; x=1; x=3; z=5; x=?", view="mask", **SELECTIVE)
+    step = page.get_by_role("slider", name="Token step")
+    step.focus()
+    step.press("Home")
+    expect(step).to_have_value("0")
+    page.get_by_role("button", name=re.compile("^Play")).click()
+    expect(step).not_to_have_value("0", timeout=5000)
+
+
+def test_continuation_streams_and_stops(visit):
+    page = visit(model="stories-softmax", plan="self-0.0~7g0")
+    page.get_by_role("button", name="Continue the text").click()
+    expect(page.get_by_text(re.compile(r"As trained: …\S*.{4,}"))).to_be_visible(timeout=20_000)
+    expect(page.get_by_text(re.compile(r"Under the plan: …"))).to_be_visible()
+    stop = page.get_by_role("button", name="Stop", exact=True)
+    if stop.is_visible():
+        stop.click()
+    expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=10_000)
+
+
+def test_two_visitors_never_affect_each_other(visit):
+    one, two = visit(**SELECTIVE), visit(**SELECTIVE)
+    cell(one, 1, 2).click()
+    one.keyboard.press("p")
+    type_text(two, "b=6; b=?")
+    expect(named(one, "layer 1, head 2, pruned")).to_be_visible()
+    expect(named(two, "layer 1, head 2, live")).to_be_visible()
+    expect(one.get_by_label("Text", exact=True)).not_to_have_value("b=6; b=?")
+
+
+def test_switching_model_keeps_what_fits(visit):
+    page = visit(text="a cat", plan="self-1.1c")
+    page.get_by_role("combobox", name="Model").click()
+    page.get_by_role("option", name="stories-softmax").click()
+    expect(named(page, "layer 2, head 2, constant")).to_be_visible()
+    page.wait_for_function("location.search.includes('model=stories-softmax')")
+    expect(page.get_by_label("Text", exact=True)).to_have_value("a cat")
+
+
+def test_phone_width_shows_everything_without_sideways_scrolling(visit):
+    page = visit(phone=True)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    boxes = page.get_by_role("gridcell").all()
+    assert all(box.bounding_box()["x"] + box.bounding_box()["width"] <= 390 for box in boxes)
+
+
+def test_main_work_fits_one_screen(visit):
+    page = visit(**SELECTIVE)
+    for part in (page.get_by_role("grid"), page.get_by_role("slider", name="Gate"),
+                 page.get_by_role("tab", name="Difference")):
+        box = part.bounding_box()
+        assert box["y"] + box["height"] <= 900
+
+
+def test_about_keeps_the_state(visit):
+    page = visit(plan="self-1.1c", **SELECTIVE)
+    page.get_by_role("link", name="About").click()
+    expect(page.get_by_text("TinyStories").first).to_be_visible()
+    page.get_by_role("link", name="Explore").click()
+    expect(named(page, "layer 2, head 2, constant")).to_be_visible()

@@ -1,0 +1,148 @@
+"""Variable assignment, what a person types: it is read to the right tokens and the right answers, or refused with a
+sentence and the place of the mistake."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from oracles import answers
+
+from models.tasks.assignment import LETTERS, Assignment
+from models.tasks.base import InputError
+
+TASK = Assignment()
+LABELS = TASK.labels
+
+
+def test_a_question():
+    prompt = TASK.read("y=7; x=1; x=3; z=5; x=?")
+    assert prompt.tokens == ("start", "y=", "7", "x=", "1", "x=", "3", "z=", "5", "x=?")
+    assert prompt.tokens == tuple(LABELS[i] for i in prompt.ids)
+    assert prompt.asked == (9,) and LABELS[prompt.targets[9]] == "3"
+    assert set(prompt.targets[:9]) == {-1} and (prompt.left_out, prompt.hint) == (0, "")
+
+
+@pytest.mark.parametrize("text", ["x=1;x=?", " x = 1 ;\tx\n=\n? ;", ";;x=1;;x=?;;", "x=1;\r\nx=?",
+                                  "x=1\u00a0;\u3000x=?"])
+def test_spaces_and_spare_semicolons_do_not_matter(text: str):
+    assert TASK.read(text) == TASK.read("x=1; x=?")
+
+
+def test_questions_in_the_middle_are_followed_by_their_answers():
+    prompt = TASK.read("k=4; m=9; k=?; k=2; m=?; k=?")
+    assert prompt.tokens == ("start", "k=", "4", "m=", "9", "k=?", "4", "k=", "2", "m=?", "9", "k=?")
+    assert prompt.asked == (5, 9, 11)
+    assert [LABELS[prompt.targets[i]] for i in prompt.asked] == ["4", "9", "2"]
+
+
+def test_without_a_question_there_is_a_hint():
+    prompt = TASK.read("k=4; m=9")
+    assert prompt.asked == () and "k=?" in prompt.hint
+
+
+@pytest.mark.parametrize("title, text", TASK.examples)
+def test_examples_can_be_read(title: str, text: str):
+    prompt = TASK.read(text)
+    assert title and prompt.asked and not prompt.left_out and not prompt.hint
+
+
+eight = "".join(f"{x}=1;" for x in "abcdefgh")
+BAD = [  # text, what the message says, the characters that it speaks of
+    ("", "Type some assignments", ""),
+    (" \n\t", "Type some assignments", " \n\t"),
+    (";;", "Type some assignments", ";;"),
+    ("x=1; %=2", "“%” is no variable", "%"),
+    ("x=1; X=2", "“X” is no variable", "X"),
+    ("3=x", "“3” is no variable", "3"),
+    ("é=1", "“é” is no variable", "é"),
+    ("x=1; xy=2", "“xy” is no variable", "xy"),
+    ("a" * 100_000, "“aa” is no variable", "aa"),
+    ("x" + " " * 100_000 + "y=3", "is no variable", "x" + " " * 100_000 + "y"),
+    ("x=42", "more than one digit", "42"),
+    ("x=" + "1" * 100_000, "more than one digit", "1" * 100_000),
+    (f"{eight} i=9", "ninth variable", "i=9"),
+    (f"{eight} a=?; i=9", "ninth variable", "i=9"),
+    ("x=1; z=?", "no value yet", "z=?"),
+    ("x=?; x=1", "no value yet", "x=?"),
+    ("x=1 y=2", "; is missing", "y"),
+    ("x=1\ny=2", "; is missing", "y"),
+    ("x=1, y=2", "; is missing", ","),
+    ("x=??", "; is missing", "?"),
+    ("x=1.5", "; is missing", "."),
+    ("x 1", "expected = after x", "x 1"),
+    ("x:1", "expected = after x", "x:"),
+    ("x", "no value yet", "x"),
+    ("y=7; x= ;y=?", "no value yet", "x="),
+    ("x==1", "“=” is no value", "="),
+    ("x=-1", "“-” is no value", "-"),
+    ("x=٣", "“٣” is no value", "٣"),
+    ("x=y", "“y” is no value", "y"),
+    ("x=😀", "“😀” is no value", "😀"),
+    ("x=1; 😀=2", "“😀” is no variable", "😀"),
+    ("<img src=x onerror=alert(1)>", "“<” is no variable", "<"),
+    ("x=1; \u202ex=2", "U+202E", "\u202e"),
+    ("א=1", "“א” is no variable", "א"),
+    ("x=\0", "U+0000", "\0"),
+    ("\ud800", "U+D800", "\ud800"),
+]
+
+
+@pytest.mark.parametrize("text, message, place", BAD, ids=[repr(text)[:30] for text, *_ in BAD])
+def test_a_mistake_is_told_with_its_place(text: str, message: str, place: str):
+    with pytest.raises(InputError) as error:
+        TASK.read(text)
+    assert message in str(error.value) and len(str(error.value)) < 200
+    assert text[error.value.start:error.value.stop] == place
+
+
+@pytest.mark.parametrize("text, tokens", [("a=1;" * 25_000, 50_001), ("a=1;a=?;" * 12_500, 50_000)])
+def test_a_long_text_is_cut(text: str, tokens: int):
+    """100,000 characters: 25,000 events of two tokens, but the last question's answer is not part of the text."""
+    prompt = TASK.read(text)
+    assert TASK.limit - 2 < len(prompt.ids) <= TASK.limit  # an event is read whole or not at all
+    assert len(prompt.ids) + prompt.left_out == tokens
+
+
+def test_a_question_beyond_the_limit_is_not_called_missing():
+    """64 assignments fill the text, so the question is left out; to ask for one would be bad advice."""
+    prompt = TASK.read("a=1;" * 64 + "a=?")
+    assert prompt.left_out and not prompt.asked and "Nothing is asked" not in prompt.hint
+
+
+@st.composite
+def event_lists(draw: st.DrawFn) -> list[tuple[str, str]]:
+    """Valid events: questions only for variables that have a value."""
+    letters = draw(st.lists(st.sampled_from(LETTERS), min_size=1, max_size=8, unique=True))
+    events = [(draw(st.sampled_from(letters)), "1")]
+    for _ in range(draw(st.integers(0, 40))):
+        asks = draw(st.booleans())
+        known = sorted({variable for variable, _ in events})
+        value = "?" if asks else draw(st.sampled_from("0123456789"))
+        events.append((draw(st.sampled_from(known if asks else letters)), value))
+    return events
+
+
+@given(event_lists(), st.sampled_from([";", "; ", " ;\n"]), st.sampled_from(["=", " = "]))
+def test_a_valid_text_is_read_with_its_answers(events: list[tuple[str, str]], separator: str, equals: str):
+    prompt = TASK.read(separator.join(f"{variable}{equals}{value}" for variable, value in events))
+    expected = answers(events)
+    assert [LABELS[prompt.targets[i]] for i in prompt.asked] == expected
+    written = iter(expected)
+    tokens = [t for v, x in events for t in ((f"{v}=?", next(written)) if x == "?" else (f"{v}=", x))]
+    assert list(prompt.tokens[1:]) == (tokens[:-1] if events[-1][1] == "?" else tokens)
+    assert prompt.left_out == 0 and len(prompt.targets) == len(prompt.ids)
+
+
+odd = st.characters(categories=["Cs", "Cc", "Nd", "Zs"])  # surrogates, control characters, digits, spaces
+
+
+@given(st.text() | st.text(st.sampled_from("xyz12=?; \n")) | st.text(odd))
+@example(";" * 10_000)
+def test_any_text_is_read_or_refused(text: str):
+    try:
+        prompt = TASK.read(text)
+    except InputError as error:
+        assert 0 <= error.start <= error.stop <= len(text) and str(error)
+    else:
+        assert 1 < len(prompt.ids) == len(prompt.tokens) == len(prompt.targets) <= TASK.limit

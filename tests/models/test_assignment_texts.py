@@ -1,0 +1,154 @@
+"""Variable assignment, what is drawn: texts and their answers agree with a dict, and training grows from short to long.
+The measure gives 1 to a model that knows, 0.1 to one that guesses, and tells one that remembers first values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from oracles import answers
+from tiny import make_model
+from torch import Tensor
+from torch.nn import functional
+from torch.testing import assert_close
+
+from models.tasks import assignment
+from models.tasks.assignment import BATCH, DIGIT, TRAINED_EVENTS, VARIABLES, Assignment, draw, overwrites
+from models.tasks.base import generator
+
+TASK = Assignment()
+
+
+def events_of(ids: list[int]) -> list[tuple[str, str]]:
+    """Token ids, BOS first, two an event -> (variable, digit or ?), by the tokens' texts."""
+    names = [TASK.labels[i] for i in ids[1:]]
+    return [(what[0], "?" if "?" in what else value) for what, value in zip(names[::2], names[1::2], strict=True)]
+
+
+def check(ids: list[int], right: list[int]) -> None:
+    """`right` has, at each question and only there, the dict's answer, which is also the token that follows."""
+    events = events_of(ids)
+    assert events[0][1] != "?" and len({variable for variable, _ in events}) <= VARIABLES
+    asks = [i for i, token in enumerate(ids) if TASK.labels[token].endswith("?")]
+    assert [i for i, answer in enumerate(right) if answer >= 0] == asks
+    assert [TASK.labels[right[i]] for i in asks] == [TASK.labels[ids[i + 1]] for i in asks] == answers(events)
+
+
+@pytest.mark.parametrize("events", [2, 24, 96])
+def test_drawn_texts_have_the_right_answers(events: int):
+    tokens, right = draw(200, events, generator(1))
+    assert tokens.shape == right.shape == (200, 2 * events + 1) and (tokens[:, 0] == 0).all()
+    for ids, answer in zip(tokens.tolist(), right.tolist(), strict=True):
+        check(ids, answer)
+
+
+def test_drawn_texts_differ_from_each_other():
+    tokens, _ = draw(200, 24, generator(1))
+    assert len({tuple(row) for row in tokens.tolist()}) == 200
+    assert {label for label in TASK.labels if label != "unused"} == {TASK.labels[i] for i in tokens.unique()}
+
+
+def test_about_half_of_the_events_are_questions():
+    """All but the first are so with probability 1/2: within five standard deviations of it."""
+    events = 1000 * 24
+    asked = int((draw(1000, 25, generator(1))[1] >= 0).sum()) / events
+    assert abs(asked - 0.5) < 5 * (0.25 / events) ** 0.5
+
+
+def test_overwrites_are_those_of_a_loop():
+    tokens, _ = draw(50, 24, generator(2))
+    expected = torch.full_like(tokens, -1)
+    for row, ids in enumerate(tokens.tolist()):
+        events = events_of(ids)
+        for index, (variable, value) in enumerate(events):
+            if value == "?":
+                sets = [v for v, x in events[:index] if v == variable and x != "?"]
+                expected[row, 2 * index + 1] = len(sets) - 1
+    assert_close(overwrites(tokens), expected)
+    assert expected.max() > 2
+
+
+def test_batches_grow_and_are_decided_by_three_numbers():
+    lengths = []
+    for step in range(0, 100, 5):
+        batch, again = TASK.batch(step, 100, seed=3), TASK.batch(step, 100, seed=3)
+        assert_close((batch.tokens, batch.targets), (again.tokens, again.targets))
+        assert batch.tokens.shape == batch.targets.shape and len(batch.tokens) == BATCH
+        for ids, right in zip(batch.tokens.tolist()[:5], batch.targets.tolist()[:5], strict=True):
+            end = next((i for i in range(1, len(ids)) if ids[i] == 0), len(ids))  # what follows is padding
+            assert set(right[end:]) <= {-1} and set(ids[end:]) <= {0}
+            check(ids[:end], right[:end])
+        lengths.append(end)
+    assert lengths[0] == 5 and max(lengths[10:]) > 2 * TRAINED_EVENTS * 0.8 and max(lengths) <= TASK.trained_length
+    assert not torch.equal(TASK.batch(99, 100, 3).tokens[:, :5], TASK.batch(99, 100, 4).tokens[:, :5])
+
+
+def test_typical_texts_fill_the_limit():
+    texts = TASK.typical(7)
+    assert texts.shape == (7, TASK.limit) and (texts[:, 0] == 0).all()
+    assert_close(texts, TASK.typical(7))
+
+
+class Guess:
+    """Like a Transformer, but its most probable token is what `guess` says of the texts (B, N) -> (B, N)."""
+
+    def __init__(self, guess: Callable[[Tensor], Tensor]) -> None:
+        self.guess = guess
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        return functional.one_hot(self.guess(tokens), TASK.vocabulary).float()
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return hidden
+
+
+def first_values(tokens: Tensor) -> Tensor:
+    """For each question the variable's first value."""
+    guesses = torch.zeros_like(tokens)
+    for row, ids in enumerate(tokens.tolist()):
+        values: dict[str, str] = {}
+        for index, (variable, value) in enumerate(events_of(ids)):
+            guesses[row, 2 * index + 1] = DIGIT + int(values.setdefault(variable, value))
+    return guesses
+
+
+@pytest.fixture
+def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assignment, "TEST_TEXTS", 200)
+
+
+def deviation(questions: int) -> float:
+    """Five standard deviations of a share of 0.1."""
+    return 5 * (0.1 * 0.9 / questions) ** 0.5
+
+
+def test_measure_of_a_model_that_knows(few_texts: None):
+    metric = TASK.metric(Guess(lambda tokens: tokens.roll(-1, 1)))  # the answer is the token that follows
+    assert set(metric["accuracy_by_events"].values()) == set(metric["accuracy_by_overwrites"].values()) == {1.0}
+    assert list(metric["accuracy_by_events"]) == ["6", "12", "24", "48", "96"]
+    assert metric["texts_per_length"] == 200
+
+
+def test_measure_of_a_model_that_guesses(few_texts: None):
+    metric = TASK.metric(Guess(lambda tokens: torch.full_like(tokens, DIGIT + 7)))
+    for events, accuracy in metric["accuracy_by_events"].items():
+        assert abs(accuracy - 0.1) < deviation(200 * (int(events) - 1) // 2), events
+
+
+def test_measure_of_a_model_that_remembers_first_values(few_texts: None):
+    """Right where nothing was overwritten; elsewhere the first value is the last one in ten."""
+    metric = TASK.metric(Guess(first_values))["accuracy_by_overwrites"]
+    assert metric["0"] == 1.0
+    asked = draw(200, TRAINED_EVENTS, generator(assignment.TEST_SEED, 0, TRAINED_EVENTS))[0]
+    for name in ("1", "2 to 3"):
+        questions = int(sum((overwrites(asked) == int(times)).sum() for times in name.split(" to ")))
+        assert abs(metric[name] - 0.1) < deviation(questions), name
+
+
+def test_measure_of_random_weights(few_texts: None, attention: str):
+    """Among the ten digits random weights are right as often as chance, give or take what their habits do."""
+    model = make_model(attention)
+    random_digit = Guess(lambda tokens: DIGIT + model.logits(model(tokens))[..., DIGIT:DIGIT + 10].argmax(-1))
+    for accuracy in TASK.metric(random_digit)["accuracy_by_events"].values():
+        assert 0.05 < accuracy < 0.15

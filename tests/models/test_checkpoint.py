@@ -1,0 +1,151 @@
+"""A model's folder: what is written is read; whatever is wrong with it is told as a CheckpointError that names the file
+and a command, and no path of the server. A model is loaded once, however many ask at the same time."""
+
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny import HEADS, LAYERS, make_lab, random_ids, trace_of
+from torch.testing import assert_close
+
+import models
+from models import checkpoint, lab
+from models.checkpoint import CheckpointError, read_card, read_constant, read_model, write, write_json
+
+NAME = "assignment-selective"  # a model's name, so that load() accepts it; the folder holds a tiny model
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tiny model's folder, which load() reads in place of the shipped one."""
+    tiny = make_lab("selective")
+    write(tmp_path / NAME, tiny.model, tiny.constant["self"])
+    write_json(tmp_path / NAME / "card.json", {"name": NAME})
+    monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
+    lab._load.cache_clear()
+    yield tmp_path / NAME
+    lab._load.cache_clear()
+
+
+def test_what_is_written_is_read(folder: Path):
+    """Weights and constant matrices to half precision: 11 binary digits, and rows divided by their sum again."""
+    tiny, read = make_lab("selective"), models.load(NAME)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(checkpoint.FILES)
+    assert read.model.config == tiny.model.config and read.card == {"name": NAME} and read.name == NAME
+    for name, tensor in read.model.state_dict().items():
+        assert tensor.dtype == torch.float32
+        assert_close(tensor, tiny.model.state_dict()[name], rtol=2**-11, atol=2**-24)
+    assert_close(read.constant["self"], tiny.constant["self"], rtol=2**-10, atol=2**-24)
+    assert not read.model.training and not any(p.requires_grad for p in read.model.parameters())
+    ids = random_ids(1, 12)[0]
+    assert_close(torch.tensor(trace_of(read, ids).output.distribution),
+                 torch.tensor(trace_of(tiny, ids).output.distribution), rtol=0, atol=0.05)
+
+
+def test_writing_what_was_read_changes_nothing(folder: Path, tmp_path: Path):
+    """Half precision loses something once, not with every copy."""
+    model = read_model(folder)
+    write(tmp_path / "copy", model, read_constant(folder, model.config, 128))
+    for file in ("config.json", "model.safetensors"):
+        assert (tmp_path / "copy" / file).read_bytes() == (folder / file).read_bytes()
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(b"\xff\xfe{" * 1000)
+
+
+def edit(**changes: object):
+    def change(path: Path) -> None:
+        config = json.loads(path.read_text()) | changes
+        path.write_text(json.dumps({key: value for key, value in config.items() if value is not None}))
+    return change
+
+
+def replace_tensor(name: str, tensor: torch.Tensor | None):
+    def change(path: Path) -> None:
+        tensors = load_file(path) | {name: tensor}
+        save_file({key: value for key, value in tensors.items() if value is not None}, path)
+    return change
+
+
+DAMAGE = [
+    *((file, Path.unlink) for file in checkpoint.FILES), *((file, cut) for file in checkpoint.FILES),
+    *((file, empty) for file in checkpoint.FILES), *((file, garbage) for file in checkpoint.FILES),
+    ("config.json", edit(attention="sparse")), ("config.json", edit(width=None)), ("config.json", edit(colour="red")),
+    ("config.json", lambda path: path.write_text("[1, 2]")),
+    ("model.safetensors", replace_tensor("norm.weight", torch.ones(7))),
+    ("model.safetensors", replace_tensor("norm.weight", None)),
+    ("model.safetensors", replace_tensor("norm.bias", torch.ones(32))),
+    ("constant.safetensors", replace_tensor("self", torch.ones(LAYERS, HEADS, 127 * 128 // 2))),
+    ("constant.safetensors", replace_tensor("self", torch.ones(LAYERS, HEADS + 1, 128 * 129 // 2))),
+    ("constant.safetensors", replace_tensor("self", None)),
+]
+
+
+@pytest.mark.parametrize("file, damage", DAMAGE)
+def test_damage_is_told_with_a_command(folder: Path, file: str, damage):
+    damage(folder / file)
+    with pytest.raises(CheckpointError) as error:
+        models.load(NAME)
+    message = str(error.value)
+    assert file in message and NAME in message and str(folder.parent) not in message
+    assert f"git checkout -- {'/'.join(folder.parts[-3:])}/{file}" in message
+    assert f"python -m models.training {NAME}" in message
+
+
+def test_weights_that_do_not_fit_the_config(folder: Path):
+    """Which of the two is wrong nobody can say; the message names both."""
+    edit(layers=3)(folder / "config.json")
+    with pytest.raises(CheckpointError, match=r"model\.safetensors.*config\.json"):
+        models.load(NAME)
+
+
+def test_a_repaired_folder_can_be_loaded(folder: Path):
+    """A failure is not remembered."""
+    card = (folder / "card.json").read_bytes()
+    (folder / "card.json").unlink()
+    with pytest.raises(CheckpointError):
+        models.load(NAME)
+    (folder / "card.json").write_bytes(card)
+    assert models.load(NAME).card == read_card(folder)
+
+
+@pytest.mark.parametrize("name", ["", "selective", f"../{NAME}", f"{NAME}/", "stories-sparse"])
+def test_an_unknown_name(folder: Path, name: str):
+    with pytest.raises(ValueError, match=NAME):  # the message says which there are
+        models.load(name)
+    assert models.names() == [NAME]
+
+
+def test_eight_threads_share_one_load(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    reads = []
+
+    def counted(path: Path):
+        reads.append(path)
+        return read_model(path)
+
+    monkeypatch.setattr(checkpoint, "read_model", counted)
+    barrier = threading.Barrier(8)
+
+    def load(_: int):
+        barrier.wait()
+        return models.load(NAME)
+
+    with ThreadPoolExecutor(8) as pool:
+        labs = list(pool.map(load, range(8)))
+    assert len({id(loaded) for loaded in labs}) == 1 and models.load(NAME) is labs[0]
+    assert len(reads) == 1

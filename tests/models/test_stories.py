@@ -1,0 +1,188 @@
+"""Stories: what a person types becomes tokens that show as themselves, whatever the characters; held-out books and
+stories are none of those trained on; windows and the measure are what the card says."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+from models.tasks.base import InputError
+from models.tasks.stories import BATCH, BOS, CONTEXT, HELD_OUT_BOOKS, Stories, read_books, read_stories
+
+TASK = Stories()
+
+
+def shown(text: str) -> str:
+    """The tokens after BOS, one after the other, as the page shows them."""
+    return "".join(TASK.read(text).tokens[1:])
+
+
+# Reading.
+
+def test_a_beginning():
+    prompt = TASK.read("Once upon a time")
+    assert prompt.tokens == ("start", "Once", " upon", " a", " time")
+    assert prompt.ids[0] == 0 and prompt.tokens == tuple(TASK.labels[i] for i in prompt.ids)
+    assert prompt.asked == (4,) and prompt.targets == (*prompt.ids[1:], -1)
+    assert (prompt.left_out, prompt.hint) == (0, "")
+
+
+@given(st.text(st.characters(max_codepoint=127), min_size=1, max_size=60))
+def test_ascii_is_shown_as_typed(text: str):
+    """Control characters, NUL among them, are tokens like any other."""
+    assert shown(text) == text
+
+
+@given(st.text(min_size=1, max_size=60))
+def test_any_text_can_be_read(text: str):
+    prompt = TASK.read(text)
+    assert 1 < len(prompt.ids) == len(prompt.tokens) == len(prompt.targets) <= TASK.limit
+    assert 0 not in prompt.ids[1:]
+
+
+@pytest.mark.parametrize("text, tokens", [
+    ("“Hi,” she said; ‘no’.", "\"Hi,\" she said; 'no'."),  # curly quotes are read as people type them
+    ("cafe\u0301", "caf" + "\\xc3" + "\\xa9"),  # composed to é, two bytes
+    ("😀", "\\xf0\\x9f\\x98\\x80"), ("a😀b", "a\\xf0\\x9f\\x98\\x80b"),
+    ("<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>"), ("a\0b", "a\0b"), (" ", " "), ("\n\n", "\n\n"),
+])
+def test_how_characters_are_shown(text: str, tokens: str):
+    """Whole characters as themselves, parts of them as bytes; spaces alone are a beginning like another."""
+    assert shown(text) == tokens
+
+
+def test_letters_from_right_to_left_are_bytes():
+    tokens = TASK.read("\u202eאב").tokens[1:]
+    assert "".join(tokens) == "".join(f"\\x{byte:02x}" for byte in "\u202eאב".encode())
+
+
+def test_a_typed_bos_is_text():
+    for text in (BOS, f"The end.{BOS}Once"):
+        prompt = TASK.read(text)
+        assert 0 not in prompt.ids[1:] and "".join(prompt.tokens[1:]) == text
+
+
+@pytest.mark.parametrize("text, tokens", [("the cat " * 12_500, 25_001), ("a" * 100_000, 100_000),
+                                          ("😀" * 25_000, 100_000)])
+def test_a_long_text_is_cut(text: str, tokens: int):
+    """To 128 tokens, BOS included; the rest is counted: two words a time and a last space, letters, bytes."""
+    prompt = TASK.read(text)
+    assert len(prompt.ids) == TASK.limit == 128 and prompt.asked == (127,)
+    assert prompt.left_out == 1 + tokens - 128
+
+
+def test_nothing_is_refused():
+    with pytest.raises(InputError, match="beginning of a story") as error:
+        TASK.read("")
+    assert (error.value.start, error.value.stop) == (0, 0)
+
+
+def test_half_a_character_is_refused_or_read():
+    """A lone surrogate, which JSON can hold and UTF-8 cannot, is no reason to fail with anything but InputError."""
+    try:
+        assert len(TASK.read("a\ud83d b").ids) > 1
+    except InputError as error:
+        assert 0 <= error.start <= error.stop <= 4
+
+
+def test_labels():
+    """One a token; all different but those that stand for the same broken bytes; examples can be read."""
+    assert len(TASK.labels) == TASK.vocabulary == TASK.tokenizer.get_vocab_size() and TASK.labels[0] == "start"
+    assert all(TASK.labels)
+    for title, text in TASK.examples:
+        assert title and shown(text) == text
+
+
+# Held-out data.
+
+@pytest.fixture(scope="module")
+def titles(data: Path) -> set[str]:
+    paths = (data / "standard_ebooks_children" / "books").glob("*.txt.gz")
+    return {path.name.removesuffix(".txt.gz") for path in paths}
+
+
+def test_held_out_books(data: Path, titles: set[str], tmp_path: Path):
+    """Each book is in one split and whole; read from files of one line that says whose they are."""
+    assert set(HELD_OUT_BOOKS) < titles and len(titles) == 47
+    books = tmp_path / "standard_ebooks_children" / "books"
+    books.mkdir(parents=True)
+    for title in titles:
+        (books / f"{title}.txt.gz").write_bytes(gzip.compress(f"{title} 1\n\n\n\n{title} 2".encode()))
+    train, test = (read_books(tmp_path, split) for split in ("train", "test"))
+    assert {chapter.split()[0] for chapter in test} == set(HELD_OUT_BOOKS)
+    assert {chapter.split()[0] for chapter in train} == titles - set(HELD_OUT_BOOKS)
+    assert len(train) == 2 * 43 and len(test) == 2 * 4
+
+
+def test_held_out_books_share_no_page_with_the_others(data: Path):
+    """No long paragraph of a held-out book stands in a training book, as it would if a book were there twice."""
+    train = {p for chapter in read_books(data, "train") for p in chapter.split("\n") if len(p) > 200}
+    test = {p for chapter in read_books(data, "test") for p in chapter.split("\n") if len(p) > 200}
+    assert len(test) > 100 and not train & test
+
+
+def test_held_out_stories(data: Path):
+    train, test = set(read_stories(data, "train")), set(read_stories(data, "test"))
+    assert abs(len(test) / (len(train) + len(test)) - 1 / 20) < 0.001
+    assert not train & test
+
+
+def test_missing_data_is_told_of(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="standard_ebooks_children"):
+        read_books(tmp_path, "test")
+    with pytest.raises(ValueError, match="--data"):
+        Stories().typical(1)
+
+
+# Windows and measure, on a stream that counts: token t is followed by t + 1.
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> Stories:
+    monkeypatch.setattr(Stories, "_stream", lambda *_: (torch.arange(5 * CONTEXT + 17) % 4095 + 1).short())
+    return Stories()
+
+
+def test_windows_start_with_bos(counting: Stories):
+    batch, again = counting.batch(3, 10, seed=1), counting.batch(3, 10, seed=1)
+    assert_close((batch.tokens, batch.targets), (again.tokens, again.targets))
+    assert batch.tokens.shape == batch.targets.shape == (BATCH, CONTEXT)
+    assert (batch.tokens[:, 0] == 0).all() and not (batch.targets == 0).any()
+    assert_close(batch.tokens[:, 1:], batch.targets[:, :-1])
+    assert (batch.targets.diff(dim=1) == 1).all()
+    assert not torch.equal(batch.tokens, counting.batch(4, 10, seed=1).tokens)
+    typical = counting.typical(6)
+    assert typical.shape == (6, counting.limit) and (typical[:, 0] == 0).all()
+
+
+class Always:
+    """Like a Transformer, but it gives t + 1 after t the probability `p`, and after BOS all the same."""
+
+    def __init__(self, p: float) -> None:
+        self.p = p
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        probabilities = torch.full((*tokens.shape, 4096), (1 - self.p) / 4095)
+        probabilities.scatter_(-1, tokens.unsqueeze(-1) + 1, self.p)
+        probabilities[:, 0] = 1 / 4096
+        return probabilities.log()
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return hidden
+
+
+@pytest.mark.parametrize("p", [1 / 4096, 0.5])
+def test_measure(counting: Stories, p: float):
+    """Perplexity is 4,096 where nothing is known; else its logarithm is a mean over the window's 256 tokens."""
+    metric = counting.metric(Always(p))
+    expected = math.exp((math.log(4096) - (CONTEXT - 1) * math.log(p)) / CONTEXT)
+    for name in ("perplexity", "perplexity_books", "perplexity_stories"):
+        assert metric[name] == pytest.approx(expected, rel=1e-3)
+    assert (metric["tokens"], metric["window"]) == (2 * 5 * CONTEXT, CONTEXT)

@@ -1,0 +1,185 @@
+"""A Trace says what the forward pass did: shapes, and every array against the one that it follows from; losses and
+probabilities against torch's. A Trace cannot be changed, as visitors share it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import FrozenInstanceError, fields, replace
+
+import numpy
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy import ndarray
+from tiny import HEADS, LAYERS, TEXT, all_heads, random_ids, trace_of
+from torch.nn import functional
+from torch.testing import assert_close
+
+import models
+from models.heads import HeadPlan
+from models.lab import Lab
+from models.tasks.base import InputError, Prompt
+from models.trace import Output, Trace, divergence, entropy, generate, run_prompt
+
+N, V = 12, 64
+PLANS = {"untouched": HeadPlan(), "gate": HeadPlan().gate("self", 0, 1, 0.5), "scale": HeadPlan().with_scale("logn", 9),
+         "constant": all_heads(constant=True).live("self", 1, 2)}
+EXACTLY = {"rtol": 0, "atol": 0}
+
+
+@pytest.fixture(params=PLANS)
+def plan(request: pytest.FixtureRequest) -> HeadPlan:
+    return PLANS[request.param]
+
+
+def arrays(trace: Trace) -> dict[str, ndarray]:
+    found = {f"{name}[{kind}]": array for name in ("scores", "live", "weights", "norms")
+             for kind, array in getattr(trace, name).items()}
+    found |= {f"output {output.position}": output.distribution for output in trace.outputs}
+    return found | {"losses": trace.losses} | ({} if trace.mask is None else {"mask": trace.mask})
+
+
+def output(*probabilities: float) -> Output:
+    names = tuple(str(i) for i in range(len(probabilities)))
+    return Output(0, numpy.array(probabilities, dtype=numpy.float32), names)
+
+
+def test_shapes(lab: Lab, plan: HeadPlan):
+    trace = models.run(lab, TEXT, plan)
+    assert trace.tokens == ["start", "y=", "7", "x=", "1", "x=", "3", "y=?", "7", "z=", "5", "x=?"]
+    for name in ("scores", "live", "weights"):
+        assert list(getattr(trace, name)) == ["self"] and getattr(trace, name)["self"].shape == (LAYERS, HEADS, N, N)
+    assert trace.norms["self"].shape == (LAYERS, HEADS, N)
+    assert (trace.mask is None) == (lab.model.config.attention != "selective")
+    assert trace.mask is None or trace.mask.shape == (LAYERS, N, N)
+    assert trace.losses.shape == (N,)
+    assert [o.position for o in trace.outputs] == [7, 11] and trace.output is trace.outputs[-1]
+    assert all(array.dtype == numpy.float32 for array in arrays(trace).values())
+
+
+def test_nothing_can_be_changed(lab: Lab):
+    trace = models.run(lab, TEXT, PLANS["constant"])
+    writeable = [name for name, array in arrays(trace).items() if array.flags.writeable]
+    assert not writeable
+    for field in fields(trace):
+        with pytest.raises(FrozenInstanceError):
+            setattr(trace, field.name, None)
+
+
+def test_what_follows_from_what(lab: Lab, plan: HeadPlan):
+    """live = softmax(scores - F) and rows sum to 1; scores are -inf exactly above the diagonal; weights are live's
+    where the plan leaves a head live."""
+    trace = trace_of(lab, random_ids(1, N)[0], plan)
+    scores, live, weights = (torch.tensor(getattr(trace, name)["self"]) for name in ("scores", "live", "weights"))
+    future = torch.ones(N, N, dtype=torch.bool).triu(1)
+    assert torch.equal(scores == -math.inf, future.expand_as(scores)) and not scores.isnan().any()
+    mask = torch.zeros(LAYERS, N, N) if trace.mask is None else torch.tensor(trace.mask)
+    assert_close(live, (scores - mask.unsqueeze(1)).softmax(-1))
+    for used in (live, weights):
+        assert_close(used.sum(-1), torch.ones(LAYERS, HEADS, N))
+        assert_close(used.triu(1), torch.zeros_like(used), **EXACTLY)
+    is_live = torch.tensor([[not plan.state("self", layer, head).constant for head in range(HEADS)]
+                            for layer in range(LAYERS)])
+    assert_close(weights[is_live], live[is_live], **EXACTLY)
+
+
+def test_norms_follow_from_weights_and_values(lab: Lab):
+    """In the first layer, whose input is the embedding of the tokens."""
+    ids = random_ids(1, N)[0]
+    trace, block = trace_of(lab, ids, PLANS["gate"]), lab.model.blocks[0]
+    values = block.attention.value(block.attention_norm(lab.model.embedding(ids))).unflatten(-1, (HEADS, -1))
+    outputs = torch.einsum("hij,jhd->hid", torch.tensor(trace.weights["self"][0]), values)
+    gates = torch.tensor([1, 0.5, 1, 1]).unsqueeze(1)
+    assert_close(torch.tensor(trace.norms["self"][0]), outputs.norm(dim=-1) * gates)
+
+
+def test_outputs_and_losses_are_torchs(lab: Lab, plan: HeadPlan):
+    prompt = lab.task.read(TEXT)
+    trace = run_prompt(lab, prompt, plan)
+    logits = lab.model.logits(lab.model(torch.tensor([prompt.ids]), lab.interventions(plan, N))[0])
+    for out, position in zip(trace.outputs, prompt.asked, strict=True):
+        assert_close(torch.tensor(out.distribution), logits[position].softmax(-1))
+        assert out.target == prompt.targets[position]
+        sorted_, order = logits[position].softmax(-1).sort(descending=True)
+        assert_close(torch.tensor(out.probabilities), sorted_)
+        assert out.labels[0] == lab.task.labels[order[0]] and sorted(out.labels) == sorted(lab.task.labels)
+        assert_close(float(out.probabilities.sum()), 1.0, rtol=1e-5, atol=0)
+    losses = functional.cross_entropy(logits, torch.tensor(prompt.targets), ignore_index=-1, reduction="none")
+    known = torch.tensor(prompt.targets) >= 0
+    assert_close(torch.tensor(trace.losses)[known], losses[known])
+    assert numpy.isnan(trace.losses).tolist() == (~known).tolist()
+    assert_close(trace.loss, float(functional.cross_entropy(logits[known], torch.tensor(prompt.targets)[known])),
+                 rtol=1e-5, atol=1e-6)
+
+
+def test_without_a_question_there_is_no_output(lab: Lab):
+    trace = models.run(lab, "y=7")
+    assert trace.outputs == () and trace.output is None and math.isnan(trace.loss)
+
+
+def test_a_bad_text_is_told_of(lab: Lab):
+    with pytest.raises(InputError):
+        models.run(lab, "no assignment")
+
+
+def test_nbytes_counts_shared_arrays_once(lab: Lab):
+    one = LAYERS * HEADS * N * N * 4  # float32
+    assert models.run(lab, TEXT).nbytes == 2 * one  # live weights are those used
+    assert models.run(lab, TEXT, PLANS["constant"]).nbytes == 3 * one
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_generation_is_repeated_running(lab: Lab, name: str):
+    prompt = lab.task.read(TEXT)
+    ids, expected = list(prompt.ids), []
+    while len(expected) < 6:
+        trace = trace_of(lab, torch.tensor(ids), PLANS[name])
+        ids.append(int(trace.output.distribution.argmax()))
+        if ids[-1] == 0:
+            break
+        expected.append(lab.task.labels[ids[-1]])
+    assert list(generate(lab, prompt, PLANS[name], count=6)) == expected
+
+
+def test_generation_stops_at_the_limit_and_at_bos(lab: Lab):
+    always = copy.deepcopy(lab.model)
+    prompt = Prompt((0,) * 125, ("start",) * 125, (), (-1,) * 125)
+    for token, expected in ((54, ["1"] * 3), (0, [])):  # 128 - 125 tokens are free
+        always.logits = lambda hidden, token=token: functional.one_hot(torch.tensor(token), V).float()
+        assert list(generate(replace(lab, model=always), prompt)) == expected
+
+
+distributions = st.lists(st.floats(0.01, 1), min_size=4, max_size=4).map(lambda p: [x / sum(p) for x in p])
+
+
+@given(distributions, distributions)
+def test_divergence(p: list[float], q: list[float]):
+    """Kullback and Leibler's formula; at least 0, and 0 from a distribution to itself."""
+    assert_close(divergence(output(*p), output(*q)), math.fsum(x * math.log(x / y) for x, y in zip(p, q, strict=True)),
+                 rtol=1e-3, atol=1e-6)
+    assert divergence(output(*p), output(*q)) >= 0 and divergence(output(*p), output(*p)) == 0
+
+
+def test_divergence_of_impossible_tokens():
+    """What `before` excludes does not count; what `after` excludes costs much, but stays a number."""
+    assert divergence(output(0.5, 0.5, 0), output(0.25, 0.25, 0.5)) == pytest.approx(math.log(2))
+    assert 10 < divergence(output(0.5, 0.5), output(1, 0)) < math.inf
+
+
+@given(distributions)
+def test_entropy(p: list[float]):
+    rows = numpy.array([[p, p[::-1]]], dtype=numpy.float32)
+    expected = -math.fsum(x * math.log(x) for x in p)
+    assert_close(torch.tensor(entropy(rows)), torch.full((1, 2), expected), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 100])
+def test_entropy_of_a_uniform_row(n: int):
+    assert entropy(numpy.full(n, 1 / n)) == pytest.approx(math.log(n))
+
+
+def test_entropy_of_a_certain_row():
+    """The first row of every causal head is one: 0, and not -0.0, which a page would print as "-0.00"."""
+    assert str(float(entropy(numpy.eye(3)[0]))) == "0.0"
