@@ -30,7 +30,7 @@ def page() -> None:
     state = history.present
     before = compute.trace_of(lab, prompt, HeadPlan())
     after = compute.trace_of(lab, prompt, state.plan)
-    grid, large, panel = st.columns([30, 41, 29], gap="medium")
+    grid, large, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
         _grid(lab, state, after)
     with large:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from app.state import LabState
 from components.charts import entropy_chart
@@ -59,7 +60,10 @@ def continuation(lab: Lab, prompt: Prompt, state: LabState) -> None:
         while now.running and time.perf_counter() < until:
             now.running = _step(now, bool(state.plan))
         _show(now, trained, planned, bool(state.plan))
-    st.rerun(scope="fragment")
+    try:
+        st.rerun(scope="fragment")
+    except StreamlitAPIException:  # this was a run of the whole page, in which there is no such scope
+        st.rerun()
 
 
 def _step(now: Continuation, changed: bool) -> bool:

@@ -96,8 +96,13 @@ lab.token = token => {
   return trimmed || (seen ? '␣' : '∅');
 };
 
-/** A token for a sentence or an attribute, kept apart from the direction of the text around it. */
-lab.quoted = token => `“\u2068${lab.cut(lab.token(token), 40)}\u2069”`;
+const LEFTWARDS = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** Text between marks that keep its direction to itself, where it has one that could turn its neighbours round. */
+lab.isolated = text => (LEFTWARDS.test(text) ? `\u2068${text}\u2069` : text);
+
+/** A token for a sentence or an attribute. */
+lab.quoted = token => `“${lab.isolated(lab.cut(lab.token(token), 40))}”`;
 
 const segmenter = globalThis.Intl?.Segmenter ? new Intl.Segmenter() : null;
 const signs = text => (segmenter ? Array.from(segmenter.segment(text), part => part.segment) : Array.from(text));
@@ -125,6 +130,13 @@ lab.number = (value, digits, plus = false) => {
   const text = Math.abs(value).toFixed(digits);
   const zero = Number(text) === 0;
   return (zero ? (plus ? '±' : '') : value < 0 ? '−' : plus ? '+' : '') + text;
+};
+
+/** A weight with four places, or as a power of ten where these would be zeros. */
+lab.exact = (value, plus = false) => {
+  const size = Math.abs(value);
+  if (size === 0 || size >= 0.0001) return lab.number(value, 4, plus);
+  return (value < 0 ? '−' : plus ? '+' : '') + size.toExponential(1).replace('-', '−');
 };
 
 /** Where (i, j) of a matrix lies: packed lower triangle or full, `columns` wide. */

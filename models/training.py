@@ -28,7 +28,7 @@ from models.transformer import Transformer
 SAVE_EVERY = 60.0  # seconds
 REPORT_EVERY = 50  # steps
 CLIP = 1.0  # norm of the gradient
-BETAS = (0.9, 0.95)
+BETA1 = 0.9
 
 
 def rate(step: int, recipe: Recipe) -> float:
@@ -55,7 +55,7 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
     matrices = [p for p in model.parameters() if p.ndim > 1]
     vectors = [p for p in model.parameters() if p.ndim <= 1]
     optimiser = torch.optim.AdamW([{"params": matrices, "weight_decay": recipe.weight_decay},
-                                   {"params": vectors, "weight_decay": 0.0}], betas=BETAS)
+                                   {"params": vectors, "weight_decay": 0.0}], betas=(BETA1, recipe.beta2))
     first, seconds = _restore(folder, model, optimiser)
     objective = torch.compile(loss_of, dynamic=False) if recipe.compiled else loss_of
     began = saved = time.perf_counter()

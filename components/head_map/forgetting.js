@@ -101,7 +101,8 @@ lab.forgetting = () => {
     for (let j = 0; j < n; j += every) {
       context.globalAlpha = j <= t ? 1 : 0.4;
       const count = Math.max(2, Math.floor((slot * every) / 8));
-      context.fillText(`\u2068${lab.cut(lab.token(tokens[j]), count)}\u2069`, (j + 0.5) * slot, height - 4);
+      const label = lab.isolated(lab.cut(lab.token(tokens[j]), count));
+      context.fillText(label, Math.max((j + 0.5) * slot, context.measureText(label).width / 2), height - 4);
     }
     about.replaceChildren(`Weights of query ${t + 1} ${lab.quoted(tokens[t])}: `, lab.make('i', { className: 'without' }), 'without F',
       lab.make('i', { className: 'with' }), `with F (highest ${most.toFixed(2)})`);

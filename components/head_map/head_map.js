@@ -106,7 +106,7 @@ function showLegend(state) {
     lab.make('span', { textContent: difference ? '← live is higher' : 'weight' }),
     lab.make('div', { className: 'scale' },
       lab.make('div', { className: 'bar', style: { background: lab.gradient(state.dark, difference ? 'diverging' : 'sequential') } }),
-      ...ticks.map(tick => lab.make('span', { className: 'tick', textContent: label(tick), style: { left: `${place(tick)}%` } }))),
+      ...ticks.map(tick => lab.make('span', { className: tick === 0.01 ? 'tick fine' : 'tick', textContent: label(tick), style: { left: `${place(tick)}%` } }))),
     lab.make('span', { textContent: difference ? 'constant is higher →' : 'square-root scale' }),
   );
 }
@@ -120,11 +120,11 @@ function tell(state, i, j) {
   }
   const { data, view } = state;
   const keys = data.columns ?? data.rows;
-  const value = lab.number(state.values(i, j), 4, view === 'difference');
+  const value = lab.exact(state.values(i, j), view === 'difference');
   const strong = lab.make('strong', { textContent: value });
   state.first.replaceChildren(`query ${i + 1} ${lab.quoted(data.rows[i])} → key ${j + 1} ${lab.quoted(keys[j])}: `, strong);
   lab.write(state.second, view === 'difference'
-    ? `constant ${values(data, 'constant')(i, j).toFixed(4)} − live ${values(data, 'live')(i, j).toFixed(4)}`
+    ? `constant ${lab.exact(values(data, 'constant')(i, j))} − live ${lab.exact(values(data, 'live')(i, j))}`
     : rowFacts(state.values, i, data.causal ? i + 1 : keys.length));
 }
 

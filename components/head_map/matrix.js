@@ -44,11 +44,11 @@ lab.matrix = onPoint => {
     return context;
   };
 
-  /** The token, cut to `room` px, between marks that keep its direction to itself. */
+  /** The token, cut to `room` px. */
   const fitted = (context, token, room) => {
     let text = lab.cut(lab.token(token), 24);
     while (text.length > 1 && context.measureText(text).width > room) text = lab.cut(text, Math.min(23, Array.from(text).length - 1));
-    return `\u2068${text}\u2069`;
+    return lab.isolated(text);
   };
 
   const level = context => now.columns.every(t => context.measureText(lab.cut(lab.token(t), 24)).width <= size.cell - 6);

@@ -63,6 +63,7 @@ lab.headControls = (state, hint) => {
       const value = now.gates[now.selection.layer]?.[now.selection.head] ?? 1;
       const mixed = states.some(s => s.gate !== value);
       if (Number(slider.value) !== value) slider.value = value;
+      lab.set(slider, 'aria-valuetext', mixed ? 'mixed' : value.toFixed(2));
       lab.write(number, mixed ? 'mixed' : value.toFixed(2));
       scale.hidden = !data.scalable;
       trained.checked = now.scale.policy === 'trained';

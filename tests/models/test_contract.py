@@ -16,7 +16,7 @@ from torch.testing import assert_close
 
 import models
 from models.attention import TYPES
-from models.checkpoint import CHECKPOINTS, CONSTANT_TEXTS, FILES
+from models.checkpoint import CHECKPOINTS, FILES
 from models.recipes import RECIPES
 from models.trace import generate
 
@@ -94,7 +94,8 @@ def test_training_helped(lab: models.Lab):
     """The example that each model is for: selective attention finds the value that was overwritten, and a model of
     stories is more certain of a story than of its words in another order."""
     if lab.task.name == "assignment":
-        right = [o.names[o.target] == o.labels[0] for _, text in lab.task.examples for o in models.run(lab, text).outputs]
+        outputs = [output for _, text in lab.task.examples for output in models.run(lab, text).outputs]
+        right = [output.names[output.target] == output.labels[0] for output in outputs]
         assert sum(right) > len(right) / 2  # guessing has one in ten right
     else:
         story, shuffled = "Once upon a time there was a little girl", "girl little a was there time a upon Once"
@@ -146,7 +147,6 @@ def test_files_are_small_and_hold_no_code(name: str):
         else:
             with safe_open(path, "pt") as file:
                 assert {file.get_tensor(key).dtype for key in file.keys()} == {torch.float16}  # noqa: SIM118
-    assert CONSTANT_TEXTS >= 256
 
 
 def test_import_is_lean(root: Path):
@@ -156,13 +156,13 @@ def test_import_is_lean(root: Path):
 
 
 def compare(found: dict, card: dict) -> None:
-    """Rounding apart: other kernels add in another order, which turns a near tie and moves the last digits."""
+    """To half a percent: other kernels add in another order, which turns near ties and moves the last digits."""
     assert found.keys() == card.keys()
     for key, value in card.items():
         if isinstance(value, dict):
             compare(found[key], value)
         else:
-            assert found[key] == pytest.approx(value, rel=2e-3), key
+            assert found[key] == pytest.approx(value, rel=5e-3), key
 
 
 @pytest.mark.slow
@@ -183,7 +183,7 @@ def test_stories_are_measured_again(name: str, root: Path, data: Path, tmp_path:
 
 
 def test_evaluate_needs_a_name_and_data(root: Path):
-    for arguments in (["stories-sparse"], ["stories-selective"]):
-        done = subprocess.run([sys.executable, "-m", "models.evaluate", *arguments], cwd=root, capture_output=True, text=True)
-        assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert "--data" in done.stderr
+    for name, missing in (("stories-sparse", "stories-selective"), ("stories-selective", "--data")):
+        command = [sys.executable, "-m", "models.evaluate", name]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+        assert done.returncode == 2 and missing in done.stderr and "Traceback" not in done.stderr

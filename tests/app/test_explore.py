@@ -1,0 +1,178 @@
+"""The Explore page without a browser: what it sends to the components, for good states and bad ones.
+
+A component's data are read back with the packer's own inverse; clicks on components are tested in tests/e2e.
+
+    pytest tests/app/test_explore.py
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import models
+from app.session import on_heads, on_map, on_toolbar
+from components.payload import unpack
+from models import HeadPlan
+from tests.browser import ROOT
+
+
+def opened(**link: str) -> AppTest:
+    app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
+    for key, value in link.items():
+        app.query_params[key] = value
+    return app.run()
+
+
+def sent(app: AppTest, name: str) -> tuple[dict[str, Any], dict[str, numpy.ndarray]]:
+    """Header and arrays of what the component `name` was sent."""
+    found = [element.proto for element in app.get("bidi_component")
+             if element.proto.component_name.endswith(f"attention_lab_{name}")]
+    assert len(found) == 1
+    return unpack(found[0].bytes)
+
+
+def test_no_exception_on_the_default_page():
+    app = opened()
+    assert not app.exception
+    assert not app.error
+    header, arrays = sent(app, "heads")
+    assert (header["layers"], header["heads"]) == (4, 8)
+    assert arrays["tiles"].dtype == numpy.uint8
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_every_model_opens_with_each_of_its_examples(name):
+    for _, text in models.load(name).task.examples:
+        app = opened(model=name, text=text)
+        assert not app.exception
+        assert not sent(app, "notice")[0]["problem"]
+        assert sent(app, "effect")[0]["predictions"]
+
+
+def test_a_plan_reaches_the_computation_and_the_panel():
+    text = "y=7; x=1; x=3; z=5; x=?"
+    app = opened(model="assignment-selective", text=text, plan="self-0.0~3c-1.0~3c-2.0~3c")
+    lab = models.load("assignment-selective")
+    trace = models.run(lab, text, HeadPlan.parse("self-0.0~3c-1.0~3c-2.0~3c"))
+    rows = sent(app, "effect")[0]["predictions"][-1]["rows"]
+    after = {row["label"]: row["after"] for row in rows}
+    expected = dict(zip(trace.output.labels, trace.output.probabilities, strict=True))
+    assert after == pytest.approx({digit: float(expected[digit]) for digit in after}, abs=1e-6)
+    assert sent(app, "effect")[0]["predictions"][-1]["kl"] > 0
+    _, arrays = sent(app, "head_map")
+    n = len(trace.tokens)
+    # The used weights are the constant matrix's lower triangle, row after row.
+    rows, columns = numpy.tril_indices(n)
+    numpy.testing.assert_allclose(arrays["constant"], lab.constant["self"][0, 0, :n, :n].numpy()[rows, columns])
+    assert sent(app, "head_map")[0]["used"] == "constant"
+
+
+def test_the_last_good_picture_stays_while_the_text_is_wrong():
+    app = opened(model="assignment-selective", text="k=4; k=?")
+    before = sent(app, "heads")[1]["tiles"].tobytes()
+    app.text_input(key="text").set_value("k=4; k=44").run()
+    notice = sent(app, "notice")[0]
+    assert notice["problem"]
+    assert "more than one digit" in notice["messages"][0]
+    assert notice["excerpt"][1] == "44"
+    assert sent(app, "heads")[1]["tiles"].tobytes() == before
+    assert app.text_input(key="text").value == "k=4; k=44"
+
+
+def test_typing_undo_and_redo():
+    app = opened(model="assignment-selective")
+    app.text_input(key="text").set_value("k=4; k=?").run()
+    assert sent(app, "toolbar")[0]["query"].endswith("text=k%3D4%3B+k%3D%3F")
+    history = app.session_state["history"]
+    history.undo()
+    app.run()
+    assert app.text_input(key="text").value == models.load("assignment-selective").task.examples[0][1]
+    assert sent(app, "toolbar")[0]["redo"]
+
+
+def test_a_browser_that_lags_behind_does_not_undo_typing():
+    """Every run carries the address that the browser knew: while typing, an older one of this session."""
+    app = opened(model="assignment-selective", text="a=1; a=?")
+    app.text_input(key="text").set_value("a=2; a=?").run()
+    assert app.query_params["text"] == "a=1; a=?"
+    app.run()
+    assert app.text_input(key="text").value == "a=2; a=?"
+
+
+def test_a_new_link_in_an_open_page_is_followed():
+    app = opened(model="assignment-selective", text="a=1; a=?")
+    app.query_params["text"] = "b=2; b=?"
+    app.run()
+    assert app.text_input(key="text").value == "b=2; b=?"
+
+
+@pytest.mark.parametrize("event", [
+    {}, {"type": "heads"}, {"type": "heads", "layer": 99, "head": 0, "scope": "head", "gate": 0.5},
+    {"type": "heads", "layer": 0, "head": 0, "scope": "head", "gate": float("nan")},
+    {"type": "heads", "layer": 0, "head": 0, "scope": "head", "gate": 7},
+    {"type": "heads", "layer": 0, "head": 0, "scope": "head", "constant": "yes"},
+    {"type": "heads", "layer": -1, "head": 0, "scope": "head", "gate": 0}, {"type": "heads", "layer": True, "head": 0},
+    {"type": "select", "layer": 0, "head": 0, "scope": "everything"}, {"type": "scale", "policy": "logn", "base": 1},
+    {"type": "scale", "policy": "other", "base": 64}, {"type": "scale", "policy": "logn", "base": "64"}])
+def test_events_that_no_browser_of_ours_sends_change_nothing(event, monkeypatch):
+    from app.state import History
+
+    history = History()
+    monkeypatch.setattr("app.session.history", lambda: history)
+    on_heads(event, models.load("stories-selective"))
+    on_map(event)
+    on_toolbar(event)
+    assert history == History()
+
+
+def test_continuation_as_trained_and_under_the_plan():
+    app = opened(model="stories-softmax", text="Once upon a time", plan="self-0.0~7g0")
+    app.button(key="continue").click().run()
+    for _ in range(60):
+        if app.button(key="continue").label != "Stop":
+            break
+        app.run()
+    texts = [text.value for text in app.text]
+    assert len(texts) == 2
+    assert texts[0].startswith("As trained: …")
+    assert len(texts[0]) > 60
+    assert texts[0].split("…", 1)[1] != texts[1].split("…", 1)[1]
+
+
+@pytest.mark.parametrize("section", ["Entropy", "Model card"])
+def test_sections_below(section):
+    app = opened(model="stories-selective", plan="scale-logn64")
+    app.button_group(key="section").set_value([section]).run()
+    assert not app.exception
+
+
+def test_about_page_names_data_and_licences():
+    app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60).run()
+    app.switch_page("views/about.py").run()
+    assert not app.exception
+    text = " ".join(markdown.value for markdown in app.markdown)
+    for name in ("Standard Ebooks", "CC0", "TinyStories", "CDLA", "Eldan", "MIT"):
+        assert name in text
+
+
+def test_a_damaged_checkpoint_is_told_without_a_trace(monkeypatch, tmp_path):
+    from app import serving
+    from models import checkpoint, lab
+
+    for name in models.names():
+        for file in checkpoint.FILES:
+            (tmp_path / name).mkdir(exist_ok=True)
+            (tmp_path / name / file).write_bytes((checkpoint.CHECKPOINTS / name / file).read_bytes()[:700])
+    monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
+    lab._load.cache_clear()
+    serving.load.clear()
+    app = opened()
+    assert not app.exception
+    assert "safetensors is damaged" in app.error[0].value.replace("\\", "")
+    assert "models.training stories-selective" in app.error[0].value.replace("\\", "")
+    lab._load.cache_clear()
+    serving.load.clear()
