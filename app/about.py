@@ -18,6 +18,11 @@ TEXT = Path(__file__).parent.parent / "assets" / "about.md"
 def page() -> None:
     session.fill_widgets()
     header.draw(session.history())
+    with st.container(width=960):
+        _text()
+
+
+def _text() -> None:
     st.markdown(TEXT.read_text(encoding="utf-8"))
     st.markdown("#### The models")
     cards = []

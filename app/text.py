@@ -36,8 +36,9 @@ def text_row(lab: Lab, history: History) -> Prompt:
         _notice([*history.problems, str(error)], excerpt(text, error.start, error.stop), problem=True)
         return lab.task.read(shown)
     history.readable[lab.name] = text
-    _notice(history.problems + left_out(prompt, lab, text), None, problem=bool(history.problems or prompt.left_out),
-            status=f"{len(prompt.ids)} tokens" + (f" · {prompt.hint}" if prompt.hint else ""))
+    messages = history.problems + left_out(prompt, lab, text)
+    status = "" if messages else f"{len(prompt.ids)} tokens" + (f" · {prompt.hint}" if prompt.hint else "")
+    _notice(messages, None, problem=bool(messages), status=status)
     return prompt
 
 

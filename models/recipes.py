@@ -43,7 +43,7 @@ class Recipe:
 # What decides whether variable assignment is learned at all, measured with selective attention at 24 events:
 # embeddings that start at 0.02 instead of 1, 0.66 after 4,000 steps; learning rate 2e-3 and beta2 0.95, 0.64
 # after 3,000 steps; as here, above 0.99 after 2,000.
-_assignment = Recipe(Config("softmax", vocabulary=64, width=128, layers=3, heads=4, output_scale=0.1), steps=4500,
+_assignment = Recipe(Config("softmax", vocabulary=64, width=128, layers=3, heads=4, output_scale=0.1), steps=3000,
                      learning_rate=1e-3, beta2=0.99, weight_decay=0.01, embedding_std=1.0)
 _stories = Recipe(Config("softmax", vocabulary=4096, width=192, layers=4, heads=8), steps=1500, learning_rate=2e-3,
                   initial_std=0.02, compiled=True)
