@@ -6,6 +6,8 @@ import altair
 import pandas
 from numpy import ndarray
 
+from components.colours import COLOURS
+
 
 def entropy_chart(before: ndarray, after: ndarray, head: int, changed: bool) -> altair.Chart:
     """Each head's entropy against the number of visible keys, one layer.
@@ -36,5 +38,5 @@ def entropy_chart(before: ndarray, after: ndarray, head: int, changed: bool) -> 
 
 def _colour(series: dict[str, ndarray]) -> altair.Color:
     return altair.Color("which:N", sort=list(series), title=None,
-                        scale=altair.Scale(domain=list(series), range=["#8a8aa0", "#4f46e5"][:len(series)]),
+                        scale=altair.Scale(domain=list(series), range=["#8a8aa0", COLOURS["light"]["accent"]][:len(series)]),
                         legend=altair.Legend(orient="top"))

@@ -15,7 +15,8 @@ lab.table = (dark, scale) => {
     for (let step = 0; step < STEPS; step += 1) {
       const at = (step / (STEPS - 1)) * (stops.length - 1);
       const low = Math.min(Math.floor(at), stops.length - 2);
-      for (let c = 0; c < 3; c += 1) pixels[4 * step + c] = stops[low][c] + (at - low) * (stops[low + 1][c] - stops[low][c]);
+      for (let c = 0; c < 3; c += 1)
+        pixels[4 * step + c] = stops[low][c] + (at - low) * (stops[low + 1][c] - stops[low][c]);
       pixels[4 * step + 3] = 255;
     }
     tables.set(key, new Uint32Array(pixels.buffer));
@@ -34,7 +35,10 @@ lab.shade = (dark, scale, part) => {
 
 /** Black or white, whichever reads better on a scale's colour at `part`. */
 lab.ink = (dark, scale, part) => {
-  const light = lab.shade(dark, scale, part).match(/\d+/g).map(v => (v / 255) ** 2.2);
+  const light = lab
+    .shade(dark, scale, part)
+    .match(/\d+/g)
+    .map(v => (v / 255) ** 2.2);
   return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] > 0.18 ? '#000' : '#fff';
 };
 

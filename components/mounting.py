@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,10 @@ def register(name: str) -> Callable[..., Any]:
     """
     css = (FOLDER / "shared.css").read_text("utf-8") + (FOLDER / name / f"{name}.css").read_text("utf-8")
     # Everything is drawn inside .root: the script may empty it, but must not touch Streamlit's style element.
-    return st.components.v2.component(f"attention_lab_{name}", html=f'<div class="root" data-part="{name}"></div>', css=css,
+    # It travels with every change of the data, so it is made short; one line would be taken for a path.
+    css = re.sub(r"/\*.*?\*/|[^\S\n]+|\n\s*", " ", css, flags=re.DOTALL).replace("}", "}\n")
+    html = f'<div class="root" data-part="{name}"></div>'
+    return st.components.v2.component(f"attention_lab_{name}", html=html, css=css,
                                       js=_LOADER % {"name": name})
 
 

@@ -72,6 +72,8 @@ lab.component = ({ create, update, destroy }) => {
       state.root.dataset.drawn = state.drawn = (state.drawn ?? 0) + 1; // benchmarks and tests wait for it
     },
     unmount(parentElement) {
+      // Streamlit also calls this for a drawing that newer data overtook: then the component stays.
+      if (parentElement.host.isConnected) return;
       const state = states.get(parentElement);
       if (state) destroy?.(state);
       states.delete(parentElement);

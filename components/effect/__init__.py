@@ -17,9 +17,9 @@ def effect(*, key: str, predictions: list[dict[str, Any]], loss_before: float | 
 
     Args:
         predictions: one a place that is predicted, in the order of the text; the panel shows one at a time,
-            the last one first. Each: title (like `Answer to x=?`), kl (nats, before to after), rows: at most 10
-            of label, before, after (probabilities), right (True marks the right answer).
-        loss_before, loss_after: mean loss of the text in nats, as trained and under the plan, None if unknown.
+            the last one first. Each: title (like `Answer to x=?`), kl (nats, before to after), and rows, at
+            most 10: label, before, after (probabilities), right (True marks the right answer).
+        loss_before, loss_after: mean loss of the text in nats, as trained and under the plan; or None.
         tokens: the text's tokens, each with token, before, after: its loss in nats as a prediction from what
             stands before it, None where it has none.
         changed: False if the plan is empty: one bar a row, no comparison.

@@ -7,14 +7,21 @@ const RANGE = 2; // nats of change that take the strongest colour, at least
 function create(state) {
   const part = (tag, className, attributes) => lab.make(tag, { className, attributes });
   const [title, count] = [part('h2', ''), part('span', 'count')];
-  const [back, forth] = [['‹', 'Previous prediction', -1], ['›', 'Next prediction', 1]].map(([text, name, step]) => lab.make('button', {
-    type: 'button', textContent: text, attributes: { 'aria-label': name },
-    onclick: () => {
-      state.index += step;
-      state.send({ type: 'prediction', index: state.index });
-      state.refresh();
-    },
-  }));
+  const [back, forth] = [
+    ['‹', 'Previous prediction', -1],
+    ['›', 'Next prediction', 1],
+  ].map(([text, name, step]) =>
+    lab.make('button', {
+      type: 'button',
+      textContent: text,
+      attributes: { 'aria-label': name },
+      onclick: () => {
+        state.index += step;
+        state.send({ type: 'prediction', index: state.index });
+        state.refresh();
+      },
+    }),
+  );
   const pager = lab.make('div', { className: 'pager' }, back, count, forth);
   const key = part('div', 'key');
   const rows = part('div', 'rows', { role: 'list' });
@@ -24,8 +31,12 @@ function create(state) {
   const story = part('div', 'story', {});
   const losses = lab.make('section', { className: 'losses' }, heading, strip, story);
   state.root.append(lab.make('div', { className: 'head' }, title, pager), key, rows, facts, losses);
-  strip.addEventListener('pointerover', event => point(state, Array.from(strip.children).indexOf(event.target.closest('.strip > span'))));
-  strip.addEventListener('pointerleave', event => { if (event.pointerType === 'mouse') point(state, -1); });
+  strip.addEventListener('pointerover', event =>
+    point(state, Array.from(strip.children).indexOf(event.target.closest('.strip > span'))),
+  );
+  strip.addEventListener('pointerleave', event => {
+    if (event.pointerType === 'mouse') point(state, -1);
+  });
   strip.addEventListener('blur', () => point(state, -1));
   strip.addEventListener('keydown', event => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -38,7 +49,8 @@ function create(state) {
 
 function update(state, data) {
   const total = data.predictions.length;
-  if (state.known !== total) { // another text: its last prediction, which is the one that was just typed
+  if (state.known !== total) {
+    // another text: its last prediction, which is the one that was just typed
     state.index = total - 1;
     state.known = total;
   }
@@ -56,18 +68,32 @@ function update(state, data) {
 
 function showKey({ key }, { changed }) {
   const swatch = className => lab.make('i', { className });
-  key.replaceChildren(...(changed ? [swatch('before'), 'as trained', swatch('after'), 'with your change']
-    : ['As trained: change a head to see what it does.']));
+  key.replaceChildren(
+    ...(changed
+      ? [swatch('before'), 'as trained', swatch('after'), 'with your change']
+      : ['As trained: change a head to see what it does.']),
+  );
 }
 
 /** A row is label, bars, numbers; the elements stay, so that the bars move instead of jumping. */
 function showRows({ rows }, list, changed) {
   while (rows.children.length > list.length) rows.lastChild.remove();
   while (rows.children.length < Math.min(ROWS, list.length)) {
-    rows.append(lab.make('div', { className: 'row', attributes: { role: 'listitem' } },
-      lab.make('bdi', { className: 'label' }),
-      lab.make('div', { className: 'bars', attributes: { 'aria-hidden': true } }, lab.make('i', { className: 'before' }), lab.make('i', { className: 'after' })),
-      lab.make('span', { className: 'numbers' }), lab.make('span', { className: 'points' })));
+    rows.append(
+      lab.make(
+        'div',
+        { className: 'row', attributes: { role: 'listitem' } },
+        lab.make('bdi', { className: 'label' }),
+        lab.make(
+          'div',
+          { className: 'bars', attributes: { 'aria-hidden': true } },
+          lab.make('i', { className: 'before' }),
+          lab.make('i', { className: 'after' }),
+        ),
+        lab.make('span', { className: 'numbers' }),
+        lab.make('span', { className: 'points' }),
+      ),
+    );
   }
   rows.classList.toggle('plain', !changed);
   list.slice(0, ROWS).forEach(({ label, before, after, right }, index) => {
@@ -86,16 +112,28 @@ function showRows({ rows }, list, changed) {
 }
 
 /** 'worse', 'better' or 'no change', with an arrow: never told by colour alone. */
-const verdict = change => (Math.abs(change) < SAME ? ['=', 'no change', 'same'] : change > 0 ? ['▲', 'worse', 'worse'] : ['▼', 'better', 'better']);
+const verdict = change =>
+  Math.abs(change) < SAME
+    ? ['=', 'no change', 'same']
+    : change > 0
+      ? ['▲', 'worse', 'worse']
+      : ['▼', 'better', 'better'];
 
 function showFacts({ facts }, shown, { before, after, changed }) {
   const known = before !== null && after !== null;
-  const line = (name, ...parts) => lab.make('div', {}, lab.make('span', { className: 'name', textContent: name }), ...parts);
+  const line = (name, ...parts) =>
+    lab.make('div', {}, lab.make('span', { className: 'name', textContent: name }), ...parts);
   const kl = line('KL', shown && changed ? `${shown.kl < SAME ? '0.000' : shown.kl.toFixed(3)} nats` : '–');
   const [arrow, word, className] = known ? verdict(after - before) : [];
-  const loss = !known ? line('Loss', '–') : !changed ? line('Loss', `${before.toFixed(3)} nats`)
-    : line('Loss', `${before.toFixed(3)} → ${after.toFixed(3)} `,
-      lab.make('b', { className, textContent: `${arrow} ${lab.number(after - before, 3, true)}, ${word}` }));
+  const loss = !known
+    ? line('Loss', '–')
+    : !changed
+      ? line('Loss', `${before.toFixed(3)} nats`)
+      : line(
+          'Loss',
+          `${before.toFixed(3)} → ${after.toFixed(3)} `,
+          lab.make('b', { className, textContent: `${arrow} ${lab.number(after - before, 3, true)}, ${word}` }),
+        );
   facts.replaceChildren(kl, loss);
 }
 
@@ -107,26 +145,32 @@ function showLosses(state, { tokens, changed }) {
   if (!known) return;
   const changes = tokens.map(({ before, after }) => (before === null || after === null ? null : after - before));
   const most = Math.max(RANGE, ...changes.map(Math.abs));
-  state.strip.append(...tokens.map((entry, index) => {
-    const change = changes[index];
-    const span = lab.make('span', { attributes: { role: 'listitem' } }, lab.bdi(entry.token));
-    span.title = sentence(entry);
-    span.setAttribute('aria-label', sentence(entry));
-    if (change !== null) {
-      const part = lab.differenceStep(change, most) / 255;
-      span.style.background = lab.shade(state.dark, 'diverging', part);
-      span.style.color = lab.ink(state.dark, 'diverging', part);
-    } else {
-      span.className = 'unknown';
-    }
-    return span;
-  }));
+  state.strip.append(
+    ...tokens.map((entry, index) => {
+      const change = changes[index];
+      const span = lab.make('span', { attributes: { role: 'listitem' } }, lab.bdi(entry.token));
+      span.title = sentence(entry);
+      span.setAttribute('aria-label', sentence(entry));
+      if (change !== null) {
+        const part = lab.differenceStep(change, most) / 255;
+        span.style.background = lab.shade(state.dark, 'diverging', part);
+        span.style.color = lab.ink(state.dark, 'diverging', part);
+      } else {
+        span.className = 'unknown';
+      }
+      return span;
+    }),
+  );
   state.pointed = -1;
   tell(state);
 }
 
-const sentence = ({ token, before, after }) => (before === null || after === null ? `${lab.quoted(token)}: no loss`
-  : `${lab.quoted(token)}: loss ${before.toFixed(3)} → ${after.toFixed(3)} (${lab.number(after - before, 3, true)}, ${verdict(after - before)[1]})`);
+function sentence({ token, before, after }) {
+  if (before === null || after === null) return `${lab.quoted(token)}: no loss`;
+  const change = after - before;
+  const words = `${lab.number(change, 3, true)}, ${verdict(change)[1]}`;
+  return `${lab.quoted(token)}: loss ${before.toFixed(3)} → ${after.toFixed(3)} (${words})`;
+}
 
 function point(state, index) {
   state.pointed = index;
@@ -134,6 +178,7 @@ function point(state, index) {
   tell(state);
 }
 
-const tell = ({ story, tokens, pointed }) => lab.write(story, tokens[pointed] ? sentence(tokens[pointed]) : 'blue: better · orange: worse');
+const tell = ({ story, tokens, pointed }) =>
+  lab.write(story, tokens[pointed] ? sentence(tokens[pointed]) : 'blue: better · orange: worse');
 
 lab.effect = lab.component({ create, update });

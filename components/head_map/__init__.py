@@ -28,7 +28,7 @@ def head_map(*, key: str, tokens: list[str], layer: int, head: int, live: ndarra
             constant and no difference view.
         scores: (N, N) float32, the scores before the mask F is subtracted, for the mask view.
         selected: (N, N) float32 >= 0, S: how strongly query i wants key j masked for later queries. The mask
-            view is offered if scores and S are there; F[i, j] = sum of S[k, j] over k < i is made in the browser.
+            view is offered if scores and S are there; the browser makes F[i, j] = sum of S[k, j] over k < i.
         view: `used`, `live`, `constant`, `difference` (constant - live) or `mask`.
         is_constant, gate: the head's state, for the title.
         causal: the matrices are zero above the diagonal, which is neither sent nor drawn; needs N = M.

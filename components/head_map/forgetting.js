@@ -1,29 +1,9 @@
-// The player of selective attention: token by token, what each query asks to forget (S), how that adds up (F), and what it
-// does to the weights. All of it is computed here, from S and the scores.
+// The player of selective attention: token by token, what each query asks to forget (S), how that adds up (F), and
+// what it does to the weights. All of it is computed here, from S and the scores.
 
 const PACE = 550; // ms a token
 const CALM = 1100; // ms, for those who asked for less motion
 const GONE = 0.5; // struck through once less than this part of the weight is left
-
-/** F, (n + 1) rows of n: F[i, j] = sum of S[k, j] over k < i. Row n is what the next token would see. */
-lab.accumulate = (selected, n) => {
-  const place = lab.place(true);
-  const mask = new Float32Array((n + 1) * n);
-  for (let i = 0; i < n; i += 1) {
-    for (let j = 0; j < n; j += 1) mask[(i + 1) * n + j] = mask[i * n + j] + (j <= i ? selected[place(i, j)] : 0);
-  }
-  return mask;
-};
-
-/** The weights of query t: softmax(scores - F) over the keys up to t. */
-lab.weightsAt = (scores, mask, n, t) => {
-  const place = lab.place(true);
-  const logits = Array.from({ length: t + 1 }, (_, j) => scores[place(t, j)] - (mask ? mask[t * n + j] : 0));
-  const most = Math.max(...logits);
-  const powers = logits.map(logit => Math.exp(logit - most));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return powers.map(power => power / sum);
-};
 
 /** {element, show(data, dark), pause(), stop()} */
 lab.forgetting = () => {
@@ -34,19 +14,33 @@ lab.forgetting = () => {
     const canvas = lab.make('canvas');
     const [row, column] = ['row', 'column'].map(className => lab.make('i', { className }));
     const frame = lab.make('div', { className: 'picture', attributes: { 'aria-hidden': true } }, canvas, row, column);
-    return { canvas, row, column, frame, figure: lab.make('figure', {}, lab.make('figcaption', {}, lab.make('b', { textContent: name }), text), frame) };
+    return {
+      canvas,
+      row,
+      column,
+      frame,
+      figure: lab.make('figure', {}, lab.make('figcaption', {}, lab.make('b', { textContent: name }), text), frame),
+    };
   };
   const pictures = [picture('S', ': what each query asks to forget'), picture('F', ': all that was asked before it')];
   const scale = lab.make('div', { className: 'bar' });
-  const bars = lab.make('canvas', { className: 'bars', attributes: { role: 'img' } });
-  const about = lab.make('figcaption');
-  const strip = lab.make('div', { className: 'strip', tabIndex: 0, attributes: { role: 'group', 'aria-label': 'Tokens and how much of each is left' } });
+  const bars = lab.forgettingBars();
+  const strip = lab.make('div', {
+    className: 'strip',
+    tabIndex: 0,
+    attributes: { role: 'group', 'aria-label': 'Tokens and how much of each is left' },
+  });
   const story = lab.make('div', { className: 'story', attributes: { 'aria-live': 'polite' } });
-  const element = lab.make('div', { className: 'player', hidden: true },
+  const element = lab.make(
+    'div',
+    { className: 'player', hidden: true },
     lab.make('div', { className: 'transport' }, play, slider, step),
     lab.make('div', { className: 'pictures' }, ...pictures.map(p => p.figure)),
     lab.make('div', { className: 'key' }, '0', scale, '100% of a key’s weight taken away'),
-    lab.make('figure', {}, about, bars), strip, story);
+    bars.element,
+    strip,
+    story,
+  );
 
   let [tokens, n, t, dark, timer, pointed] = [[], 0, 0, false, 0, null];
   let [selected, scores, mask] = [null, null, null];
@@ -61,60 +55,24 @@ lab.forgetting = () => {
     const table = lab.table(dark, 'sequential');
     const level = part => Math.round(255 * part);
     const visible = (i, j) => i <= t && j <= i;
-    lab.paint(pictures[0].canvas, n, n, table, (i, j) => (visible(i, j) ? level(1 - Math.exp(-selected[place(i, j)])) : undefined));
+    lab.paint(pictures[0].canvas, n, n, table, (i, j) =>
+      visible(i, j) ? level(1 - Math.exp(-selected[place(i, j)])) : undefined,
+    );
     lab.paint(pictures[1].canvas, n, n, table, (i, j) => (visible(i, j) ? level(forgotten(i, j)) : undefined));
     for (const { row } of pictures) Object.assign(row.style, { top: `${(100 * t) / n}%`, height: `${100 / n}%` });
     scale.style.background = lab.gradient(dark, 'sequential');
-    drawBars();
+    bars.draw(tokens, scores, mask, t);
     drawStrip();
     tell();
-  };
-
-  const drawBars = () => {
-    const [plain, masked] = [lab.weightsAt(scores, null, n, t), lab.weightsAt(scores, mask, n, t)];
-    const most = Math.max(...plain, ...masked);
-    const [width, height, ratio] = [bars.clientWidth, bars.clientHeight, globalThis.devicePixelRatio || 1];
-    if (!width) return;
-    bars.width = width * ratio;
-    bars.height = height * ratio;
-    const css = getComputedStyle(element);
-    const [ink, accent, line] = ['--st-text-color', '--st-primary-color', '--st-border-color'].map(v => css.getPropertyValue(v));
-    const context = bars.getContext('2d');
-    context.scale(ratio, ratio);
-    context.fillStyle = line;
-    context.fillRect(0, height - 19, width, 1);
-    const slot = Math.min(56, width / n);
-    const bar = Math.max(1, slot * 0.36);
-    const room = height - 22;
-    context.lineWidth = 1.5;
-    plain.forEach((weight, j) => {
-      const [before, after] = [(room * weight) / most, (room * masked[j]) / most];
-      context.strokeStyle = ink;
-      if (before > 0.7) context.strokeRect(j * slot + slot * 0.08 + 0.75, height - 19 - before, Math.max(0.5, bar - 1.5), before);
-      context.fillStyle = accent;
-      context.fillRect(j * slot + slot * 0.52, height - 19 - after, bar, after);
-    });
-    context.fillStyle = ink;
-    context.font = '13px system-ui, sans-serif';
-    context.textAlign = 'center';
-    const every = Math.ceil(30 / slot);
-    for (let j = 0; j < n; j += every) {
-      context.globalAlpha = j <= t ? 1 : 0.4;
-      const count = Math.max(2, Math.floor((slot * every) / 8));
-      const label = lab.isolated(lab.cut(lab.token(tokens[j]), count));
-      context.fillText(label, Math.max((j + 0.5) * slot, context.measureText(label).width / 2), height - 4);
-    }
-    about.replaceChildren(`Weights of query ${t + 1} ${lab.quoted(tokens[t])}: `, lab.make('i', { className: 'without' }), 'without F',
-      lab.make('i', { className: 'with' }), `with F (highest ${most.toFixed(2)})`);
-    const changes = plain.map((weight, j) => [j, weight, masked[j]]).sort((a, b) => b[1] + b[2] - a[1] - a[2]).slice(0, 5);
-    lab.set(bars, 'aria-label', `Largest weights, without and with F: ${changes.map(([j, a, b]) => `${lab.quoted(tokens[j])} ${a.toFixed(2)}, ${b.toFixed(2)}`).join('; ')}`);
   };
 
   const drawStrip = () => {
     Array.from(strip.children).forEach((span, j) => {
       const gone = j <= t ? forgotten(t + 1, j) : 0;
       const [token, left] = span.children;
-      span.className = [j > t && 'later', j === t && 'now', gone > GONE && 'gone', j === pointed && 'pointed'].filter(Boolean).join(' ');
+      span.className = [j > t && 'later', j === t && 'now', gone > GONE && 'gone', j === pointed && 'pointed']
+        .filter(Boolean)
+        .join(' ');
       token.style.opacity = 1 - 0.6 * gone;
       lab.write(left, gone > 0.005 ? `${gone > 0.995 ? '<1' : Math.round(100 * (1 - gone))}%` : '');
     });
@@ -130,16 +88,30 @@ lab.forgetting = () => {
 
   /** What was said against token j up to now, or what the present token says against others; strongest first. */
   const tell = () => {
-    const most = (list, name) => list.filter(([, s]) => s > 0.005).sort((a, b) => b[1] - a[1]).slice(0, 3)
-      .map(([i, s]) => `${name(i)} (S ${s.toFixed(2)})`).join(', ');
+    const most = (list, name) =>
+      list
+        .filter(([, s]) => s > 0.005)
+        .sort((a, b) => b[1] - a[1])
+        .slice(0, 3)
+        .map(([i, s]) => `${name(i)} (S ${s.toFixed(2)})`)
+        .join(', ');
     const name = i => lab.quoted(tokens[i]);
     if (pointed !== null && pointed > t) return lab.write(story, `${name(pointed)} has not been read yet`);
     if (pointed !== null) {
-      const by = most(Array.from({ length: t + 1 - pointed }, (_, k) => [k + pointed, selected[place(k + pointed, pointed)]]), name);
+      const by = most(
+        Array.from({ length: t + 1 - pointed }, (_, k) => [k + pointed, selected[place(k + pointed, pointed)]]),
+        name,
+      );
       const left = lab.percent(1 - forgotten(t + 1, pointed));
-      return lab.write(story, by ? `forgotten: ${name(pointed)} by ${by}: ${left} left` : `${name(pointed)}: nothing was forgotten`);
+      return lab.write(
+        story,
+        by ? `forgotten: ${name(pointed)} by ${by}: ${left} left` : `${name(pointed)}: nothing was forgotten`,
+      );
     }
-    const now = most(Array.from({ length: t + 1 }, (_, j) => [j, selected[place(t, j)]]), name);
+    const now = most(
+      Array.from({ length: t + 1 }, (_, j) => [j, selected[place(t, j)]]),
+      name,
+    );
     return lab.write(story, now ? `${name(t)} asks to forget ${now}` : `${name(t)} asks to forget nothing`);
   };
 
@@ -168,14 +140,24 @@ lab.forgetting = () => {
     lab.write(play, 'Pause');
     lab.set(story, 'aria-live', 'off'); // nobody could listen at this pace
   };
-  slider.oninput = () => { pause(); go(Number(slider.value)); };
+  slider.oninput = () => {
+    pause();
+    go(Number(slider.value));
+  };
   const under = event => Array.from(strip.children).indexOf(event.target.closest('.strip > span'));
-  strip.addEventListener('pointerover', event => { if (under(event) >= 0) point(under(event)); });
-  strip.addEventListener('pointerleave', event => { if (event.pointerType === 'mouse') point(null); });
+  strip.addEventListener('pointerover', event => {
+    if (under(event) >= 0) point(under(event));
+  });
+  strip.addEventListener('pointerleave', event => {
+    if (event.pointerType === 'mouse') point(null);
+  });
   for (const { frame } of pictures) {
     const column = event => Math.floor((n * (event.clientX - frame.getBoundingClientRect().left)) / frame.clientWidth);
-    for (const type of ['pointermove', 'pointerdown']) frame.addEventListener(type, event => point(Math.max(0, Math.min(n - 1, column(event)))));
-    frame.addEventListener('pointerleave', event => { if (event.pointerType === 'mouse') point(null); });
+    for (const type of ['pointermove', 'pointerdown'])
+      frame.addEventListener(type, event => point(Math.max(0, Math.min(n - 1, column(event)))));
+    frame.addEventListener('pointerleave', event => {
+      if (event.pointerType === 'mouse') point(null);
+    });
   }
   strip.addEventListener('blur', () => point(null));
   strip.addEventListener('keydown', event => {
@@ -184,13 +166,15 @@ lab.forgetting = () => {
     event.preventDefault();
     point(next === null ? null : Math.max(0, Math.min(n - 1, next)));
   });
-  const observer = new ResizeObserver(() => { if (n && !element.hidden) drawBars(); });
-  observer.observe(bars);
-
   return {
     element,
-    pause: () => { if (timer) pause(); },
-    stop: () => { clearInterval(timer); observer.disconnect(); },
+    pause: () => {
+      if (timer) pause();
+    },
+    stop: () => {
+      clearInterval(timer);
+      bars.stop();
+    },
     show(data, isDark) {
       const atEnd = n === 0 || t >= n - 1;
       if (String(tokens) !== String(data.rows)) {

@@ -1,22 +1,41 @@
 // The selected head, large: title, views, map, readout and legend.
 
 const LABELS = { used: 'Used', live: 'Live', constant: 'Constant', difference: 'Difference', mask: 'Mask F' };
-const REST = ['Point at a cell, or use the arrow keys, for its value.', 'A row shows how one query spreads its weight over the keys.'];
+const REST = [
+  'Point at a cell, or use the arrow keys, for its value.',
+  'A row shows how one query spreads its weight over the keys.',
+];
 
-const available = data => Object.keys(LABELS).filter(view => ({
-  used: true, live: true, constant: data.arrays.constant, difference: data.arrays.constant, mask: data.arrays.selected,
-}[view]));
+const available = data =>
+  Object.keys(LABELS).filter(
+    view =>
+      ({
+        used: true,
+        live: true,
+        constant: data.arrays.constant,
+        difference: data.arrays.constant,
+        mask: data.arrays.selected,
+      })[view],
+  );
 
 function create(state) {
   const title = lab.make('h2', { id: 'title' });
-  const tabs = lab.make('div', { className: 'tabs', attributes: { role: 'tablist', 'aria-label': 'View of the head' } });
+  const tabs = lab.make('div', {
+    className: 'tabs',
+    attributes: { role: 'tablist', 'aria-label': 'View of the head' },
+  });
   const [first, second] = [lab.make('div'), lab.make('div', { className: 'second' })];
   const readout = lab.make('div', { className: 'readout', attributes: { 'aria-live': 'polite' } }, first, second);
   const matrix = lab.matrix((i, j) => tell(state, i, j));
   const legend = lab.make('div', { className: 'legend' });
   const map = lab.make('div', { className: 'map' }, matrix.element, readout, legend);
   const player = lab.forgetting();
-  const panel = lab.make('div', { id: 'panel', className: 'panel', attributes: { role: 'tabpanel' } }, map, player.element);
+  const panel = lab.make(
+    'div',
+    { id: 'panel', className: 'panel', attributes: { role: 'tabpanel' } },
+    map,
+    player.element,
+  );
   state.root.append(lab.make('div', { className: 'head' }, title, tabs), panel);
   tabs.addEventListener('click', event => choose(state, event.target.closest('[role="tab"]')));
   tabs.addEventListener('keydown', event => {
@@ -54,7 +73,8 @@ function update(state, data) {
     state.player.show(data, state.dark);
   } else {
     state.player.pause();
-    const what = state.view === 'difference' ? 'Difference between constant and live weights' : `${LABELS[state.view]} weights`;
+    const what =
+      state.view === 'difference' ? 'Difference between constant and live weights' : `${LABELS[state.view]} weights`;
     lab.set(state.matrix.element, 'aria-label', `${what}, ${name.toLowerCase()}: move with the arrow keys`);
     state.values = values(data, state.view);
     state.matrix.show(drawing(state, data));
@@ -77,7 +97,10 @@ function drawing({ dark, view, values: value, most }, { rows, columns, causal })
   const difference = view === 'difference';
   const step = difference ? lab.differenceStep : lab.weightStep;
   return {
-    rows, columns: columns ?? rows, causal, table: lab.table(dark, difference ? 'diverging' : 'sequential'),
+    rows,
+    columns: columns ?? rows,
+    causal,
+    table: lab.table(dark, difference ? 'diverging' : 'sequential'),
     step: (i, j) => (causal && j > i ? undefined : step(value(i, j), most)),
   };
 }
@@ -85,9 +108,16 @@ function drawing({ dark, view, values: value, most }, { rows, columns, causal })
 function showTabs(state, views) {
   if (String(state.views) !== String(views)) {
     state.views = views;
-    state.tabs.replaceChildren(...views.map(view => lab.make('button', {
-      type: 'button', textContent: LABELS[view], dataset: { view }, attributes: { role: 'tab', 'aria-controls': 'panel' },
-    })));
+    state.tabs.replaceChildren(
+      ...views.map(view =>
+        lab.make('button', {
+          type: 'button',
+          textContent: LABELS[view],
+          dataset: { view },
+          attributes: { role: 'tab', 'aria-controls': 'panel' },
+        }),
+      ),
+    );
   }
   for (const tab of state.tabs.children) {
     lab.set(tab, 'aria-selected', tab.dataset.view === state.view);
@@ -99,14 +129,28 @@ function showLegend(state) {
   const difference = state.view === 'difference';
   const ticks = difference ? [-1, -0.5, -0.1, 0, 0.1, 0.5, 1] : [0, 0.01, 0.1, 0.25, 0.5, 1];
   const most = Number(state.most.toPrecision(3));
-  const label = tick => (difference ? lab.number(tick * most, 2, tick !== 0) : String(Number((tick * most).toPrecision(3))))
-    .replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
+  const label = tick =>
+    (difference ? lab.number(tick * most, 2, tick !== 0) : String(Number((tick * most).toPrecision(3))))
+      .replace(/(\.\d*?)0+$/, '$1')
+      .replace(/\.$/, '');
   const place = tick => (difference ? 50 + 50 * Math.sign(tick) * Math.sqrt(Math.abs(tick)) : 100 * Math.sqrt(tick));
   state.legend.replaceChildren(
     lab.make('span', { textContent: difference ? '← live is higher' : 'weight' }),
-    lab.make('div', { className: 'scale' },
-      lab.make('div', { className: 'bar', style: { background: lab.gradient(state.dark, difference ? 'diverging' : 'sequential') } }),
-      ...ticks.map(tick => lab.make('span', { className: tick === 0.01 ? 'tick fine' : 'tick', textContent: label(tick), style: { left: `${place(tick)}%` } }))),
+    lab.make(
+      'div',
+      { className: 'scale' },
+      lab.make('div', {
+        className: 'bar',
+        style: { background: lab.gradient(state.dark, difference ? 'diverging' : 'sequential') },
+      }),
+      ...ticks.map(tick =>
+        lab.make('span', {
+          className: tick === 0.01 ? 'tick fine' : 'tick',
+          textContent: label(tick),
+          style: { left: `${place(tick)}%` },
+        }),
+      ),
+    ),
     lab.make('span', { textContent: difference ? 'constant is higher →' : 'square-root scale' }),
   );
 }
@@ -122,10 +166,16 @@ function tell(state, i, j) {
   const keys = data.columns ?? data.rows;
   const value = lab.exact(state.values(i, j), view === 'difference');
   const strong = lab.make('strong', { textContent: value });
-  state.first.replaceChildren(`query ${i + 1} ${lab.quoted(data.rows[i])} → key ${j + 1} ${lab.quoted(keys[j])}: `, strong);
-  lab.write(state.second, view === 'difference'
-    ? `constant ${lab.exact(values(data, 'constant')(i, j))} − live ${lab.exact(values(data, 'live')(i, j))}`
-    : rowFacts(state.values, i, data.causal ? i + 1 : keys.length));
+  state.first.replaceChildren(
+    `query ${i + 1} ${lab.quoted(data.rows[i])} → key ${j + 1} ${lab.quoted(keys[j])}: `,
+    strong,
+  );
+  lab.write(
+    state.second,
+    view === 'difference'
+      ? `constant ${lab.exact(values(data, 'constant')(i, j))} − live ${lab.exact(values(data, 'live')(i, j))}`
+      : rowFacts(state.values, i, data.causal ? i + 1 : keys.length),
+  );
 }
 
 function rowFacts(value, i, count) {
@@ -139,4 +189,11 @@ function rowFacts(value, i, count) {
   return `entropy of this row ${lab.number(entropy, 2)} of at most ${Math.log(count).toFixed(2)} nats`;
 }
 
-lab.head_map = lab.component({ create, update, destroy: state => { state.matrix.stop(); state.player.stop(); } });
+lab.head_map = lab.component({
+  create,
+  update,
+  destroy: state => {
+    state.matrix.stop();
+    state.player.stop();
+  },
+});

@@ -1,5 +1,5 @@
-// A matrix with tokens on both axes and a crosshair, on two canvases: the lower one is drawn when data change, the upper
-// one whenever the pointer moves.
+// A matrix with tokens on both axes and a crosshair, on two canvases: the lower one is drawn when data change, the
+// upper one whenever the pointer moves.
 
 const SIDE = 400; // px, the largest plot; the height does not depend on the number of tokens, so typing moves nothing
 const TOP = 62; // px for the key tokens
@@ -10,7 +10,12 @@ const FONT = '13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-ser
 /** {element, show(matrix, dark), point(i, j)}; calls `onPoint(i, j)`, or `onPoint(null)` when nothing is pointed at. */
 lab.matrix = onPoint => {
   const [lower, upper] = [lab.make('canvas'), lab.make('canvas', { className: 'upper' })];
-  const element = lab.make('div', { className: 'plot', tabIndex: 0, attributes: { role: 'application' } }, lower, upper);
+  const element = lab.make(
+    'div',
+    { className: 'plot', tabIndex: 0, attributes: { role: 'application' } },
+    lower,
+    upper,
+  );
   const picture = document.createElement('canvas');
   let now = null; // what is shown: {rows, columns (tokens), causal, table, step, dark}
   let size = null;
@@ -25,14 +30,29 @@ lab.matrix = onPoint => {
     const whole = Math.floor(fit * ratio) / ratio; // sharp edges where a cell is large enough to lose a part of a pixel
     const cell = fit >= 4 ? whole : fit;
     const x = Math.max(0, Math.floor((width - left - side) / 2)) + left;
-    return { width, height: TOP + side + 4, ratio, cell, x, left, y: TOP, right: cell * now.columns.length, bottom: cell * now.rows.length };
+    return {
+      width,
+      height: TOP + side + 4,
+      ratio,
+      cell,
+      x,
+      left,
+      y: TOP,
+      right: cell * now.columns.length,
+      bottom: cell * now.rows.length,
+    };
   };
 
   const style = () => {
     const css = getComputedStyle(element);
     const get = name => css.getPropertyValue(name).trim();
-    return { ink: get('--st-text-color'), ground: get('--st-background-color'), panel: get('--st-secondary-background-color'),
-      line: get('--st-border-color'), accent: get('--st-primary-color') };
+    return {
+      ink: get('--st-text-color'),
+      ground: get('--st-background-color'),
+      panel: get('--st-secondary-background-color'),
+      line: get('--st-border-color'),
+      accent: get('--st-primary-color'),
+    };
   };
 
   const prepare = canvas => {
@@ -47,11 +67,13 @@ lab.matrix = onPoint => {
   /** The token, cut to `room` px. */
   const fitted = (context, token, room) => {
     let text = lab.cut(lab.token(token), 24);
-    while (text.length > 1 && context.measureText(text).width > room) text = lab.cut(text, Math.min(23, Array.from(text).length - 1));
+    while (text.length > 1 && context.measureText(text).width > room)
+      text = lab.cut(text, Math.min(23, Array.from(text).length - 1));
     return lab.isolated(text);
   };
 
-  const level = context => now.columns.every(t => context.measureText(lab.cut(lab.token(t), 24)).width <= size.cell - 6);
+  const level = context =>
+    now.columns.every(t => context.measureText(lab.cut(lab.token(t), 24)).width <= size.cell - 6);
 
   const rowLabel = (context, i) => {
     context.textAlign = 'right';
@@ -86,20 +108,27 @@ lab.matrix = onPoint => {
     context.drawImage(picture, x, y, right, bottom);
     context.strokeStyle = colours.line;
     context.lineWidth = 1;
-    if (cell >= 9) { // a fine net, over what is drawn and not over what lies in the future
+    if (cell >= 9) {
+      // a fine net, over what is drawn and not over what lies in the future
       context.globalAlpha = 0.55;
       context.beginPath();
-      now.rows.forEach((_, i) => now.columns.forEach((_, j) => {
-        if (!now.causal || j <= i) context.rect(x + j * cell, y + i * cell, cell, cell);
-      }));
+      now.rows.forEach((_, i) =>
+        now.columns.forEach((_, j) => {
+          if (!now.causal || j <= i) context.rect(x + j * cell, y + i * cell, cell, cell);
+        }),
+      );
       context.stroke();
       context.globalAlpha = 1;
     }
     context.strokeRect(x - 0.5, y - 0.5, right + 1, bottom + 1);
     context.fillStyle = colours.ink;
     const every = Math.ceil(LABEL / cell);
-    now.rows.forEach((_, i) => { if (i % every === 0) rowLabel(context, i); });
-    now.columns.forEach((_, j) => { if (j % every === 0) columnLabel(context, j); });
+    now.rows.forEach((_, i) => {
+      if (i % every === 0) rowLabel(context, i);
+    });
+    now.columns.forEach((_, j) => {
+      if (j % every === 0) columnLabel(context, j);
+    });
     context.globalAlpha = 0.72;
     context.textAlign = 'right';
     context.textBaseline = 'alphabetic';
@@ -156,11 +185,20 @@ lab.matrix = onPoint => {
   };
   element.addEventListener('pointermove', follow);
   element.addEventListener('pointerdown', follow);
-  element.addEventListener('pointerleave', event => { if (event.pointerType === 'mouse') point(null); });
+  element.addEventListener('pointerleave', event => {
+    if (event.pointerType === 'mouse') point(null);
+  });
   element.addEventListener('keydown', event => {
     const [i, j] = at ?? [now.rows.length - 1, 0];
-    const moves = { ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1],
-      Home: [i, 0], End: [i, now.columns.length - 1], Escape: null };
+    const moves = {
+      ArrowUp: [i - 1, j],
+      ArrowDown: [i + 1, j],
+      ArrowLeft: [i, j - 1],
+      ArrowRight: [i, j + 1],
+      Home: [i, 0],
+      End: [i, now.columns.length - 1],
+      Escape: null,
+    };
     if (!(event.key in moves) || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     const clamp = (value, length) => Math.max(0, Math.min(length - 1, value));

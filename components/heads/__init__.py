@@ -50,7 +50,7 @@ def heads(*, key: str, maps: ndarray, constant: ndarray, gates: ndarray, selecti
 
 
 def thumbnails(maps: ndarray) -> ndarray:
-    """(..., N, M) weights -> (..., n, m) uint8, 255 sqrt(w) of the largest of each block, n and m <= MAX_SIDE."""
+    """(..., N, M) weights -> (..., n, m) uint8: 255 sqrt(w), w the largest of a block; n, m <= MAX_SIDE."""
     pooled = _pool(_pool(maps, -2), -1)
     return (numpy.sqrt(numpy.clip(pooled, 0, 1)) * 255 + 0.5).astype(numpy.uint8)
 

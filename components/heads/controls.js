@@ -1,9 +1,12 @@
 // The controls below the grid: state and gate of what is selected, and the scale of all heads.
 
-const scopeName = ({ layer, head, scope }) => ({
-  head: `Layer ${layer + 1}, head ${head + 1}`, row: `Layer ${layer + 1}, all heads`,
-  column: `Head ${head + 1}, all layers`, all: 'All heads',
-}[scope]);
+const scopeName = ({ layer, head, scope }) =>
+  ({
+    head: `Layer ${layer + 1}, head ${head + 1}`,
+    row: `Layer ${layer + 1}, all heads`,
+    column: `Head ${head + 1}, all layers`,
+    all: 'All heads',
+  })[scope];
 
 /** {element, show(now, data)}; `now` as heads.js makes it. */
 lab.headControls = (state, hint) => {
@@ -27,7 +30,13 @@ lab.headControls = (state, hint) => {
   const scale = lab.make('fieldset', { className: 'scale' });
   const radio = value => lab.make('input', { type: 'radio', name: 'scale', value });
   const [trained, logn] = [radio('trained'), radio('logn')];
-  const base = lab.make('input', { type: 'number', min: 2, max: 512, step: 1, attributes: { 'aria-label': 'Base length' } });
+  const base = lab.make('input', {
+    type: 'number',
+    min: 2,
+    max: 512,
+    step: 1,
+    attributes: { 'aria-label': 'Base length' },
+  });
   const sendScale = policy => {
     const length = Number(base.value);
     const kept = Number.isInteger(length) && length >= 2 && length <= 512;
@@ -38,19 +47,40 @@ lab.headControls = (state, hint) => {
   trained.onchange = () => sendScale('trained');
   logn.onchange = () => sendScale('logn');
   base.onchange = () => sendScale('logn');
-  scale.append(lab.make('legend', { textContent: 'Scale:' }), lab.make('label', {}, trained, 'as trained'),
-    lab.make('label', {}, logn, 'log n'), lab.make('label', { className: 'base' }, 'base', base));
+  scale.append(
+    lab.make('legend', { textContent: 'Scale:' }),
+    lab.make('label', {}, trained, 'as trained'),
+    lab.make('label', {}, logn, 'log n'),
+    lab.make('label', { className: 'base' }, 'base', base),
+  );
 
-  const element = lab.make('div', { className: 'controls' },
-    lab.make('div', { className: 'line' }, scope, lab.make('div', {
-      className: 'buttons', attributes: { role: 'group', 'aria-label': 'State of the selected heads' },
-    }, live, constant, prune)),
-    lab.make('div', { className: 'line' }, gate, scale), hint);
+  const element = lab.make(
+    'div',
+    { className: 'controls' },
+    lab.make(
+      'div',
+      { className: 'line' },
+      scope,
+      lab.make(
+        'div',
+        {
+          className: 'buttons',
+          attributes: { role: 'group', 'aria-label': 'State of the selected heads' },
+        },
+        live,
+        constant,
+        prune,
+      ),
+    ),
+    lab.make('div', { className: 'line' }, gate, scale),
+    hint,
+  );
 
   return {
     element,
     show(now, data) {
-      const states = now.gates.flatMap((row, l) => row.map((g, h) => ({ l, h, gate: g, constant: now.constant[l][h] })))
+      const states = now.gates
+        .flatMap((row, l) => row.map((g, h) => ({ l, h, gate: g, constant: now.constant[l][h] })))
         .filter(({ l, h }) => lab.inScope(now.selection, l, h));
       const press = (target, test) => {
         const count = states.filter(test).length;

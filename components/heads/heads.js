@@ -4,8 +4,10 @@
 const HINT = 'Keys: arrows · C constant · P prune · R live · + − gate';
 
 /** Whether (layer, head) belongs to a selection. */
-lab.inScope = (selection, layer, head) => selection.scope === 'all'
-  || ((selection.scope === 'column' || layer === selection.layer) && (selection.scope === 'row' || head === selection.head));
+lab.inScope = (selection, layer, head) =>
+  selection.scope === 'all' ||
+  ((selection.scope === 'column' || layer === selection.layer) &&
+    (selection.scope === 'row' || head === selection.head));
 
 /** 'live', 'constant', 'gate 0.40', 'constant, gate 0.40' or 'pruned'. */
 lab.stateName = (constant, gate) => {
@@ -17,8 +19,10 @@ lab.stateName = (constant, gate) => {
 /** Python's values with the waiting events done to them. */
 function present({ data, waiting }) {
   const now = {
-    constant: data.constant.map(row => [...row]), gates: data.gates.map(row => [...row]),
-    selection: data.selection, scale: data.scale,
+    constant: data.constant.map(row => [...row]),
+    gates: data.gates.map(row => [...row]),
+    selection: data.selection,
+    scale: data.scale,
   };
   for (const event of waiting()) {
     if (event.type === 'scale') now.scale = { policy: event.policy, base: event.base };
@@ -55,22 +59,40 @@ function update(state, data) {
 function build(state, { layers, heads }) {
   const header = (role, text, name, scope, layer, head) => {
     const button = lab.make('button', {
-      type: 'button', className: 'name', textContent: text, tabIndex: -1, attributes: { 'aria-label': name },
+      type: 'button',
+      className: 'name',
+      textContent: text,
+      tabIndex: -1,
+      attributes: { 'aria-label': name },
       dataset: { scope, layer, head },
     });
     return lab.make('div', { className: 'header', attributes: { role } }, button);
   };
   const range = count => Array.from({ length: count }, (_, i) => i);
   const row = (...cells) => lab.make('div', { className: 'row', attributes: { role: 'row' } }, ...cells);
-  const word = (text, className) => lab.make('span', { className, textContent: text, attributes: { 'aria-hidden': true } });
+  const word = (text, className) =>
+    lab.make('span', { className, textContent: text, attributes: { 'aria-hidden': true } });
   state.tiles = range(layers).map(layer => range(heads).map(head => tile(layer, head)));
-  const grid = lab.make('div', {
-    className: 'grid', style: { '--heads': heads },
-    attributes: { role: 'grid', 'aria-label': 'Heads', 'aria-describedby': 'hint' },
-  }, row(header('columnheader', 'All', 'All heads', 'all', -1, -1),
-    ...range(heads).map(head => header('columnheader', head + 1, `Head ${head + 1} of all layers`, 'column', -1, head))),
-  ...state.tiles.map((tiles, layer) => row(
-    header('rowheader', layer + 1, `All heads of layer ${layer + 1}`, 'row', layer, -1), ...tiles.map(t => t.cell))));
+  const grid = lab.make(
+    'div',
+    {
+      className: 'grid',
+      style: { '--heads': heads },
+      attributes: { role: 'grid', 'aria-label': 'Heads', 'aria-describedby': 'hint' },
+    },
+    row(
+      header('columnheader', 'All', 'All heads', 'all', -1, -1),
+      ...range(heads).map(head =>
+        header('columnheader', head + 1, `Head ${head + 1} of all layers`, 'column', -1, head),
+      ),
+    ),
+    ...state.tiles.map((tiles, layer) =>
+      row(
+        header('rowheader', layer + 1, `All heads of layer ${layer + 1}`, 'row', layer, -1),
+        ...tiles.map(t => t.cell),
+      ),
+    ),
+  );
   grid.addEventListener('click', event => {
     const target = event.target.closest('[data-scope]');
     if (target) select(state, target);
@@ -85,9 +107,17 @@ function tile(layer, head) {
   const badge = lab.make('span', { className: 'badge', textContent: 'C' });
   const map = lab.make('div', { className: 'map', attributes: { 'aria-hidden': true } }, canvas, badge);
   const foot = lab.make('div', { className: 'foot', attributes: { 'aria-hidden': true } }, lab.make('i'));
-  const cell = lab.make('div', {
-    className: 'tile', tabIndex: -1, dataset: { scope: 'head', layer, head }, attributes: { role: 'gridcell' },
-  }, map, foot);
+  const cell = lab.make(
+    'div',
+    {
+      className: 'tile',
+      tabIndex: -1,
+      dataset: { scope: 'head', layer, head },
+      attributes: { role: 'gridcell' },
+    },
+    map,
+    foot,
+  );
   return { cell, canvas };
 }
 
@@ -102,23 +132,31 @@ function paint(state, { rows, columns, causal, arrays: { tiles } }) {
 }
 
 function show({ tiles, now: { constant, gates, selection }, root, board }) {
-  tiles.forEach((row, layer) => row.forEach(({ cell }, head) => {
-    const gate = gates[layer][head];
-    const chosen = layer === selection.layer && head === selection.head;
-    const inside = lab.inScope(selection, layer, head);
-    lab.set(cell, 'aria-label', `layer ${layer + 1}, head ${head + 1}, ${lab.stateName(constant[layer][head], gate)}`);
-    lab.set(cell, 'aria-selected', inside);
-    cell.classList.toggle('constant', constant[layer][head]);
-    cell.classList.toggle('gated', gate < 1);
-    cell.classList.toggle('pruned', gate === 0);
-    cell.classList.toggle('inside', inside);
-    cell.classList.toggle('chosen', chosen);
-    cell.style.setProperty('--gate', gate);
-  }));
+  tiles.forEach((row, layer) =>
+    row.forEach(({ cell }, head) => {
+      const gate = gates[layer][head];
+      const chosen = layer === selection.layer && head === selection.head;
+      const inside = lab.inScope(selection, layer, head);
+      lab.set(
+        cell,
+        'aria-label',
+        `layer ${layer + 1}, head ${head + 1}, ${lab.stateName(constant[layer][head], gate)}`,
+      );
+      lab.set(cell, 'aria-selected', inside);
+      cell.classList.toggle('constant', constant[layer][head]);
+      cell.classList.toggle('gated', gate < 1);
+      cell.classList.toggle('pruned', gate === 0);
+      cell.classList.toggle('inside', inside);
+      cell.classList.toggle('chosen', chosen);
+      cell.style.setProperty('--gate', gate);
+    }),
+  );
   for (const button of board.querySelectorAll('button')) {
     const { scope, layer, head } = button.dataset;
-    const whole = scope === selection.scope && (scope !== 'row' || Number(layer) === selection.layer)
-      && (scope !== 'column' || Number(head) === selection.head);
+    const whole =
+      scope === selection.scope &&
+      (scope !== 'row' || Number(layer) === selection.layer) &&
+      (scope !== 'column' || Number(head) === selection.head);
     button.classList.toggle('whole', whole);
   }
   // One stop for the tab key: where the focus is, else the selected head.
@@ -135,20 +173,27 @@ function select(state, target) {
   const old = state.now.selection;
   const next = { layer: layer < 0 ? old.layer : layer, head: head < 0 ? old.head : head, scope };
   target.focus({ preventScroll: true });
-  if (next.layer !== old.layer || next.head !== old.head || next.scope !== old.scope) state.send({ type: 'select', ...next });
+  if (next.layer !== old.layer || next.head !== old.head || next.scope !== old.scope)
+    state.send({ type: 'select', ...next });
   state.refresh();
 }
 
 function press(state, event) {
   const target = event.target.closest('[data-scope]');
   if (!target || event.altKey) return;
-  const places = Array.from(state.board.querySelectorAll('.row'), row => Array.from(row.querySelectorAll('[data-scope]')));
+  const places = Array.from(state.board.querySelectorAll('.row'), row =>
+    Array.from(row.querySelectorAll('[data-scope]')),
+  );
   const i = places.findIndex(row => row.includes(target));
   const j = places[i].indexOf(target);
   const [bottom, right, control] = [places.length - 1, places[0].length - 1, event.ctrlKey || event.metaKey];
   const moves = {
-    ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1],
-    Home: [control ? 1 : i, 1], End: [control ? bottom : i, right],
+    ArrowUp: [i - 1, j],
+    ArrowDown: [i + 1, j],
+    ArrowLeft: [i, j - 1],
+    ArrowRight: [i, j + 1],
+    Home: [control ? 1 : i, 1],
+    End: [control ? bottom : i, right],
   };
   const move = moves[event.key];
   if (move) {
@@ -163,8 +208,12 @@ function press(state, event) {
     const gate = state.now.gates[layer][head];
     const step = change => ({ gate: Math.min(1, Math.max(0, Math.round(100 * (gate + change)) / 100)) });
     const changes = {
-      c: () => ({ constant: !state.now.constant[layer][head] }), p: () => ({ gate: gate === 0 ? 1 : 0 }),
-      r: () => ({ constant: false, gate: 1 }), '+': () => step(0.1), '=': () => step(0.1), '-': () => step(-0.1),
+      c: () => ({ constant: !state.now.constant[layer][head] }),
+      p: () => ({ gate: gate === 0 ? 1 : 0 }),
+      r: () => ({ constant: false, gate: 1 }),
+      '+': () => step(0.1),
+      '=': () => step(0.1),
+      '-': () => step(-0.1),
     };
     const changed = changes[event.key.toLowerCase()]?.();
     if (!changed) return;

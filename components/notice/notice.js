@@ -25,11 +25,22 @@ const SEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u00a0]/gu;
 const shown = text => text.replace(SEEN, c => lab.token(c));
 
 function body(messages, excerpt) {
-  const text = lab.make('div', { className: 'body' }, ...messages.flatMap(message => [lab.make('span', { textContent: message }), ' ']));
+  const text = lab.make(
+    'div',
+    { className: 'body' },
+    ...messages.flatMap(message => [lab.make('span', { textContent: message }), ' ']),
+  );
   if (excerpt) {
     const [before, place, after] = excerpt;
-    text.append(lab.make('bdi', { className: 'excerpt' }, shown(before),
-      lab.make('mark', { textContent: shown(place) || '\u2003' }), shown(after)));
+    text.append(
+      lab.make(
+        'bdi',
+        { className: 'excerpt' },
+        shown(before),
+        lab.make('mark', { textContent: shown(place) || '\u2003' }),
+        shown(after),
+      ),
+    );
   }
   return text;
 }

@@ -2,21 +2,34 @@
 
 // Paths in a box of 16 by 16: fonts differ in which arrows they have.
 const ICONS = {
-  Undo: 'M6 3 2.500 6.500 6 10 M2.500 6.500H9.500a4 4 0 0 1 0 8H7', Redo: 'M10 3l3.500 3.500L10 10M13.500 6.500H6.500a4 4 0 0 0 0 8H9',
-  Reset: 'M3 3v4h4M3.300 6.800A5.300 5.300 0 1 1 2.700 9.500', 'Copy link': 'M6.500 9.500l3-3M7.500 5l1.800-1.800a2.600 2.600 0 0 1 3.600 3.600L11 8.700M8.500 11l-1.800 1.800a2.600 2.600 0 0 1-3.600-3.600L5 7.300',
+  Undo: 'M6 3 2.500 6.500 6 10 M2.500 6.500H9.500a4 4 0 0 1 0 8H7',
+  Redo: 'M10 3l3.500 3.500L10 10M13.500 6.500H6.500a4 4 0 0 0 0 8H9',
+  Reset: 'M3 3v4h4M3.300 6.800A5.300 5.300 0 1 1 2.700 9.500',
+  'Copy link':
+    'M6.500 9.500l3-3M7.500 5l1.800-1.800a2.600 2.600 0 0 1 3.600 3.600L11 8.700M8.500 11l-1.800 1.800a2.600 2.600 0 0 1-3.600-3.600L5 7.300',
 };
 const COPIED = 2000; // ms
 
 function create(state) {
-  const button = (name, act) => lab.make('button', { type: 'button', onclick: act, attributes: { 'aria-label': name, title: name } },
-    icon(ICONS[name]),
-    lab.make('span', { className: 'text', textContent: name }));
+  const button = (name, act) =>
+    lab.make(
+      'button',
+      { type: 'button', onclick: act, attributes: { 'aria-label': name, title: name } },
+      icon(ICONS[name]),
+      lab.make('span', { className: 'text', textContent: name }),
+    );
   const act = type => () => state.send({ type });
   const [undo, redo, reset] = [button('Undo', act('undo')), button('Redo', act('redo')), button('Reset', act('reset'))];
   const copy = button('Copy link', () => copyLink(state));
   const said = lab.make('span', { className: 'said', attributes: { role: 'status' } });
-  const bar = lab.make('div', { className: 'bar', attributes: { role: 'toolbar', 'aria-label': 'State' } },
-    undo, redo, reset, lab.make('span', { className: 'copy' }, copy, said));
+  const bar = lab.make(
+    'div',
+    { className: 'bar', attributes: { role: 'toolbar', 'aria-label': 'State' } },
+    undo,
+    redo,
+    reset,
+    lab.make('span', { className: 'copy' }, copy, said),
+  );
   state.root.append(bar);
   // Kept on the element, not in this file's memory: another version of the library must be able to end it.
   state.root.keys?.abort();
@@ -53,8 +66,10 @@ function press(state, event) {
   const key = event.key.toLowerCase();
   if (!(event.ctrlKey || event.metaKey) || event.altKey || (key !== 'z' && key !== 'y')) return;
   const target = event.composedPath()[0];
-  const typed = target instanceof HTMLElement && (target.isContentEditable || target.matches(
-    'textarea, input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])'));
+  const typed =
+    target instanceof HTMLElement &&
+    (target.isContentEditable ||
+      target.matches('textarea, input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])'));
   if (typed) return;
   event.preventDefault();
   const type = key === 'y' || event.shiftKey ? 'redo' : 'undo';
@@ -78,7 +93,11 @@ async function copyLink(state) {
 }
 
 function copyOld(text) {
-  const field = lab.make('textarea', { value: text, style: { position: 'fixed', opacity: 0 }, attributes: { 'aria-hidden': true } });
+  const field = lab.make('textarea', {
+    value: text,
+    style: { position: 'fixed', opacity: 0 },
+    attributes: { 'aria-hidden': true },
+  });
   const focused = document.activeElement;
   document.body.append(field);
   field.select();
@@ -88,4 +107,11 @@ function copyOld(text) {
   return done;
 }
 
-lab.toolbar = lab.component({ create, update, destroy: ({ root, timer }) => { root.keys.abort(); clearTimeout(timer); } });
+lab.toolbar = lab.component({
+  create,
+  update,
+  destroy: ({ root, timer }) => {
+    root.keys.abort();
+    clearTimeout(timer);
+  },
+});

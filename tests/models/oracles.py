@@ -41,6 +41,31 @@ def heads_of(x: Tensor, weight: Tensor, heads: int) -> Tensor:
     return torch.stack((x.double() @ weight.double().T).chunk(heads, -1), 1)
 
 
+def transformer(model, tokens: Tensor) -> Tensor:
+    """(B, N) ids -> (B, N, V) logits in float64."""
+    def norm(x: Tensor, weight: Tensor) -> Tensor:  # Zhang and Sennrich 2019, eq. 4
+        return x / (x.square().mean(-1, keepdim=True) + torch.finfo(torch.float32).eps).sqrt() * weight.double()
+
+    embedding = model.embedding.weight.double()
+    x = embedding[tokens]
+    for block in model.blocks:
+        x = x + block_attention(block.attention, norm(x, block.attention_norm.weight))
+        hidden = norm(x, block.mlp_norm.weight) @ block.up.weight.double().T
+        # Hendrycks and Gimpel 2016, section 2
+        gelu = 0.5 * hidden * (1 + torch.tanh(math.sqrt(2 / math.pi) * (hidden + 0.044715 * hidden**3)))
+        x = x + gelu @ block.down.weight.double().T
+    return norm(x, model.norm.weight) @ embedding.T
+
+
+def block_attention(module, x: Tensor) -> Tensor:
+    """A layer's output by torch's attention, with the -F of `selective` where the module is of that type."""
+    if type(module).__name__ != "Selective":
+        return attention_output(module, x)
+    future = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+    masks = [selective(scores)[1] for scores in logits(module, x)]
+    return attention_output(module, x, -torch.stack(masks).unsqueeze(1).masked_fill(future, math.inf))
+
+
 def attention_output(module, x: Tensor, bias: Tensor | None = None) -> Tensor:
     """(B, N, C), a layer's output by torch's own attention in float64; `bias` (B, H, N, N) is added to the logits."""
     weights = [linear.weight for linear in (module.query, module.key, module.value)]

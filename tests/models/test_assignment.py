@@ -104,6 +104,12 @@ def test_a_long_text_is_cut(text: str, tokens: int):
     assert len(prompt.ids) + prompt.left_out == tokens
 
 
+def test_after_the_cut_nothing_is_read():
+    """127 tokens; two more do not fit, and a question alone would, but not without what it asks for."""
+    prompt = TASK.read("a=1;" * 63 + "b=2; b=?")
+    assert len(prompt.ids) == 127 and prompt.asked == () and prompt.left_out == 3
+
+
 def test_a_question_beyond_the_limit_is_not_called_missing():
     """64 assignments fill the text, so the question is left out; to ask for one would be bad advice."""
     prompt = TASK.read("a=1;" * 64 + "a=?")

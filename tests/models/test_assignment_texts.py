@@ -84,6 +84,12 @@ def test_batches_grow_and_are_decided_by_three_numbers():
     assert not torch.equal(TASK.batch(99, 100, 3).tokens[:, :5], TASK.batch(99, 100, 4).tokens[:, :5])
 
 
+def test_random_streams_are_independent():
+    """No two steps of neighbouring seeds share a stream, and the order of the numbers matters."""
+    streams = [generator(seed, step) for seed in range(20) for step in range(50)]
+    assert len({int(torch.randint(2**62, (), generator=stream)) for stream in streams}) == len(streams)
+
+
 def test_typical_texts_fill_the_limit():
     texts = TASK.typical(7)
     assert texts.shape == (7, TASK.limit) and (texts[:, 0] == 0).all()

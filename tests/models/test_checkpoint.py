@@ -107,6 +107,13 @@ def test_damage_is_told_with_a_command(folder: Path, file: str, damage):
     assert f"python -m models.training {NAME}" in message
 
 
+def test_a_missing_file_is_called_missing(folder: Path):
+    for file, word in (("model.safetensors", "is damaged"), ("config.json", "is missing")):
+        (folder / file).unlink() if word == "is missing" else empty(folder / file)
+        with pytest.raises(CheckpointError, match=word):
+            models.load(NAME)
+
+
 def test_weights_that_do_not_fit_the_config(folder: Path):
     """Which of the two is wrong nobody can say; the message names both."""
     edit(layers=3)(folder / "config.json")

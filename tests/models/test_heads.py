@@ -167,7 +167,7 @@ def test_documented_text():
     plan = plan.with_heads([("self", 1, head) for head in range(8)], gate=0.4)
     assert str(plan) == "self-0.3c-1.0~7g0.4_scale-logn64"
     assert HeadPlan.parse("self-0.0~7c") == HeadPlan({("self", 0, head): HeadState(True) for head in range(8)})
-    assert str(HeadPlan.parse("self-0.0c-0.1c-0.2cg0.50-0.4c")) == "self-0.0~1c-0.2cg0.5-0.4c"
+    assert str(HeadPlan.parse("self-0.0c-0.1c-0.2cg0.50-0.4c-1.5c")) == "self-0.0~1c-0.2cg0.5-0.4c-1.5c"
 
 
 @given(plans)
@@ -188,9 +188,9 @@ def test_within_counts_from_one_for_people():
 
 
 def test_long_text_is_cut():
-    plan, problems = HeadPlan.read("self-0.3c" + "_" * 10_000)
+    plan, problems = HeadPlan.read("self-0.3c" + "_" * 10_000 + "self-0.4c")
     assert plan == HeadPlan().constant("self", 0, 3)
-    assert len(problems) == 1 and "10,009" in problems[0] and f"{MAX_TEXT:,}" in problems[0]
+    assert len(problems) == 1 and "10,018" in problems[0] and f"{MAX_TEXT:,}" in problems[0]
 
 
 def test_heads_needs_neither_torch_nor_numpy():

@@ -76,6 +76,7 @@ def test_a_long_text_is_cut(text: str, tokens: int):
     """To 128 tokens, BOS included; the rest is counted: two words a time and a last space, letters, bytes."""
     prompt = TASK.read(text)
     assert len(prompt.ids) == TASK.limit == 128 and prompt.asked == (127,)
+    assert prompt.tokens[:2] == ("start", TASK.read(text[:3]).tokens[1])  # the beginning is kept
     assert prompt.left_out == 1 + tokens - 128
 
 

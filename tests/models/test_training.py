@@ -109,6 +109,8 @@ def test_the_seed_decides(tmp_path: Path):
     one, same, other = (train(RECIPE, Copying(), tmp_path / str(i), seed, CPU) for i, seed in enumerate((5, 5, 6)))
     assert_close(same.state_dict(), one.state_dict(), **EXACTLY)
     assert not torch.equal(other.embedding.weight, one.embedding.weight)
+    fresh = [train(replace(RECIPE, steps=0), Copying(), tmp_path / f"fresh-{seed}", seed, CPU) for seed in (5, 6)]
+    assert not torch.equal(fresh[0].embedding.weight, fresh[1].embedding.weight)  # not the data's order alone
 
 
 def test_progress_is_a_plain_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

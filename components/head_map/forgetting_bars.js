@@ -1,0 +1,94 @@
+// What the mask of selective attention does to one query's weights, as bars; and the two formulas behind the player.
+
+const FOOT = 19; // px under the bars, for the tokens
+
+/** F, (n + 1) rows of n: F[i, j] = sum of S[k, j] over k < i. Row n is what the next token would see. */
+lab.accumulate = (selected, n) => {
+  const place = lab.place(true);
+  const mask = new Float32Array((n + 1) * n);
+  for (let i = 0; i < n; i += 1) {
+    for (let j = 0; j < n; j += 1) mask[(i + 1) * n + j] = mask[i * n + j] + (j <= i ? selected[place(i, j)] : 0);
+  }
+  return mask;
+};
+
+/** The weights of query t: softmax(scores - F) over the keys up to t. */
+lab.weightsAt = (scores, mask, n, t) => {
+  const place = lab.place(true);
+  const logits = Array.from({ length: t + 1 }, (_, j) => scores[place(t, j)] - (mask ? mask[t * n + j] : 0));
+  const most = Math.max(...logits);
+  const powers = logits.map(logit => Math.exp(logit - most));
+  const sum = powers.reduce((a, b) => a + b, 0);
+  return powers.map(power => power / sum);
+};
+
+/** {element, draw(tokens, scores, mask, t), stop()}: the weights of query t without and with the mask. */
+lab.forgettingBars = () => {
+  const canvas = lab.make('canvas', { className: 'bars', attributes: { role: 'img' } });
+  const about = lab.make('figcaption');
+  let last = null;
+
+  const draw = (tokens, scores, mask, t) => {
+    last = [tokens, scores, mask, t];
+    const n = tokens.length;
+    const [plain, masked] = [lab.weightsAt(scores, null, n, t), lab.weightsAt(scores, mask, n, t)];
+    const most = Math.max(...plain, ...masked);
+    describe(tokens, plain, masked, most, t);
+    const [width, height, ratio] = [canvas.clientWidth, canvas.clientHeight, globalThis.devicePixelRatio || 1];
+    if (!width) return;
+    canvas.width = width * ratio;
+    canvas.height = height * ratio;
+    const css = getComputedStyle(canvas);
+    const colour = name => css.getPropertyValue(name);
+    const context = canvas.getContext('2d');
+    context.scale(ratio, ratio);
+    const [base, slot] = [height - FOOT, Math.min(56, width / n)];
+    const bar = Math.max(1, slot * 0.36);
+    context.fillStyle = colour('--st-border-color');
+    context.fillRect(0, base, width, 1);
+    context.lineWidth = 1.5;
+    context.strokeStyle = colour('--st-text-color');
+    context.fillStyle = colour('--st-primary-color');
+    plain.forEach((weight, j) => {
+      const [before, after] = [weight, masked[j]].map(value => ((base - 3) * value) / most);
+      if (before > 0.7)
+        context.strokeRect(j * slot + slot * 0.08 + 0.75, base - before, Math.max(0.5, bar - 1.5), before);
+      context.fillRect(j * slot + slot * 0.52, base - after, bar, after);
+    });
+    context.fillStyle = colour('--st-text-color');
+    context.font = '13px system-ui, sans-serif';
+    context.textAlign = 'center';
+    const every = Math.ceil(30 / slot);
+    for (let j = 0; j < n; j += every) {
+      context.globalAlpha = j <= t ? 1 : 0.4;
+      const label = lab.isolated(lab.cut(lab.token(tokens[j]), Math.max(2, Math.floor((slot * every) / 8))));
+      context.fillText(label, Math.max((j + 0.5) * slot, context.measureText(label).width / 2), height - 4);
+    }
+  };
+
+  const describe = (tokens, plain, masked, most, t) => {
+    about.replaceChildren(
+      `Weights of query ${t + 1} ${lab.quoted(tokens[t])}: `,
+      lab.make('i', { className: 'without' }),
+      'without F',
+      lab.make('i', { className: 'with' }),
+      `with F (highest ${most.toFixed(2)})`,
+    );
+    const largest = plain
+      .map((weight, j) => ({
+        sum: weight + masked[j],
+        text: `${lab.quoted(tokens[j])} ${weight.toFixed(2)}, ${masked[j].toFixed(2)}`,
+      }))
+      .sort((a, b) => b.sum - a.sum)
+      .slice(0, 5);
+    lab.set(
+      canvas,
+      'aria-label',
+      `Largest weights, without and with F: ${largest.map(entry => entry.text).join('; ')}`,
+    );
+  };
+
+  const observer = new ResizeObserver(() => last && draw(...last));
+  observer.observe(canvas);
+  return { element: lab.make('figure', {}, about, canvas), draw, stop: () => observer.disconnect() };
+};

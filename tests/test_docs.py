@@ -1,0 +1,50 @@
+"""README, cards and code say the same.
+
+    pytest tests/test_docs.py
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import models
+from app.about import headline
+from models.recipes import RECIPES
+from tests.browser import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_readme_shows_each_cards_numbers(name):
+    card = models.load(name).card
+    assert f"| `{name}` | {card['attention']['title']} | {card['model']['parameters']:,} | {headline(card['metric'])} |" \
+        in README
+
+
+def test_every_shipped_model_has_a_recipe_and_every_recipe_a_model():
+    assert models.names() == sorted(RECIPES)
+
+
+def test_every_make_target_in_the_readme_exists():
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"make (\w+)", README):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_every_file_that_the_readme_names_exists():
+    for path in re.findall(r"\]\(((?!http)[^)]+)\)", README) + re.findall(r"`((?:models|benchmarks)/[\w./]+)`", README):
+        assert (ROOT / path).exists() or "NAME" in path, path
+
+
+def test_no_placeholder_is_left():
+    assert not re.search(r"[A-Z]+_TABLE|^BENCHMARKS$", README, re.MULTILINE)
+
+
+def test_requirements_are_pinned():
+    for file in ("requirements.txt", "requirements-test.txt"):
+        lines = [line for line in (ROOT / file).read_text().splitlines() if line and not line.startswith("#")]
+        assert lines
+        assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
