@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any
 
 from models import HeadPlan, Lab, Trace
-from models.tasks.base import Prompt
+from models.tasks.base import InputError, Prompt
 from models.trace import run_prompt
 
-CACHE_BYTES = 96 * 2**20  # of traces, all visitors together; a stories trace of 128 tokens has 4 MiB
+CACHE_BYTES = 96 * 2**20  # of traces, all visitors together; one of stories with 128 tokens has 4 to 6 MiB
+CACHE_TEXTS = 64
 
 
 class TraceCache:
@@ -46,10 +47,21 @@ def trace_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> Trace:
     return _cache.get((lab.name, prompt, plan), lambda: run_prompt(lab, prompt, plan))
 
 
-def loss_facts(before: Trace, after: Trace) -> dict[str, Any]:
-    """Mean loss of the text before and after, nats; None where it has none."""
-    return {"loss_before": _number(before.loss), "loss_after": _number(after.loss)}
+def read(lab: Lab, text: str) -> Prompt:
+    """The text as the model's task reads it, remembered: a click elsewhere does not read a long text again.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    prompt = _read(lab, text)
+    if isinstance(prompt, InputError):
+        raise prompt
+    return prompt
 
 
-def _number(value: float) -> float | None:
-    return None if value != value else round(value, 6)
+@functools.lru_cache(CACHE_TEXTS)
+def _read(lab: Lab, text: str) -> Prompt | InputError:
+    try:
+        return lab.task.read(text)
+    except InputError as error:
+        return error.with_traceback(None)

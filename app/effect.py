@@ -16,7 +16,7 @@ DIGITS = 10
 def predictions(lab: Lab, before: Trace, after: Trace) -> list[dict[str, Any]]:
     """One entry a prediction, in the order of the text, each with a title, rows, KL and losses (nats)."""
     return [_prediction(lab, old, new, before.tokens[old.position])
-            for old, new in zip(before.outputs, after.outputs)]
+            for old, new in zip(before.outputs, after.outputs, strict=True)]
 
 
 def token_losses(before: Trace, after: Trace) -> list[dict[str, Any]]:

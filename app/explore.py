@@ -6,10 +6,9 @@ import numpy
 import streamlit as st
 import torch
 
-from app import compute, header, more, serving, session
+from app import compute, header, more, serving, session, text
 from app.effect import mean_loss, predictions, token_losses
 from app.state import LabState
-from app.text import plain, text_row
 from components import effect, head_map, heads
 from models import HeadPlan, Lab, Trace
 from models.attention.selective import selection
@@ -20,38 +19,44 @@ from models.checkpoint import CheckpointError
 def page() -> None:
     history = session.history()
     session.fill_widgets()
-    header.draw(history)
     try:
         lab = serving.load(history.present.model)
     except CheckpointError as error:
-        st.error(plain(str(error)))
+        header.draw(history)
+        st.error(text.plain(str(error)))
         return
-    prompt = text_row(lab, history)
+    reading = text.read(lab, history)
+    header.draw(history, reading.prompt.read_chars)
+    text.draw(lab, history, reading)
     state = history.present
-    before = compute.trace_of(lab, prompt, HeadPlan())
-    after = compute.trace_of(lab, prompt, state.plan)
+    before = compute.trace_of(lab, reading.prompt, HeadPlan())
+    after = compute.trace_of(lab, reading.prompt, state.plan)
     grid, large, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
         _grid(lab, state, after)
     with large:
         _large(lab, state, after)
     with panel:
-        effect(key="effect", predictions=predictions(lab, before, after), loss_before=mean_loss(before),
-               loss_after=mean_loss(after), tokens=token_losses(before, after), changed=bool(state.plan))
-        more.continuation(lab, prompt, state)
+        effect(key="effect", predictions=predictions(lab, before, after), index=state.asked,
+               loss_before=mean_loss(before), loss_after=mean_loss(after), tokens=token_losses(before, after),
+               changed=bool(state.plan), on_event=session.on_effect)
+        continuation = st.container()
     more.below(lab, state, before, after)
+    with continuation:  # last: while it writes, it ends the run to begin the next
+        more.continuation(lab, reading, state)
 
 
 def _grid(lab: Lab, state: LabState, trace: Trace) -> None:
     layers, count = lab.shape["self"]
     states = [[state.plan.state("self", layer, head) for head in range(count)] for layer in range(layers)]
-    policy, base = state.plan.scale.policy, state.plan.scale.base
+    scale = state.plan.scale
     heads(key="heads", maps=trace.weights["self"], causal=True,
           constant=numpy.array([[s.constant for s in row] for row in states]),
           gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
           selection={"layer": state.selection.layer, "head": state.selection.head, "scope": state.selection.scope},
-          scale={"policy": policy, "base": base or lab.trained_length}, scalable=lab.scalable,
-          on_event=lambda event: session.on_heads(event, lab))
+          # 1 / sqrt d is what these models were trained with.
+          scale={"policy": "logn" if scale.policy == "logn" else "trained", "base": scale.base or lab.trained_length},
+          scalable=lab.scalable, on_event=session.on_heads)
 
 
 def _large(lab: Lab, state: LabState, trace: Trace) -> None:
@@ -66,3 +71,6 @@ def _large(lab: Lab, state: LabState, trace: Trace) -> None:
              constant=lab.constant["self"][layer, head, :n, :n].numpy(),
              scores=trace.scores["self"][layer, head] if selected is not None else None, selected=selected,
              view=state.view, is_constant=chosen.constant, gate=chosen.gate, on_event=session.on_map)
+    if selected is not None and head == 0 and (chosen.constant or chosen.gate < 1):
+        st.caption(f"Head 1 of layer {layer + 1} also makes the mask F for its whole layer. A plan acts on what a head "
+                   "puts out, so its votes still count.")

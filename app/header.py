@@ -8,21 +8,27 @@ import streamlit as st
 
 import models
 from app import session
-from app.state import History
+from app.state import MAX_LINK_TEXT, History
 from components import toolbar
 
 
-def draw(history: History) -> None:
-    """Call it inside the page's fragment: the links carry the state as it is now."""
-    query = dict(parse_qsl(history.present.query(), keep_blank_values=True))
+def draw(history: History, read_chars: int = MAX_LINK_TEXT) -> None:
+    """Call it inside the page's fragment: the links carry the state as it is now.
+
+    Args:
+        read_chars: how much of a long text the model reads, which is what its link holds.
+    """
+    query = history.present.query(read_chars)
+    params = dict(parse_qsl(query, keep_blank_values=True))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
         st.markdown("# Attention Lab", width="content")
-        st.page_link("views/explore.py", label="Explore", query_params=query)
-        st.page_link("views/about.py", label="About", query_params=query)
-        st.selectbox("Model", models.names(), key=session.MODEL, on_change=session.on_model, width=240,
-                     label_visibility="collapsed")
+        st.page_link("views/explore.py", label="Explore", query_params=params)
+        st.page_link("views/about.py", label="About", query_params=params)
+        # A model whose folder is missing can still be asked for by a link: the page then tells of it.
+        st.selectbox("Model", sorted({*models.names(), history.present.model}), key=session.MODEL,
+                     on_change=session.on_model, width=240, label_visibility="collapsed")
         with st.container(width="stretch"):
-            toolbar(key="toolbar", query=history.present.query(), mode="push" if history.push else "replace",
+            toolbar(key="toolbar", query=query, mode="push" if history.push else "replace",
                     can_undo=bool(history.past), can_redo=bool(history.future), on_event=session.on_toolbar)
     history.push = False
-    session.remember_address()
+    session.remember_address(query)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from app.state import LabState
+from app.text import Reading
 from components.charts import entropy_chart
 from models import HeadPlan, Lab, Trace
-from models.tasks.base import Prompt
 from models.trace import entropy, generate
 
 TOKENS = 40  # of a continuation
@@ -27,15 +28,16 @@ class Continuation:
     running: bool = True
     trained: str = ""
     planned: str = ""
-    steps: list = field(default_factory=list)
+    steps: list[Iterator[str]] = field(default_factory=list)
 
 
 @st.fragment
-def continuation(lab: Lab, prompt: Prompt, state: LabState) -> None:
+def continuation(lab: Lab, reading: Reading, state: LabState) -> None:
     """Writes on from the text, a token at a time. A run of a fragment is never interrupted, so it works in
     short chunks: between two of them clicks and keys get through, Stop among them."""
     if lab.task.name != "stories":
         return
+    prompt = reading.prompt
     key = (lab.name, prompt, state.plan)
     now: Continuation | None = st.session_state.get("continuation")
     if now is not None and now.key != key:
@@ -50,7 +52,13 @@ def continuation(lab: Lab, prompt: Prompt, state: LabState) -> None:
             fresh.steps = [generate(lab, prompt, HeadPlan(), TOKENS), generate(lab, prompt, state.plan, TOKENS)]
             st.session_state.continuation = fresh
 
-    st.button("Stop" if running else "Continue the text", key="continue", on_click=start_or_stop)
+    reason = None
+    if reading.error is not None:
+        reason = "The text cannot be read"
+    elif len(prompt.ids) >= lab.task.limit:
+        reason = f"The text already has the {lab.task.limit} tokens that this model reads at most"
+    st.button("Stop" if running else "Continue the text", key="continue", on_click=start_or_stop,
+              disabled=reason is not None, help=reason)
     with st.container(height=150, border=False):
         trained, planned = st.empty(), st.empty()
         _show(now, trained, planned, bool(state.plan))
@@ -62,7 +70,7 @@ def continuation(lab: Lab, prompt: Prompt, state: LabState) -> None:
         _show(now, trained, planned, bool(state.plan))
     try:
         st.rerun(scope="fragment")
-    except StreamlitAPIException:  # this was a run of the whole page, in which there is no such scope
+    except (StreamlitAPIException, RuntimeError):  # the whole page was running, or the fragment around this one
         st.rerun()
 
 
@@ -96,11 +104,11 @@ def below(lab: Lab, state: LabState, before: Trace, after: Trace) -> None:
 
 def _entropy(state: LabState, before: Trace, after: Trace) -> None:
     layer, head = state.selection.layer, state.selection.head
-    st.markdown(f"**Entropy against n**, layer {layer + 1}: head {head + 1} strong, the layer's others behind it. "
+    st.markdown(f"**Entropy against n**, all heads of layer {layer + 1}; n is the number of keys that a query sees. "
                 "Dotted: ln n, the most there can be. A scale of log n aims to keep a head's entropy from growing "
                 "with n (Su Jianlin); the effect panel shows what that does to the prediction.")
     st.altair_chart(entropy_chart(entropy(before.weights["self"][layer]), entropy(after.weights["self"][layer]),
-                                  head, bool(state.plan)), width="stretch")
+                                  head, bool(state.plan)))
 
 
 def _card(lab: Lab) -> None:

@@ -1,4 +1,7 @@
-"""The visitor's History in Streamlit's session: the one place that knows session keys."""
+"""The visitor's History in Streamlit's session: the one place that knows session keys.
+
+What the browser sends is checked here: widgets and events can hold anything.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,14 @@ from urllib.parse import parse_qsl
 import streamlit as st
 
 from app import serving
-from app.state import History, LabState, Selection, example_text
-from models.heads import HeadPlan
-from models.lab import Lab
+from app.state import LAST, MAX_TEXT, SCOPES, History, LabState, Selection, read_query, shape_of, views_of
+from models.heads import MAX_BASE, MIN_BASE, HeadPlan
+from models.recipes import RECIPES, task_of
 
 TEXT, MODEL, EXAMPLE = "text", "model", "example"  # keys of Streamlit's widgets
 _HISTORY, _ADDRESSES = "history", "addresses"
 MAX_ADDRESSES = 300  # that a session remembers as its own
+MAX_PREDICTIONS = 1000
 
 
 def history() -> History:
@@ -31,24 +35,29 @@ def follow_address() -> None:
     Every other run trusts the session: while a visitor types fast, the browser's address lags behind, and what
     it sends is an older address of this same session.
     """
-    asked = _canonical(st.query_params.to_dict())
-    known = st.session_state.setdefault(_ADDRESSES, OrderedDict())
+    params = st.query_params.to_dict()
+    asked = _canonical(params)
+    known: OrderedDict[str, LabState] = st.session_state.setdefault(_ADDRESSES, OrderedDict())
     first = _HISTORY not in st.session_state
     if first or serving.went_back_or_forward() or asked not in known:
-        history().open(st.query_params)
+        # A state of this session comes back whole: its text may be longer than what its address holds.
+        state, problems = (known[asked], []) if asked in known else read_query(params)
+        history().open(state, problems)
         if first:
             history().past.clear()  # a link's first state is where undo ends
-    remember_address(asked)
+        _remember(asked)
 
 
-def remember_address(query: str | None = None) -> None:
-    """Notes an address as one of this session's own; without one, the present state's."""
+def remember_address(query: str) -> None:
+    """Notes the present state's address, its query string, as one of this session's own."""
+    _remember(_canonical(dict(parse_qsl(query, keep_blank_values=True))))
+
+
+def _remember(address: str) -> None:
     known = st.session_state[_ADDRESSES]
-    if query is None:
-        query = _canonical(dict(parse_qsl(history().present.query(), keep_blank_values=True)))
-    known[query] = None
-    known.move_to_end(query)
-    while len(known) > MAX_ADDRESSES:
+    known[address] = history().present
+    known.move_to_end(address)
+    while len(known) > MAX_ADDRESSES or sum(len(state.text) for state in known.values()) > 5 * MAX_TEXT:
         known.popitem(last=False)
 
 
@@ -65,16 +74,21 @@ def fill_widgets() -> None:
 
 
 def on_text() -> None:
-    history().do(replace(history().present, text=st.session_state[TEXT]), merge="typing")
+    text = st.session_state[TEXT] or ""
+    history().do(replace(history().present, text=text[:MAX_TEXT], asked=LAST), merge="typing")
+    if len(text) > MAX_TEXT:
+        history().problems = [f"The text has {len(text):,} characters; the first {MAX_TEXT:,} were kept."]
 
 
 def on_model() -> None:
-    history().do(history().present.with_model(st.session_state[MODEL]))
+    if st.session_state[MODEL] in RECIPES:
+        history().do(history().present.with_model(st.session_state[MODEL]))
 
 
 def on_example() -> None:
-    if st.session_state[EXAMPLE] is not None:
-        history().do(replace(history().present, text=st.session_state[EXAMPLE]))
+    text = st.session_state[EXAMPLE]
+    if text in (example for _, example in task_of(history().present.model).examples):
+        history().do(replace(history().present, text=text, asked=LAST))
 
 
 def on_toolbar(event: dict[str, Any]) -> None:
@@ -84,27 +98,27 @@ def on_toolbar(event: dict[str, Any]) -> None:
             past.undo()
         case "redo":
             past.redo()
-        case "reset":
-            model = past.present.model
-            past.do(LabState(model=model, text=example_text(model)))
+        case "reset":  # the heads come back; the text stays
+            past.do(LabState(past.present.model, past.present.text))
 
 
-def on_heads(event: dict[str, Any], lab: Lab) -> None:
-    """A click or a key on the grid, from the browser: nothing in it is trusted."""
-    past, (layers, heads) = history(), lab.shape["self"]
+def on_heads(event: dict[str, Any]) -> None:
+    """A click or a key on the grid."""
+    past = history()
     present = past.present
+    layers, heads = shape_of(present.model)
     if event.get("type") == "scale":
         past.do(replace(present, plan=_scaled(present.plan, event)), merge="scale")
         return
     layer, head, scope = (event.get(key) for key in ("layer", "head", "scope"))
-    if not (_index(layer, layers) and _index(head, heads) and scope in ("head", "row", "column", "all")):
+    if not (_index(layer, layers) and _index(head, heads) and scope in SCOPES):
         return
     selection = Selection(layer, head, scope)
     if event.get("type") == "select":
         past.do(replace(present, selection=selection), merge="selecting")
     elif event.get("type") == "heads":
         gate, constant = event.get("gate"), event.get("constant")
-        if (gate is None or _gate(gate)) and constant in (None, True, False):
+        if (gate is None or _gate(gate)) and (constant is None or isinstance(constant, bool)):
             plan = present.plan.with_heads(selection.heads(layers, heads), constant=constant, gate=gate)
             # All steps of one drag of the slider are one step of undo.
             past.do(replace(present, plan=plan), merge=f"gate {selection}" if event.get("drag") is not None else "")
@@ -113,8 +127,16 @@ def on_heads(event: dict[str, Any], lab: Lab) -> None:
 
 
 def on_map(event: dict[str, Any]) -> None:
-    if event.get("type") == "view" and event.get("view") in ("used", "live", "constant", "difference", "mask"):
-        history().do(replace(history().present, view=event["view"]), merge="viewing")
+    """Another matrix of the selected head."""
+    present = history().present
+    if event.get("type") == "view" and event.get("view") in views_of(present.model):
+        history().do(replace(present, view=event["view"]), merge="viewing")
+
+
+def on_effect(event: dict[str, Any]) -> None:
+    """Another of the text's predictions."""
+    if event.get("type") == "prediction" and _index(event.get("index"), MAX_PREDICTIONS):
+        history().do(replace(history().present, asked=event["index"]), merge="asking")
 
 
 def _index(value: object, count: int) -> bool:
@@ -127,6 +149,6 @@ def _gate(value: object) -> bool:
 
 def _scaled(plan: HeadPlan, event: dict[str, Any]) -> HeadPlan:
     base = event.get("base")
-    if event.get("policy") == "logn" and isinstance(base, int) and 2 <= base <= 9999:
+    if event.get("policy") == "logn" and _index(base, MAX_BASE + 1) and base >= MIN_BASE:
         return plan.with_scale("logn", base)
     return plan.with_scale("trained") if event.get("policy") == "trained" else plan

@@ -9,6 +9,7 @@ sentence for the visitor, and the rest opens.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
@@ -16,13 +17,18 @@ from urllib.parse import urlencode
 import models
 from models.checkpoint import CheckpointError
 from models.heads import MAX_INDEX, HeadPlan
-from models.recipes import task_of
+from models.lab import selects
+from models.recipes import RECIPES, task_of
 
 DEFAULT_MODEL = "stories-selective"
 SCOPES = ("head", "row", "column", "all")
 VIEWS = ("used", "live", "constant", "difference", "mask")
-MAX_LINK_TEXT = 2000  # characters: more than the 128 tokens that a model reads; the rest stays in the box only
+LAST = -1  # of a text's predictions
+MAX_LINK_TEXT = 2000  # characters; of a longer text a link holds what the model reads
+MAX_TEXT = 200_000  # characters that are kept of a text
 MAX_STEPS = 200  # states that undo remembers
+MAX_HELD = 1_000_000  # characters of all texts that undo remembers
+MERGE_SECONDS = 3.0  # changes of one kind that follow each other faster are one step of undo
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,11 @@ def example_text(model: str) -> str:
     return task_of(model).examples[0][1]
 
 
+def task_name(model: str) -> str:
+    """`stories` of `stories-selective`."""
+    return model.split("-")[0]
+
+
 def shape_of(model: str) -> tuple[int, int]:
     """Layers and heads of a model; of a damaged one as many as there can be, for the page to tell of the damage."""
     try:
@@ -66,16 +77,22 @@ def shape_of(model: str) -> tuple[int, int]:
         return MAX_INDEX + 1, MAX_INDEX + 1
 
 
+def views_of(model: str) -> tuple[str, ...]:
+    """What can be shown large: the mask F only where the model has one."""
+    return VIEWS if selects(model) else VIEWS[:-1]
+
+
 @dataclass(frozen=True)
 class LabState:
     """What a visitor has set; see the module's docstring.
 
     Attributes:
-        model: name of a shipped model.
+        model: name of a model.
         text: as typed, whole.
         plan: what was done to the heads; only heads that the model has.
         selection: only heads that the model has.
-        view: which matrix is shown large, one of VIEWS.
+        view: which matrix is shown large, one of views_of(model).
+        asked: which of the text's predictions is shown, counted from 0, or LAST.
     """
 
     model: str = DEFAULT_MODEL
@@ -83,59 +100,69 @@ class LabState:
     plan: HeadPlan = HeadPlan()
     selection: Selection = Selection()
     view: str = "used"
+    asked: int = LAST
 
-    def query(self) -> str:
-        """The link's query string, without `?`; the empty string for the default state."""
+    def query(self, read_chars: int = MAX_LINK_TEXT) -> str:
+        """The link's query string, without `?`; the empty string for the default state.
+
+        Args:
+            read_chars: how much of a text over MAX_LINK_TEXT the model reads: that much stands in the link.
+        """
+        text = self.text if len(self.text) <= MAX_LINK_TEXT else self.text[:min(read_chars, MAX_LINK_TEXT)]
         pairs = {
             "model": self.model if self.model != DEFAULT_MODEL else None,
-            "text": self.text[:MAX_LINK_TEXT] if self.text != example_text(self.model) else None,
+            "text": text if text != example_text(self.model) else None,
             "plan": str(self.plan) or None,
             "at": str(self.selection) if self.selection != Selection() else None,
             "view": self.view if self.view != "used" else None,
+            "ask": str(self.asked) if self.asked != LAST else None,
         }
         # A lone surrogate cannot be written as UTF-8; the link holds a question mark in its place.
         return urlencode({key: value for key, value in pairs.items() if value is not None}, errors="replace")
 
     def with_model(self, name: str) -> LabState:
         """The same experiment on another model; what does not fit it goes back to its default."""
-        same_task = name.split("-")[0] == self.model.split("-")[0]
+        same = task_name(name) == task_name(self.model)
         layers, heads = shape_of(name)
-        return replace(
-            self, model=name,
-            text=self.text if same_task else example_text(name),
-            plan=self.plan if same_task else HeadPlan(),
-            selection=self.selection.within(layers, heads),
-            view=self.view if self.view != "mask" or name.endswith("selective") else "used")
+        return LabState(
+            name, self.text if same else example_text(name),
+            self.plan.within({"self": (layers, heads)})[0] if same else HeadPlan(),
+            self.selection.within(layers, heads), self.view if self.view in views_of(name) else "used",
+            self.asked if same else LAST)
 
 
 def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     """The state that a link describes, and a sentence for each part of it that could not be read."""
     problems = []
     model = params.get("model", DEFAULT_MODEL)
-    if model not in models.names():
+    if model not in RECIPES:
         problems.append(f"This link asks for a model “{_cut(model)}”, which is not here; "
                         f"{DEFAULT_MODEL} was opened instead.")
         model = DEFAULT_MODEL
+    text = params.get("text", example_text(model))
+    if len(text) > MAX_TEXT:
+        problems.append(f"This link's text has {len(text):,} characters; the first {MAX_TEXT:,} were kept.")
     layers, heads = shape_of(model)
     plan, unread = HeadPlan.read(params.get("plan", ""))
     plan, outside = plan.within({"self": (layers, heads)})
     if unread or outside:
-        what = "; ".join((unread + list(dict.fromkeys(outside)))[:4])
-        problems.append(f"Part of this link's plan was left out: {what}.")
+        problems.append(f"Part of this link's plan was left out: {'; '.join((unread + outside)[:4])}.")
     selection = _read_selection(params.get("at", ""), layers, heads)
     if selection is None:
         problems.append(f"This link selects “{_cut(params['at'])}”, which is no head of this model.")
     view = params.get("view", "used")
-    if view not in VIEWS or (view == "mask" and not model.endswith("selective")):
+    if view not in views_of(model):
         problems.append(f"This link asks for a view “{_cut(view)}”, which this model has not.")
         view = "used"
-    return LabState(model, params.get("text", example_text(model)), plan, selection or Selection(), view), problems
+    asked = params.get("ask", "")
+    asked = int(asked) if re.fullmatch(r"\d{1,3}", asked, re.ASCII) else LAST
+    return LabState(model, text[:MAX_TEXT], plan, selection or Selection(), view, asked), problems
 
 
 def _read_selection(text: str, layers: int, heads: int) -> Selection | None:
     if not text:
         return Selection()
-    match = re.fullmatch(r"(\d{1,3})\.(\d{1,3})(?:\.(row|column|all))?", text, re.ASCII)
+    match = re.fullmatch(rf"(\d{{1,3}})\.(\d{{1,3}})(?:\.({'|'.join(SCOPES[1:])}))?", text, re.ASCII)
     if not match or int(match[1]) >= layers or int(match[2]) >= heads:
         return None
     return Selection(int(match[1]), int(match[2]), match[3] or "head")
@@ -153,7 +180,7 @@ class History:
         present: the state on screen.
         problems: what the opened link said that could not be read; gone with the next change.
         push: True if the browser should remember the state before as an entry of its own.
-        readable: for each model, the last text that could be read, whose picture stays meanwhile.
+        readable: task -> the last text that could be read, whose picture stays while another cannot.
     """
 
     present: LabState = field(default_factory=LabState)
@@ -163,6 +190,7 @@ class History:
     push: bool = False
     readable: dict[str, str] = field(default_factory=dict)
     _merging: str = ""
+    _changed: float = field(default=0.0, compare=False)
 
     def do(self, state: LabState, merge: str = "") -> None:
         """Goes to a new state.
@@ -173,10 +201,13 @@ class History:
         """
         if state == self.present:
             return
-        if not merge or merge != self._merging:
+        now = time.monotonic()
+        if not merge or merge != self._merging or now - self._changed > MERGE_SECONDS:
             self.past = [*self.past, self.present][-MAX_STEPS:]
+            while sum(len(old.text) for old in self.past) > MAX_HELD:
+                self.past.pop(0)
             self.push = True
-        self.present, self.future, self.problems, self._merging = state, [], [], merge
+        self.present, self.future, self.problems, self._merging, self._changed = state, [], [], merge, now
 
     def settle(self) -> None:
         """Ends a run of changes: the next one is a step of its own."""
@@ -194,8 +225,7 @@ class History:
         other.append(self.present)
         self.present, self.problems, self._merging, self.push = source.pop(), [], "", True
 
-    def open(self, params: Mapping[str, str]) -> None:
+    def open(self, state: LabState, problems: list[str]) -> None:
         """Goes to a link's state: the first one of a visit, or the browser's back and forward."""
-        state, problems = read_query(params)
         self.do(state)
         self.problems, self.push = problems, False

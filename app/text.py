@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import streamlit as st
 
-from app import session
-from app.state import MAX_LINK_TEXT, History, example_text
+from app import compute, session
+from app.state import MAX_LINK_TEXT, History, example_text, task_name
 from components import notice
 from models import Lab
 from models.tasks.base import InputError, Prompt
@@ -15,40 +16,52 @@ from models.tasks.base import InputError, Prompt
 EXCERPT = 28  # characters shown on either side of a mistake
 
 
-def plain(text: str) -> str:
-    """`text` with what Markdown would interpret made literal."""
-    return re.sub(r"([\\`*_{}\[\]()#+\-.!$:<>|~&])", r"\\\1", text)
+@dataclass(frozen=True)
+class Reading:
+    """What came of the text in the box.
+
+    Attributes:
+        prompt: what the page shows: this text, or the last one that could be read.
+        error: why this one could not be; None if it could.
+    """
+
+    prompt: Prompt
+    error: InputError | None = None
 
 
-def text_row(lab: Lab, history: History) -> Prompt:
-    """Draws box, examples and notice; returns the text to show: this one, or the last that could be read."""
+def read(lab: Lab, history: History) -> Reading:
+    """Reads the present text; a text that cannot be read leaves the last picture of its task."""
+    text, task = history.present.text, task_name(lab.name)
+    try:
+        prompt = compute.read(lab, text)
+    except InputError as error:
+        return Reading(compute.read(lab, history.readable.get(task, example_text(lab.name))), error)
+    history.readable[task] = text
+    return Reading(prompt)
+
+
+def draw(lab: Lab, history: History, reading: Reading) -> None:
+    """Box, examples, and the line under them."""
     box, examples = st.columns([5, 1.3], vertical_alignment="bottom")
     box.text_input("Text", key=session.TEXT, on_change=session.on_text, live="200ms", label_visibility="collapsed",
                    placeholder=lab.task.examples[0][1], autocomplete="off")
     titles = {text: title for title, text in lab.task.examples}
     examples.selectbox("Examples", list(titles), key=session.EXAMPLE, index=None, placeholder="Examples",
                        format_func=titles.get, on_change=session.on_example, label_visibility="collapsed")
-    text = history.present.text
-    try:
-        prompt = lab.task.read(text)
-    except InputError as error:
-        shown = history.readable.get(lab.name, example_text(lab.name))
-        _notice([*history.problems, str(error)], excerpt(text, error.start, error.stop), problem=True)
-        return lab.task.read(shown)
-    history.readable[lab.name] = text
-    messages = history.problems + left_out(prompt, lab, text)
+    prompt, error, text = reading.prompt, reading.error, history.present.text
+    if error is not None:
+        shown = "".join(prompt.tokens[1:]) if lab.task.name == "stories" else " ".join(prompt.tokens[1:])
+        messages = [*history.problems, str(error), f"Shown below: {_cut(shown)}"]
+        notice(key="notice", messages=messages, excerpt=excerpt(text, error.start, error.stop), is_problem=True)
+        return
+    messages = history.problems + _left_out(prompt, lab, text)
     status = "" if messages else f"{len(prompt.ids)} tokens" + (f" · {prompt.hint}" if prompt.hint else "")
-    _notice(messages, None, problem=bool(messages), status=status)
-    return prompt
+    notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
 
 
-def left_out(prompt: Prompt, lab: Lab, text: str) -> list[str]:
-    """What is told of a text that is longer than what a model reads."""
-    if not prompt.left_out:
-        return []
-    link = f" A link holds its first {MAX_LINK_TEXT:,} characters." if len(text) > MAX_LINK_TEXT else ""
-    return [f"{prompt.left_out:,} tokens at the end were left out: this model reads {lab.task.limit} at most. "
-            f"The box keeps the whole text.{link}"]
+def plain(text: str) -> str:
+    """`text` with what Markdown would interpret made literal."""
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!$:<>|~&])", r"\\\1", text)
 
 
 def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:
@@ -58,5 +71,15 @@ def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:
     return ("…" if start > EXCERPT else "") + head, text[start:stop], text[stop:stop + EXCERPT]
 
 
-def _notice(messages: list[str], where: tuple[str, str, str] | None, *, problem: bool, status: str = "") -> None:
-    notice(key="notice", messages=messages, excerpt=where, status=status, is_problem=problem)
+def _left_out(prompt: Prompt, lab: Lab, text: str) -> list[str]:
+    """What is told of a text that is longer than what a model reads."""
+    if not prompt.left_out:
+        return []
+    link = " A link holds the part that is read." if len(text) > MAX_LINK_TEXT else ""
+    return [f"{prompt.left_out:,} tokens at the end were left out: this model reads {lab.task.limit} at most. "
+            f"The box keeps the whole text.{link}"]
+
+
+def _cut(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= EXCERPT else text[:EXCERPT] + "…"

@@ -13,9 +13,12 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch.nn import functional
 
 import models
 from models import HeadPlan
+from models.attention.base import rotary_table
+from models.heads import TRAINED
 from models.trace import run_prompt
 
 LENGTHS = (16, 64, 128)
@@ -42,9 +45,18 @@ def measure(name: str = "stories-selective") -> list[dict[str, Any]]:
 
 @torch.inference_mode()
 def _plain(lab: models.Lab, prompt: Any) -> Any:
-    records: list = []
-    hidden = lab.model(torch.tensor([prompt.ids]), None, records)
-    return lab.model.logits(hidden[0]).log_softmax(-1), [record.live for record in records]
+    """Nothing but what `output_attentions` needs: no plan, no record, no norms."""
+    model, weights = lab.model, []
+    tokens = torch.tensor([prompt.ids])
+    rotary = rotary_table(tokens.shape[1], model.config.width // model.config.heads)
+    x = model.embedding(tokens)
+    for block in model.blocks:
+        attention, h = block.attention, block.attention_norm(x)
+        live, _ = attention.normalise(attention.scores(h, rotary, TRAINED))
+        weights.append(live)
+        x = x + attention.output((live @ attention.split(attention.value(h))).transpose(1, 2).flatten(2))
+        x = x + block.down(functional.gelu(block.up(block.mlp_norm(x)), approximate="tanh"))
+    return model.logits(model.norm(x)[0]).log_softmax(-1), weights
 
 
 def _interleaved(*functions: Callable[[], Any]) -> list[float]:

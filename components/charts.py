@@ -3,40 +3,41 @@
 from __future__ import annotations
 
 import altair
+import numpy
 import pandas
 from numpy import ndarray
 
 from components.colours import COLOURS
 
+TRAINED, PLANNED = "as trained", "under the plan"
+UNIFORM = "ln n"
 
-def entropy_chart(before: ndarray, after: ndarray, head: int, changed: bool) -> altair.Chart:
-    """Each head's entropy against the number of visible keys, one layer.
+
+def entropy_chart(before: ndarray, after: ndarray, selected: int, changed: bool) -> altair.Chart:
+    """The entropy of each head of a layer against the number of keys that a query sees, one small chart a head.
 
     Args:
         before, after: (H, N) nats, as trained and under the plan; query i sees n = i + 1 keys.
-        head: the selected one, drawn strong; the others are its background.
-        changed: False hides `after`, which equals `before`.
+        selected: head whose title is marked, counted from 0.
+        changed: False hides `after`, which then equals `before`.
     """
-    series = {"as trained": before} | ({"under the plan": after} if changed else {})
     heads, n = before.shape
+    series = {UNIFORM: numpy.log(numpy.arange(1, n + 1))[None].repeat(heads, 0), TRAINED: before}
+    if changed:
+        series[PLANNED] = after
+    titles = [f"head {head + 1}" + (" (selected)" if head == selected else "") for head in range(heads)]
     table = pandas.concat([
-        pandas.DataFrame({"n": range(1, n + 1), "nats": values[h], "head": h + 1, "which": which})
-        for which, values in series.items() for h in range(heads)])
-    uniform = pandas.DataFrame({"n": range(1, n + 1)})
-    axis_x = altair.X("n:Q", title="n, keys that the query sees", scale=altair.Scale(domain=[1, n], nice=False))
-    axis_y = altair.Y("nats:Q", title="entropy of the weights, nats")
-    others = altair.Chart(table[table["head"] != head + 1]).mark_line(opacity=0.25, strokeWidth=1).encode(
-        x=axis_x, y=axis_y, detail=["head:N", "which:N"], color=_colour(series),
+        pandas.DataFrame({"n": numpy.arange(1, n + 1), "nats": values[head].round(4), "head": titles[head],
+                          "which": name})
+        for name, values in series.items() for head in range(heads)])
+    names = list(series)
+    lines = altair.Chart(table).mark_line(strokeWidth=2).encode(
+        x=altair.X("n:Q", title="n", scale=altair.Scale(domain=[1, n], nice=False), axis=altair.Axis(tickCount=4)),
+        y=altair.Y("nats:Q", title="entropy, nats", axis=altair.Axis(tickCount=4)),
+        color=altair.Color("which:N", sort=names, title=None, legend=altair.Legend(orient="top"), scale=altair.Scale(
+            domain=names, range=["#b5b5c3", "#8a8aa0", COLOURS["light"]["diverging"][-4]][:len(names)])),
+        strokeDash=altair.StrokeDash("which:N", sort=names, legend=None, scale=altair.Scale(
+            domain=names, range=[[2, 3], [1, 0], [1, 0]][:len(names)])),
         tooltip=["head", "which", "n", altair.Tooltip("nats", format=".3f")])
-    chosen = altair.Chart(table[table["head"] == head + 1]).mark_line(strokeWidth=3).encode(
-        x=axis_x, y=axis_y, color=_colour(series), strokeDash=altair.StrokeDash("which:N", legend=None),
-        tooltip=["head", "which", "n", altair.Tooltip("nats", format=".3f")])
-    bound = altair.Chart(uniform).transform_calculate(nats="log(datum.n)").mark_line(
-        color="gray", strokeDash=[2, 3]).encode(x=axis_x, y=axis_y)
-    return (bound + others + chosen).properties(height=300)
-
-
-def _colour(series: dict[str, ndarray]) -> altair.Color:
-    return altair.Color("which:N", sort=list(series), title=None,
-                        scale=altair.Scale(domain=list(series), range=["#8a8aa0", COLOURS["light"]["accent"]][:len(series)]),
-                        legend=altair.Legend(orient="top"))
+    return lines.properties(width=270, height=110).facet(
+        facet=altair.Facet("head:N", sort=titles, title=None), columns=4)

@@ -55,7 +55,7 @@ lab.events = () => {
 /** Whether `event` says all that `previous` said. */
 function replaces(event, previous) {
   if (event.type !== previous.type) return false;
-  if (event.type === 'select' || event.type === 'view') return true;
+  if (['select', 'view', 'prediction'].includes(event.type)) return true;
   return (
     previous.drag === true &&
     event.drag !== undefined &&

@@ -25,6 +25,7 @@ from models.transformer import Config, Transformer
 
 CHECKPOINTS = Path(__file__).with_name("checkpoints")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
+CARD_KEYS = ("name", "attention", "model", "data", "training", "metric", "evaluate")
 CONSTANT_TEXTS = 256  # training texts that a constant matrix is the mean of
 
 
@@ -49,7 +50,7 @@ def mean_weights(model: Transformer, texts: Tensor) -> Tensor:
         records: list[Record] = []
         model(part, records=records)
         sums = [record.live.sum(0) for record in records]
-        layers = [a + b for a, b in zip(layers, sums)] if layers else sums
+        layers = [a + b for a, b in zip(layers, sums, strict=True)] if layers else sums
     return torch.stack(layers) / len(texts)
 
 
@@ -89,9 +90,9 @@ def read_model(folder: Path) -> Transformer:
     Raises:
         CheckpointError: a file is missing, truncated, or does not fit the others.
     """
-    config = Config(**_guarded(folder, "config.json", read_json))
+    config = _guarded(folder, "config.json", lambda path: Config(**read_json(path)))
     if config.attention not in TYPES:
-        raise CheckpointError(f"{folder / 'config.json'} names an unknown attention type {config.attention!r}")
+        raise _broken(folder, "config.json", f"names an unknown attention type, {config.attention!r},")
     with torch.device("meta"):  # no time is spent on initialising what is about to be overwritten
         model = Transformer(config)
     weights = _guarded(folder, "model.safetensors", load_file)
@@ -113,7 +114,10 @@ def read_constant(folder: Path, config: Config, limit: int) -> Tensor:
 
 def read_card(folder: Path) -> dict[str, Any]:
     """The card; raises CheckpointError as read_model does."""
-    return _guarded(folder, "card.json", read_json)
+    card = _guarded(folder, "card.json", read_json)
+    if missing := [key for key in CARD_KEYS if key not in card]:
+        raise _broken(folder, "card.json", f"lacks {', '.join(missing)}")
+    return card
 
 
 def _guarded(folder: Path, file: str, reader: Any) -> Any:
@@ -121,7 +125,7 @@ def _guarded(folder: Path, file: str, reader: Any) -> Any:
         return reader(folder / file)
     except FileNotFoundError as error:
         raise _broken(folder, file, "is missing") from error
-    except (SafetensorError, ValueError, OSError) as error:
+    except (SafetensorError, ValueError, TypeError, AttributeError, OSError) as error:
         raise _broken(folder, file, "is damaged") from error
 
 

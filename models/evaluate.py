@@ -11,6 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
+from models.checkpoint import CheckpointError
 from models.lab import load, names
 from models.recipes import task_of
 
@@ -24,7 +25,7 @@ def main() -> None:
     task = task_of(arguments.name, arguments.data, arguments.runs)
     try:
         metric = task.metric(load(arguments.name).model)
-    except (ValueError, FileNotFoundError) as error:
+    except (CheckpointError, ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     print(json.dumps({"name": arguments.name} | metric, indent=2))
 

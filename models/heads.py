@@ -16,14 +16,17 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Iterable, Iterator, Mapping
 
 KINDS = ("self", "encoder", "decoder", "cross")
 GATE_DECIMALS = 4  # gates are kept to this precision, so that the text form is exact and short
-MAX_INDEX = 999  # no layer or head above it: a link cannot ask for a billion heads
-MAX_TEXT = 4096  # characters of a plan's text that are read at all
+MAX_INDEX = 255  # no layer or head above it
+MIN_BASE, MAX_BASE = 2, 9999  # of the log n scale
+MAX_TEXT = 8192  # characters of a plan's text that are read at all
+MAX_HEADS = 2048  # heads that a text may name: a short link must not cost every visitor seconds
+MAX_PROBLEMS = 5  # that are told of one text
 
 _ENTRY = re.compile(r"(\d{1,3})\.(\d{1,3})(?:~(\d{1,3}))?(c?)(?:g([^\s]*))?", re.ASCII)
 _NUMBER = re.compile(r"\d*\.?\d+|\d+\.", re.ASCII)
@@ -68,8 +71,9 @@ class Scale:
         if self.policy not in ("trained", "sqrt", "logn"):
             raise ValueError(f"scale: expected trained, sqrt or logn, got {self.policy!r}")
         if self.policy == "logn":
-            if isinstance(self.base, bool) or not isinstance(self.base, int) or not 2 <= self.base <= 9999:
-                raise ValueError(f"scale logn: expected a base length from 2 to 9999, got {self.base!r}")
+            if isinstance(self.base, bool) or not isinstance(self.base, int) or \
+                    not MIN_BASE <= self.base <= MAX_BASE:
+                raise ValueError(f"scale logn: expected a base length from {MIN_BASE} to {MAX_BASE}, got {self.base!r}")
         elif self.base is not None:
             raise ValueError(f"scale {self.policy} takes no base length, got {self.base!r}")
 
@@ -206,7 +210,10 @@ class HeadPlan:
                         heads.update(_read_entry(kind, entry))
                     except ValueError as error:
                         problems.append(str(error))
-        return cls(heads, scale), problems
+                    if len(heads) > MAX_HEADS:
+                        problems.append(f"the plan names more than {MAX_HEADS:,} heads; the rest was not read")
+                        return cls(heads, scale), problems[-MAX_PROBLEMS:]
+        return cls(heads, scale), problems[:MAX_PROBLEMS]
 
 
 def _read_entry(kind: str, entry: str) -> dict[Address, HeadState]:
@@ -217,6 +224,7 @@ def _read_entry(kind: str, entry: str) -> dict[Address, HeadState]:
     last = first if match[3] is None else int(match[3])
     if last < first:
         raise ValueError(f"“{_cut(entry)}” counts heads backwards")
+    _check_address(kind, layer, last)
     gate = 1.0
     if match[5] is not None:
         gate = _check_gate(float(match[5]) if _NUMBER.fullmatch(match[5]) else match[5])

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from models import checkpoint
+from models.attention import TYPES
 from models.attention.base import Intervention
 from models.heads import HeadPlan
 from models.recipes import RECIPES, task_of
@@ -33,8 +34,8 @@ class Lab:
 
     name: str
     task: Task
-    model: Transformer
-    constant: Mapping[str, Tensor]
+    model: Transformer = field(repr=False)
+    constant: Mapping[str, Tensor] = field(repr=False)
     card: Mapping[str, Any] = field(repr=False)
 
     @property
@@ -44,8 +45,8 @@ class Lab:
 
     @property
     def scalable(self) -> bool:
-        """True if a scale policy means something: the scores are a query-key product under a softmax."""
-        return self.model.config.attention in ("softmax", "selective")
+        """True if a scale policy means something to this model's attention type."""
+        return TYPES[self.model.config.attention].scalable
 
     @property
     def trained_length(self) -> int:
@@ -82,6 +83,11 @@ class Lab:
 def names() -> list[str]:
     """The models that are shipped, in alphabetical order."""
     return sorted(name for name in RECIPES if (checkpoint.CHECKPOINTS / name / "config.json").exists())
+
+
+def selects(name: str) -> bool:
+    """True if the model's attention has a mask F; does not load it."""
+    return TYPES[RECIPES[name].config.attention].selects
 
 
 def load(name: str) -> Lab:

@@ -88,8 +88,10 @@ class Trace:
     @property
     def nbytes(self) -> int:
         """Memory of the arrays; one that serves as live and as used weights counts once."""
-        arrays = {id(a): a.nbytes for m in (self.scores, self.live, self.weights) for a in m.values()}
-        return sum(arrays.values())
+        arrays = [a for m in (self.scores, self.live, self.weights, self.norms) for a in m.values()]
+        arrays += [self.losses, *(output.distribution for output in self.outputs)]
+        arrays += [] if self.mask is None else [self.mask]
+        return sum({id(array): array.nbytes for array in arrays}.values())
 
 
 def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan()) -> Trace:
@@ -115,6 +117,7 @@ def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:
     for position, target in enumerate(prompt.targets):
         if target >= 0:
             losses[position] = -row[position][target]
+    losses.flags.writeable = False
     live = _stack(record.live for record in records)
     constants = any(state.constant for state in plan.heads.values())
     return Trace(
@@ -124,7 +127,8 @@ def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:
         weights={"self": _stack(record.weights for record in records) if constants else live},
         mask=None if records[0].mask is None else _stack(record.mask for record in records),
         norms={"self": _stack(record.norms for record in records)},
-        outputs=tuple(Output(p, numpy.exp(row[p]), lab.task.labels, prompt.targets[p]) for p in prompt.asked),
+        outputs=tuple(Output(p, _fixed(numpy.exp(row[p])), lab.task.labels, prompt.targets[p])
+                      for p in prompt.asked),
         losses=losses, prompt=prompt)
 
 
@@ -153,10 +157,14 @@ def divergence(before: Output, after: Output) -> float:
 def entropy(weights: ndarray) -> ndarray:
     """(..., N, M) rows that sum to 1 -> (..., N) their entropy in nats, 0 to ln M."""
     logs = numpy.log(weights, out=numpy.zeros_like(weights), where=weights > 0)
-    return -(weights * logs).sum(-1)
+    return (weights * -logs).sum(-1) + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
 def _stack(layers: Iterator[torch.Tensor]) -> ndarray:
-    array = torch.stack([layer[0] for layer in layers]).float().numpy()
+    return _fixed(torch.stack([layer[0] for layer in layers]).float().numpy())
+
+
+def _fixed(array: ndarray) -> ndarray:
+    """The array, read-only from now on: visitors share traces."""
     array.flags.writeable = False
     return array

@@ -10,15 +10,16 @@ from components.payload import pack
 _mount = register("effect")
 
 
-def effect(*, key: str, predictions: list[dict[str, Any]], loss_before: float | None = None,
+def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss_before: float | None = None,
            loss_after: float | None = None, tokens: list[dict[str, Any]] | None = None, changed: bool = True,
            on_event: OnEvent | None = None) -> None:
     """Draws the panel.
 
     Args:
-        predictions: one a place that is predicted, in the order of the text; the panel shows one at a time,
-            the last one first. Each: title (like `Answer to x=?`), kl (nats, before to after), and rows, at
+        predictions: one a place that is predicted, in the order of the text; the panel shows one at a time.
+            Each: title (like `Answer to x=?`), kl (nats, before to after), and rows, at
             most 10: label, before, after (probabilities), right (True marks the right answer).
+        index: the prediction to show, counted from 0; one that does not exist shows the last.
         loss_before, loss_after: mean loss of the text in nats, as trained and under the plan; or None.
         tokens: the text's tokens, each with token, before, after: its loss in nats as a prediction from what
             stands before it, None where it has none.
@@ -26,5 +27,5 @@ def effect(*, key: str, predictions: list[dict[str, Any]], loss_before: float | 
         on_event: called with {type: prediction, index, sequence} when another prediction is chosen.
     """
     header = {"predictions": predictions, "before": loss_before, "after": loss_after, "tokens": tokens or [],
-              "changed": bool(changed), "sequence": received(key)}
+              "index": index, "changed": bool(changed), "sequence": received(key)}
     _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

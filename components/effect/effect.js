@@ -16,8 +16,7 @@ function create(state) {
       textContent: text,
       attributes: { 'aria-label': name },
       onclick: () => {
-        state.index += step;
-        state.send({ type: 'prediction', index: state.index });
+        state.send({ type: 'prediction', index: state.index + step });
         state.refresh();
       },
     }),
@@ -44,17 +43,14 @@ function create(state) {
     event.preventDefault();
     point(state, Math.max(0, Math.min(strip.children.length - 1, (state.pointed ?? -1) + step)));
   });
-  return { title, pager, back, forth, count, key, rows, facts, losses, strip, story, index: 0, known: 0, pointed: -1 };
+  return { title, pager, back, forth, count, key, rows, facts, losses, strip, story, index: 0, pointed: -1 };
 }
 
 function update(state, data) {
   const total = data.predictions.length;
-  if (state.known !== total) {
-    // another text: its last prediction, which is the one that was just typed
-    state.index = total - 1;
-    state.known = total;
-  }
-  const shown = data.predictions[Math.max(0, Math.min(total - 1, state.index))];
+  const wanted = state.waiting().at(-1)?.index ?? data.index;
+  state.index = wanted >= 0 && wanted < total ? wanted : total - 1;
+  const shown = data.predictions[state.index];
   state.title.replaceChildren(lab.make('bdi', { textContent: shown ? lab.cut(shown.title, 60) : 'No prediction' }));
   state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
   lab.write(state.count, `${state.index + 1} of ${total}`);

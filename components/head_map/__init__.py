@@ -8,15 +8,13 @@ from numpy import ndarray
 from components.mounting import OnEvent, dispatch, received, register
 from components.payload import lower_triangle, pack
 
-VIEWS = ("used", "live", "constant", "difference", "mask")
-
 _mount = register("head_map")
 
 
 def head_map(*, key: str, tokens: list[str], layer: int, head: int, live: ndarray, weights: ndarray,
              constant: ndarray | None = None, scores: ndarray | None = None, selected: ndarray | None = None,
              view: str = "used", is_constant: bool = False, gate: float = 1.0, causal: bool = True,
-             key_tokens: list[str] | None = None, on_event: OnEvent | None = None) -> None:
+             on_event: OnEvent | None = None) -> None:
     """Draws the map. Rows are queries, columns are keys.
 
     Args:
@@ -32,7 +30,6 @@ def head_map(*, key: str, tokens: list[str], layer: int, head: int, live: ndarra
         view: `used`, `live`, `constant`, `difference` (constant - live) or `mask`.
         is_constant, gate: the head's state, for the title.
         causal: the matrices are zero above the diagonal, which is neither sent nor drawn; needs N = M.
-        key_tokens: the M key tokens; default: the same as the queries'.
         on_event: called with {type: view, view, sequence} when another view is chosen.
     """
     def packed(matrix: ndarray) -> ndarray:
@@ -48,7 +45,7 @@ def head_map(*, key: str, tokens: list[str], layer: int, head: int, live: ndarra
         arrays["used"], used = packed(weights), "used"
     if scores is not None and selected is not None:
         arrays |= {"scores": packed(scores), "selected": packed(selected)}
-    header = {"rows": tokens, "columns": key_tokens, "layer": layer, "head": head, "used": used, "view": view,
+    header = {"rows": tokens, "layer": layer, "head": head, "used": used, "view": view,
               "constant": bool(is_constant), "gate": round(float(gate), 4), "causal": causal,
               "sequence": received(key)}
     _mount(key=key, data=pack(header, arrays), on_event_change=dispatch(key, on_event))

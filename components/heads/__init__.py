@@ -16,8 +16,7 @@ _mount = register("heads")
 
 
 def heads(*, key: str, maps: ndarray, constant: ndarray, gates: ndarray, selection: dict[str, Any],
-          scale: dict[str, Any], scalable: bool, on_event: OnEvent, causal: bool = False,
-          sequence: int | None = None) -> None:
+          scale: dict[str, Any], scalable: bool, on_event: OnEvent, causal: bool = False) -> None:
     """Draws the grid. Layers and heads count from 0 here, from 1 on the screen.
 
     Args:
@@ -34,14 +33,13 @@ def heads(*, key: str, maps: ndarray, constant: ndarray, gates: ndarray, selecti
             {type: scale, policy, base}
             each with `sequence`, a growing number. They come from the browser: check them.
         causal: maps are zero above the diagonal, which is neither sent nor drawn.
-        sequence: the last event that the values above already show; default: the last one received.
     """
     header = {
         "layers": maps.shape[0], "heads": maps.shape[1], "causal": causal,
         "constant": numpy.asarray(constant, dtype=bool).tolist(),
         "gates": numpy.asarray(gates, dtype=numpy.float64).round(4).tolist(),
         "selection": selection, "scale": scale, "scalable": scalable,
-        "sequence": received(key) if sequence is None else sequence,
+        "sequence": received(key),
     }
     tiles = thumbnails(maps)
     header["rows"], header["columns"] = tiles.shape[-2:]

@@ -33,13 +33,13 @@ lab.headControls = (state, hint) => {
   const base = lab.make('input', {
     type: 'number',
     min: 2,
-    max: 512,
+    max: 9999,
     step: 1,
     attributes: { 'aria-label': 'Base length' },
   });
   const sendScale = policy => {
     const length = Number(base.value);
-    const kept = Number.isInteger(length) && length >= 2 && length <= 512;
+    const kept = Number.isInteger(length) && length >= 2 && length <= 9999;
     state.send({ type: 'scale', policy, base: kept ? length : state.now.scale.base });
     base.value = ''; // shows again what holds
     state.refresh();

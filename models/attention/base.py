@@ -3,7 +3,7 @@
     x -> scores -> live weights -> intervened weights -> head outputs -> gated -> W_O
 
 A type says how the first two come about (its own file); what a plan does to the rest is here, once, for
-every type and for foreign models. Nothing is stored on a module: a plan and a record are arguments, so one
+every type. Nothing is stored on a module: a plan and a record are arguments, so one
 model serves all visitors at once.
 
 Dimensions: B batch, L layers, H heads, N query tokens, M key tokens (N in self-attention), D width of a
@@ -116,6 +116,12 @@ class SelfAttention(nn.Module):
         heads: H.
         causal: True if a query sees only itself and what stands before it.
     """
+
+    title: str
+    formula: str
+    source: str
+    scalable = True  # a scale policy means something: the scores are a query-key product under a softmax
+    selects = False  # it has a mask F
 
     def __init__(self, width: int, heads: int, causal: bool) -> None:
         super().__init__()

@@ -37,8 +37,9 @@ def accumulate(selected: Tensor) -> Tensor:
 
 
 class Selective(SelfAttention):
+    selects = True
     title = "Selective"
-    formula = "A = softmax(L − F),  F[i, j] = Σₖ₍ₖ﹤ᵢ₎ relu(L₀[k, j])"
+    formula = "A = softmax(L − F),  F[i, j] = Σ relu(L₀[k, j]) over k < i"
     source = "Leviathan et al. 2024, arXiv 2410.02703"
 
     def normalise(self, scores: Tensor) -> tuple[Tensor, Tensor]:

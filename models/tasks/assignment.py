@@ -47,7 +47,7 @@ class Assignment:
         ids, targets, values = [START], [-1], {}
         asked: list[int] = []
         answer: int | None = None  # of the last question, a token of the text once something follows it
-        left_out = 0
+        left_out = read_chars = 0
         for start, event in _events(text):
             variable, value = _parse(text, start, event)
             new = [] if answer is None else [answer]
@@ -65,6 +65,7 @@ class Assignment:
                 left_out += len(new)
             else:
                 ids += new
+                read_chars = start + len(event)
                 if value == "?":
                     asked.append(len(ids) - 1)
                 targets += [-1] * (len(ids) - len(targets))
@@ -73,9 +74,9 @@ class Assignment:
             answer = DIGIT + values[variable] if value == "?" else None
         if len(ids) == 1:
             raise InputError("Type some assignments, like y=7; x=1; x=3; x=?", 0, len(text))
-        hint = "" if asked else f"Nothing is asked yet: end with a question, like ; {next(iter(values))}=?"
+        hint = "" if asked or left_out else f"Nothing is asked yet: end with a question, like ; {next(iter(values))}=?"
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), tuple(asked), tuple(targets),
-                      left_out, hint)
+                      left_out, read_chars, hint)
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         """Texts of equal length; the longest allowed grows from 2 events to 24 over the first half."""
@@ -88,6 +89,7 @@ class Assignment:
         return Batch(tokens[:, :], torch.nn.functional.pad(answers, (0, padding), value=-1))
 
     def typical(self, count: int) -> Tensor:
+        # Longer than any text of training, so that there is a matrix for every text that may be typed.
         events = (self.limit + 1) // 2
         return draw(count, events, generator(TEST_SEED, 1))[0][:, :self.limit]
 
@@ -177,7 +179,7 @@ def _parse(text: str, start: int, event: str) -> tuple[str, str]:
         what = f"{variable}{text[first + 1:place + 1].rstrip()}" if text[place] in LETTERS else _name(text[place])
         raise InputError(f"expected = after {variable}, found {_name(text[place])}"
                          if text[place] not in LETTERS else
-                         f"“{what}” is no variable: variables are single letters", first, place + 1)
+                         f"“{_cut(what)}” is no variable: variables are single letters", first, place + 1)
     place = _skip(text, place + 1, last)
     if place == last:
         raise InputError(f"{variable}= has no value yet: write a digit, or ? to ask", first, last)

@@ -34,6 +34,7 @@ class Prompt:
         asked: positions whose next-token distribution is a prediction that the page shows, in order.
         targets: N ids of the token that should follow each position; -1 where the loss does not count.
         left_out: number of tokens over the limit that were not read.
+        read_chars: characters of the text that these tokens came from; the rest was left out.
         hint: what the person could add, or an empty string.
     """
 
@@ -42,6 +43,7 @@ class Prompt:
     asked: tuple[int, ...]
     targets: tuple[int, ...]
     left_out: int = 0
+    read_chars: int = 0
     hint: str = ""
 
 
@@ -86,7 +88,7 @@ class Task(Protocol):
         """Training data of step `step` of `steps`: the same for the same three numbers."""
 
     def typical(self, count: int) -> Tensor:
-        """(count, limit) ids of training texts, over which constant matrices are averaged."""
+        """(count, limit) ids of texts drawn as in training, over which constant matrices are averaged."""
 
     def metric(self, model: Transformer) -> dict[str, Any]:
         """The card's numbers, on data never seen in training; the first is the headline."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gzip
+import hashlib
 import math
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ HELD_OUT_BOOKS = (  # none has a sequel or a prequel among the training books
     "e-nesbit_the-railway-children", "h-g-wells_the-time-machine", "rudyard-kipling_just-so-stories",
     "anna-sewell_black-beauty",
 )
+SOURCES = {"books": "standard_ebooks_children/books/*.txt.gz", "stories": "tinystories_excerpt/train.txt.gz"}
 HELD_OUT_STORY = 20  # every twentieth story of TinyStories is held out
 LONGEST_TEXT = 400_000  # characters that are tokenized at all; what is beyond is certainly over the limit
 
@@ -60,6 +62,7 @@ class Stories:
     def __init__(self, data: Path | None = None, cache: Path | None = None) -> None:
         """`data`: the folder of both data sets; `cache`: where their tokens are kept. Only training needs them."""
         self._data, self._cache = data, cache
+        self._streams: dict[tuple[str, str], Tensor] = {}
 
     @functools.cached_property
     def tokenizer(self) -> Tokenizer:
@@ -80,11 +83,15 @@ class Stories:
         return tuple(names)
 
     def read(self, text: str) -> Prompt:
-        ids = [0, *self.tokenizer.encode(text[:LONGEST_TEXT], add_special_tokens=False).ids]
+        # A lone surrogate is no character that could be encoded; it is read as a question mark.
+        valid = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+        encoding = self.tokenizer.encode(valid, add_special_tokens=False)
+        ids = [0, *encoding.ids]
         if len(ids) == 1:
             raise InputError("Type the beginning of a story, like Once upon a time", 0, len(text))
         left_out, ids = max(0, len(ids) - self.limit), ids[:self.limit]
-        return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), (len(ids) - 1,), (*ids[1:], -1), left_out)
+        return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), (len(ids) - 1,), (*ids[1:], -1), left_out,
+                      encoding.offsets[len(ids) - 2][1])
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         random = generator(seed, step)
@@ -117,17 +124,21 @@ class Stories:
             tokens = functional.pad(targets, (1, -1), value=0)
             loss = sum(float(functional.cross_entropy(model.logits(model(some)).flatten(0, 1), right.flatten(),
                                                       reduction="sum"))
-                       for some, right in zip(tokens.split(16), targets.split(16)))
+                       for some, right in zip(tokens.split(16), targets.split(16), strict=True))
             result[f"perplexity_{corpus}"] = round(math.exp(loss / targets.numel()), 2)
             total, count = total + loss, count + targets.numel()
         return {"perplexity": round(math.exp(total / count), 2), **result, "tokens": count, "window": CONTEXT}
 
-    @functools.cache
     def _stream(self, corpus: str, split: str) -> Tensor:
         """All documents of a corpus, one after the other, each followed by BOS: int16 ids."""
+        if (corpus, split) not in self._streams:
+            self._streams[corpus, split] = self._tokenised(corpus, split)
+        return self._streams[corpus, split]
+
+    def _tokenised(self, corpus: str, split: str) -> Tensor:
         if self._data is None:
             raise ValueError("stories: this needs the training data; pass its folder with --data")
-        path = (self._cache or Path("runs")) / f"{corpus}-{split}.npy"
+        path = (self._cache or Path("runs")) / f"{corpus}-{split}-{self._version(corpus)}.npy"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             documents = READERS[corpus](self._data, split)
@@ -135,11 +146,18 @@ class Stories:
             numpy.save(path, numpy.array(ids, dtype=numpy.int16))
         return torch.from_numpy(numpy.load(path))
 
+    def _version(self, corpus: str) -> str:
+        """Changes with the tokenizer, the data and the choice of what is held out: old tokens are never used."""
+        digest = hashlib.sha256(TOKENIZER.read_bytes() + repr((HELD_OUT_BOOKS, HELD_OUT_STORY)).encode())
+        for path in sorted(self._data.glob(SOURCES[corpus])):
+            digest.update(path.name.encode() + path.read_bytes())
+        return digest.hexdigest()[:12]
+
 
 def read_books(data: Path, split: str) -> list[str]:
     """Chapters of the training or held-out books."""
     folder = data / "standard_ebooks_children" / "books"
-    paths = sorted(folder.glob("*.txt.gz"))
+    paths = sorted(data.glob(SOURCES["books"]))
     if not paths:
         raise FileNotFoundError(f"no books in {folder}; --data takes the folder that holds standard_ebooks_children")
     wanted = [p for p in paths if (p.name.removesuffix(".txt.gz") in HELD_OUT_BOOKS) == (split == "test")]
@@ -148,7 +166,7 @@ def read_books(data: Path, split: str) -> list[str]:
 
 def read_stories(data: Path, split: str) -> list[str]:
     """Training or held-out stories."""
-    path = data / "tinystories_excerpt" / "train.txt.gz"
+    path = data / SOURCES["stories"]
     stories = [s.strip() for s in gzip.decompress(path.read_bytes()).decode().split(BOS)]
     return [s for i, s in enumerate(filter(None, stories)) if (i % HELD_OUT_STORY == 0) == (split == "test")]
 
@@ -159,8 +177,9 @@ READERS = {"books": read_books, "stories": read_stories}
 def train_tokenizer(data: Path) -> Tokenizer:
     """Byte-level BPE of 4,096 tokens on the training split; curly quotes become straight ones, as people type."""
     tokenizer = Tokenizer(BPE())
+    straight = {"“": '"', "”": '"', "‘": "'", "’": "'"}
     tokenizer.normalizer = normalizers.Sequence([
-        normalizers.NFC(), *(normalizers.Replace(curly, straight) for curly, straight in zip("“”‘’", "\"\"''"))])
+        normalizers.NFC(), *(normalizers.Replace(curly, plain) for curly, plain in straight.items())])
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(vocab_size=VOCABULARY, special_tokens=[BOS], show_progress=False,

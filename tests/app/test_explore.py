@@ -14,7 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import models
-from app.session import on_heads, on_map, on_toolbar
+from app.session import on_effect, on_heads, on_map, on_toolbar
 from components.payload import unpack
 from models import HeadPlan
 from tests.browser import ROOT
@@ -117,13 +117,15 @@ def test_a_new_link_in_an_open_page_is_followed():
     {"type": "heads", "layer": 0, "head": 0, "scope": "head", "constant": "yes"},
     {"type": "heads", "layer": -1, "head": 0, "scope": "head", "gate": 0}, {"type": "heads", "layer": True, "head": 0},
     {"type": "select", "layer": 0, "head": 0, "scope": "everything"}, {"type": "scale", "policy": "logn", "base": 1},
-    {"type": "scale", "policy": "other", "base": 64}, {"type": "scale", "policy": "logn", "base": "64"}])
+    {"type": "scale", "policy": "other", "base": 64}, {"type": "prediction", "index": -3},
+    {"type": "view", "view": "x"}, {"type": "scale", "policy": "logn", "base": "64"}])
 def test_events_that_no_browser_of_ours_sends_change_nothing(event, monkeypatch):
     from app.state import History
 
     history = History()
     monkeypatch.setattr("app.session.history", lambda: history)
-    on_heads(event, models.load("stories-selective"))
+    on_heads(event)
+    on_effect(event)
     on_map(event)
     on_toolbar(event)
     assert history == History()

@@ -101,7 +101,7 @@ def test_link_restores_everything_in_another_browser(visit):
     first.get_by_role("button", name="Copy link").click()
     link = first.evaluate("navigator.clipboard.readText()")
     assert link == first.url
-    second = visit(**{key: value for key, value in query(first).items()})
+    second = visit(**query(first))
     expect(second.get_by_label("Text", exact=True)).to_have_value("a=1; b=2; a=5; a=?")
     expect(named(second, "layer 2, head 3, pruned")).to_have_attribute("aria-selected", "true")
     expect(second.get_by_role("tab", name="Mask F")).to_have_attribute("aria-selected", "true")

@@ -126,7 +126,7 @@ def test_reading_never_fails(text: str):
     "self-0.0g", "self-0.0", "self-0c", "self-", "head-0.0c", "0.0c", "self-0.3~1c", "self-0.0000c",
     "self-\u0660.\u0660c", "self-0.0g\u0660", "self-0.0 c", "scale", "scale-log", "scale-logn", "scale-logn1",
     "scale-logn10000", "scale-sqrt64", "scale-trained2", "\ud800", "x" * 10_000,
-])
+], ids=lambda text: ascii(text)[:30])
 def test_nonsense_is_refused_and_the_rest_read(text: str):
     """The message quotes no more than a line of it, and what stands before it is kept."""
     plan, problems = HeadPlan.read(f"cross-1.2c_{text}")

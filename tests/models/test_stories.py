@@ -71,7 +71,7 @@ def test_a_typed_bos_is_text():
 
 
 @pytest.mark.parametrize("text, tokens", [("the cat " * 12_500, 25_001), ("a" * 100_000, 100_000),
-                                          ("😀" * 25_000, 100_000)])
+                                          ("😀" * 25_000, 100_000)], ids=["words", "letters", "emoji"])
 def test_a_long_text_is_cut(text: str, tokens: int):
     """To 128 tokens, BOS included; the rest is counted: two words a time and a last space, letters, bytes."""
     prompt = TASK.read(text)
