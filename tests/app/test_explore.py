@@ -8,6 +8,7 @@ A component's data are read back with the packer's own inverse; clicks on compon
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy
 import pytest
@@ -152,6 +153,28 @@ def test_sections_below(section):
     assert not app.exception
 
 
+def test_going_back_brings_the_whole_text_back(monkeypatch):
+    long = "x=1; y=2; x=?;" * 400
+    app = opened(model="assignment-selective", text="k=4; k=?")
+    app.text_input(key="text").set_value(long).run()
+    query = dict(parse_qsl(sent(app, "toolbar")[0]["query"]))
+    assert len(query["text"]) < 2000
+    app.text_input(key="text").set_value("a=1; a=?").run()
+    monkeypatch.setattr("app.serving.went_back_or_forward", lambda: True)
+    app.query_params["text"] = query["text"]
+    app.run()
+    assert app.text_input(key="text").value == long
+
+
+def test_the_link_of_a_long_text_shows_the_same_picture():
+    long = "x=1; y=2; x=?;" * 400
+    first = opened(model="assignment-selective", text=long)
+    query = dict(parse_qsl(sent(first, "toolbar")[0]["query"]))
+    second = opened(**query)
+    assert sent(second, "heads")[1]["tiles"].tobytes() == sent(first, "heads")[1]["tiles"].tobytes()
+    assert not sent(second, "notice")[0]["problem"]
+
+
 def test_about_page_names_data_and_licences():
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60).run()
     app.switch_page("views/about.py").run()
@@ -159,6 +182,22 @@ def test_about_page_names_data_and_licences():
     text = " ".join(markdown.value for markdown in app.markdown)
     for name in ("Standard Ebooks", "CC0", "TinyStories", "CDLA", "Eldan", "MIT"):
         assert name in text
+
+
+def test_a_missing_model_is_told_with_its_cure(monkeypatch, tmp_path):
+    from app import serving
+    from models import checkpoint, lab
+
+    monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
+    lab._load.cache_clear()
+    serving.load.clear()
+    app = opened(model="stories-softmax", plan="self-99.99c")
+    assert not app.exception
+    told = app.error[0].value.replace("\\", "")
+    assert "stories-softmax/config.json is missing" in told
+    assert "models.training stories-softmax" in told
+    lab._load.cache_clear()
+    serving.load.clear()
 
 
 def test_a_damaged_checkpoint_is_told_without_a_trace(monkeypatch, tmp_path):

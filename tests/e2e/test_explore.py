@@ -179,6 +179,39 @@ def test_continuation_streams_and_stops(visit):
     expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=10_000)
 
 
+def test_a_click_while_the_continuation_streams(visit):
+    page = visit(model="stories-softmax", text="Once upon a time", plan="self-0.1c")
+    page.get_by_role("button", name="Continue the text").click()
+    page.get_by_role("button", name="Stop", exact=True).wait_for()
+    cell(page, 3, 4).click()
+    expect(page.get_by_text("Layer 3, head 4").first).to_be_visible()
+    expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=20_000)
+    text = page.get_by_text(re.compile(r"^As trained: …")).inner_text()
+    assert len(text.split()) > 15
+    expect(page.get_by_text("Entropy", exact=True)).to_be_visible()
+
+
+def test_several_questions_are_shown_one_at_a_time(visit):
+    page = visit(text="k=4; m=9; k=?; k=2; m=?; k=?", **SELECTIVE)
+    expect(page.locator(".right")).to_contain_text("2")
+    page.get_by_role("button", name="Previous prediction").click()
+    expect(page.locator(".right")).to_contain_text("9")
+    page.wait_for_function("location.search.includes('ask=1')")
+    page.reload()
+    expect(page.locator(".right")).to_contain_text("9")
+
+
+def test_rapid_keys_do_not_lose_the_connection(visit):
+    page = visit()
+    cell(page, 1, 1).click()
+    for _ in range(12):
+        for key in ("c", "ArrowRight", "p", "ArrowDown", "r", "ArrowLeft", "ArrowUp"):
+            page.keyboard.press(key)
+    expect(named(page, "layer 1, head 1, live")).to_be_visible()
+    page.wait_for_function("location.search.includes('at=') === false || !location.search.includes('at=1')")
+    assert page.get_by_role("dialog").count() == 0
+
+
 def test_two_visitors_never_affect_each_other(visit):
     one, two = visit(**SELECTIVE), visit(**SELECTIVE)
     cell(one, 1, 2).click()
