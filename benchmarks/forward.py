@@ -16,6 +16,7 @@ import torch
 from torch.nn import functional
 
 import models
+from app import serving
 from models import HeadPlan
 from models.attention.base import rotary_table
 from models.heads import TRAINED
@@ -27,8 +28,8 @@ TEXT = "Once upon a time there was a little dragon who was afraid of the dark. O
 
 
 def measure(name: str = "stories-selective") -> list[dict[str, Any]]:
-    """One row a length: milliseconds of both passes (p50) and their ratio."""
-    torch.set_num_threads(1)
+    """One row a length: milliseconds of the passes (p50) and their ratios."""
+    serving.tune()
     lab = models.load(name)
     layers, heads = lab.shape["self"]
     everything = [("self", layer, head) for layer in range(layers) for head in range(heads)]
@@ -38,8 +39,11 @@ def measure(name: str = "stories-selective") -> list[dict[str, Any]]:
         whole = lab.task.read(TEXT)
         prompt = replace(whole, ids=whole.ids[:n], tokens=whole.tokens[:n], asked=(n - 1,),
                          targets=(*whole.ids[1:n], -1), left_out=0)
-        plain, full = _interleaved(lambda p=prompt: _plain(lab, p), lambda p=prompt: run_prompt(lab, p, plan))
-        rows.append({"tokens": n, "plain ms": plain, "captured ms": full, "ratio": full / plain})
+        plain, captured, planned = _interleaved(
+            lambda p=prompt: _plain(lab, p), lambda p=prompt: run_prompt(lab, p),
+            lambda p=prompt: run_prompt(lab, p, plan))
+        rows.append({"tokens": n, "plain ms": plain, "captured ms": captured, "captured / plain": captured / plain,
+                     "all heads constant and gated ms": planned, "planned / plain": planned / plain})
     return rows
 
 

@@ -61,23 +61,21 @@ class Lab:
         """
         if not plan:
             return None
-        _, problems = plan.within(self.shape)
-        if problems:
-            raise ValueError(f"{self.name}: {'; '.join(problems)}")
         layers, heads = self.shape["self"]
-        return [self._layer([plan.state("self", layer, head) for head in range(heads)], layer, n, plan)
-                for layer in range(layers)]
-
-    def _layer(self, states: list, layer: int, n: int, plan: HeadPlan) -> Intervention:
-        constant = [state.constant for state in states]
-        gates = [state.gate for state in states]
-        return Intervention(
-            is_constant=torch.tensor(constant)[:, None, None] if any(constant) else None,
+        if any(kind != "self" or layer >= layers or head >= heads for kind, layer, head in plan.heads):
+            raise ValueError(f"{self.name}: {'; '.join(plan.within(self.shape)[1])}")
+        constant = [[False] * heads for _ in range(layers)]
+        gates = [[1.0] * heads for _ in range(layers)]
+        for (_, layer, head), state in plan.heads.items():
+            constant[layer][head], gates[layer][head] = state.constant, state.gate
+        is_constant, gate = torch.tensor(constant)[..., None, None], torch.tensor(gates)[..., None, None]
+        return [Intervention(
+            is_constant=is_constant[layer] if any(constant[layer]) else None,
             # Under a causal mask row i reads keys 0..i only, so slicing leaves rows that still sum to 1.
-            constant=self.constant["self"][layer, :, :n, :n] if any(constant) else None,
-            gate=torch.tensor(gates)[:, None, None] if any(gate != 1 for gate in gates) else None,
+            constant=self.constant["self"][layer, :, :n, :n] if any(constant[layer]) else None,
+            gate=gate[layer] if min(gates[layer]) < 1 else None,
             scale=plan.scale,
-        )
+        ) for layer in range(layers)]
 
 
 def names() -> list[str]:

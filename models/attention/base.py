@@ -153,7 +153,8 @@ class SelfAttention(nn.Module):
         # Scaling the queries costs N·D products, scaling the scores N·M.
         query = query * (scale_factor(scale, n, n, self.causal) * width**-0.5)
         scores = query @ key.transpose(-1, -2)
-        return scores.masked_fill(causal_mask(n, x.device), NEVER) if self.causal else scores
+        # In place: nothing else holds these scores, and a copy of N·M would cost as much as the product.
+        return scores.masked_fill_(causal_mask(n, x.device), NEVER) if self.causal else scores
 
     def normalise(self, scores: Tensor) -> tuple[Tensor, Tensor | None]:
         """(B, H, N, M) scores -> weights of the same shape, and the mask F (B, N, M) or None."""
