@@ -10,7 +10,7 @@ from app import compute, header, more, serving, session, text
 from app.effect import mean_loss, predictions, token_losses
 from app.state import LabState
 from components import effect, head_map, heads
-from models import HeadPlan, Lab, Trace
+from models import Lab, Trace
 from models.attention.selective import selection
 from models.checkpoint import CheckpointError
 
@@ -29,8 +29,7 @@ def page() -> None:
     header.draw(history, reading.prompt.read_chars)
     text.draw(lab, history, reading)
     state = history.present
-    before = compute.trace_of(lab, reading.prompt, HeadPlan())
-    after = compute.trace_of(lab, reading.prompt, state.plan)
+    before, after = compute.traces_of(lab, reading.prompt, state.plan)
     grid, large, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
         _grid(lab, state, after)

@@ -19,5 +19,6 @@ serving.prepare()
 page = st.navigation([st.Page("views/explore.py", title="Explore", default=True),
                       st.Page("views/about.py", title="About")], position="hidden")
 session.follow_address()
-library()
+with st.empty():  # what follows keeps its place on the page
+    session.once(library)
 page.run()

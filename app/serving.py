@@ -2,8 +2,8 @@
 
 Measured (benchmarks/README.md tells how): out of the box a click took 200 ms, of which Streamlit's
 `gc.collect(2)` after every run was 170, because torch's objects are many and the collection holds the GIL.
-Three settings cure it: runner.postScriptGC and server.fileWatcherType in .streamlit/config.toml, and here
-everything that was imported or loaded is taken out of the collector's sight.
+What cures it: runner.postScriptGC and server.fileWatcherType in .streamlit/config.toml, and here: what was
+imported or loaded is taken out of the collector's sight, and the rest is collected in full once a minute.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import threading
+import time
 
 import streamlit as st
 import torch
@@ -19,6 +21,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 import models
 from models import Lab
 
+FULL_COLLECTION = 60.0  # seconds from one full collection to the next
 
 # glibc's mallopt: parameters by number (malloc.h) and what they are set to.
 _MALLOPT = {-3: 64 * 2**20, -1: 128 * 2**20, -8: 2}  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX
@@ -29,6 +32,16 @@ def prepare() -> None:
     """Once a process: everything here."""
     tune()
     settle()
+    # Young objects only, and the rest once a minute: a full collection stops every visitor for 50 ms.
+    gc.set_threshold(5000, 20, 1_000_000)
+    threading.Thread(target=_collect_now_and_then, daemon=True).start()
+
+
+def _collect_now_and_then() -> None:
+    """What the thresholds leave behind: cycles that lived through two young collections."""
+    while True:
+        time.sleep(FULL_COLLECTION)
+        gc.collect()
 
 
 def tune() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -19,7 +20,7 @@ from models.heads import MAX_BASE, MIN_BASE, HeadPlan
 from models.recipes import RECIPES, task_of
 
 TEXT, MODEL, EXAMPLE = "text", "model", "example"  # keys of Streamlit's widgets
-_HISTORY, _ADDRESSES = "history", "addresses"
+_HISTORY, _ADDRESSES, _DRAWN = "history", "addresses", "library drawn"
 MAX_ADDRESSES = 300  # that a session remembers as its own
 MAX_PREDICTIONS = 1000
 
@@ -27,6 +28,13 @@ MAX_PREDICTIONS = 1000
 def history() -> History:
     """This visitor's history."""
     return st.session_state.setdefault(_HISTORY, History())
+
+
+def once(draw: Callable[[], None]) -> None:
+    """Draws something that the browser keeps until the visitor leaves."""
+    if not st.session_state.get(_DRAWN):
+        draw()
+    st.session_state[_DRAWN] = True
 
 
 def follow_address() -> None:

@@ -37,9 +37,12 @@ def main() -> None:
             print("\n### Start\n\n" + table([start.first_picture(browser)]), flush=True)
         browser.close()
     if "visitors" in names:  # without a browser, which would take a core
-        with serve() as address:
-            visitors.measure(address, visitors=8, every=0.3, seconds=10)  # loads the models
-            print("\n### 200 visitors\n\n" + table([visitors.measure(address, 200, 3.0, 60.0)]), flush=True)
+        rows = []
+        for count, states in ((200, 20), (100, 2000), (200, 2000)):
+            with serve() as address:
+                visitors.measure(address, visitors=8, every=0.3, seconds=10)  # loads the models
+                rows.append(visitors.measure(address, count, 3.0, 40.0, states))
+        print("\n### Visitors, one action every 3 s\n\n" + table(rows), flush=True)
         print("\n" + table([start.memory_of_visitors()]), flush=True)
 
 

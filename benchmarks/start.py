@@ -28,9 +28,9 @@ def first_picture(browser: Browser) -> dict[str, Any]:
 def memory_of_visitors(visitors: int = 100) -> dict[str, Any]:
     """Resident memory that sessions add, MB each; the models and caches are warm before."""
     with serve() as address:
-        visit(address, visitors=8, every=0.3, seconds=15)
+        visit(address, visitors=8, every=0.3, seconds=10)
         before = _resident(address)
-        visit(address, visitors=visitors, every=3, seconds=15)
+        visit(address, visitors=visitors, every=3, seconds=12)
         after = _resident(address)
     return {"visitors": visitors, "MB before": before, "MB a visitor": (after - before) / visitors}
 

@@ -19,6 +19,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 WORDS = ["once", "upon", "time", "there", "was", "little", "dragon", "girl", "king", "who", "said", "to", "the", "old",
          "dog", "in", "forest", "and", "ran", "away", "home"]
 
+WARMUP = 6.0  # seconds
+
 
 def queries(count: int, seed: int = 0) -> list[str]:
     """`count` different states: model, text of 12 to 40 words or 6 to 20 events, some heads changed."""
@@ -41,7 +43,13 @@ def queries(count: int, seed: int = 0) -> list[str]:
 
 
 def measure(address: str, visitors: int, every: float, seconds: float, states: int = 2000) -> dict[str, Any]:
-    """p50, p95 and worst milliseconds from an action to the end of its run, and what went wrong."""
+    """p50, p95 and worst milliseconds from an action to the end of its run, and what went wrong.
+
+    Args:
+        every: mean seconds between a visitor's actions.
+        seconds: how long; the first WARMUP of them, in which all sessions open, do not count.
+        states: how many different links there are; fewer means that more answers are remembered.
+    """
     if urlparse(address).hostname not in ("localhost", "127.0.0.1"):
         raise ValueError(f"expected an address of this machine, got {address}")
     return asyncio.run(_measure(address, visitors, every, seconds, queries(states)))
@@ -50,15 +58,17 @@ def measure(address: str, visitors: int, every: float, seconds: float, states: i
 async def _measure(address: str, visitors: int, every: float, seconds: float, states: list[str]) -> dict[str, Any]:
     times: list[float] = []
     errors: list[str] = []
-    stop = time.perf_counter() + seconds
-    await asyncio.gather(*(_visit(address, every, stop, states, times, errors) for _ in range(visitors)))
+    began = time.perf_counter()
+    stop = began + seconds
+    await asyncio.gather(*(_visit(address, every, began, stop, states, times, errors) for _ in range(visitors)))
     taken = sorted(times)
-    return {"visitors": visitors, "actions per second": len(taken) / seconds, "errors": len(errors),
+    return {"visitors": visitors, "different links": len(states),
+            "actions per second": len(taken) / (seconds - WARMUP), "errors": len(errors),
             "first errors": sorted(set(errors))[:3], "p50 ms": taken[len(taken) // 2],
             "p95 ms": taken[int(len(taken) * 0.95)], "max ms": taken[-1]}
 
 
-async def _visit(address: str, every: float, stop: float, states: list[str], times: list[float],
+async def _visit(address: str, every: float, began: float, stop: float, states: list[str], times: list[float],
                  errors: list[str]) -> None:
     await asyncio.sleep(random.uniform(0, every))
     url = address.replace("http", "ws", 1) + "/_stcore/stream"
@@ -66,7 +76,8 @@ async def _visit(address: str, every: float, stop: float, states: list[str], tim
         async with websockets.connect(url, subprotocols=["streamlit"], max_size=None, origin=address) as socket:
             while time.perf_counter() < stop:
                 taken, failed = await _act(socket, random.choice(states))
-                times.append(taken)
+                if time.perf_counter() > began + WARMUP:
+                    times.append(taken)
                 errors.extend(failed)
                 await asyncio.sleep(random.expovariate(1 / every))
     except (TimeoutError, OSError, websockets.WebSocketException) as error:

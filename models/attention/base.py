@@ -62,6 +62,14 @@ class Record:
 UNTOUCHED = Intervention()
 
 
+def beside_untouched(intervention: Intervention) -> Intervention:
+    """For a batch of two: the first row as trained, the second under `intervention` (its scale is trained)."""
+    def below(tensor: Tensor | None, neutral: float) -> Tensor | None:
+        return None if tensor is None else torch.stack((torch.full_like(tensor, neutral), tensor))
+
+    return Intervention(below(intervention.is_constant, False), intervention.constant, below(intervention.gate, 1.0))
+
+
 def intervene(weights: Tensor, intervention: Intervention) -> Tensor:
     """(B, H, N, M) weights with the constant heads' rows replaced; order: constant first, gate later."""
     if intervention.is_constant is None:
