@@ -15,7 +15,7 @@ from components.charts import entropy_chart
 from models import HeadPlan, Lab, Trace
 from models.trace import entropy, generate
 
-TOKENS = 40  # of a continuation
+TOKENS = 28  # of a continuation: both fit beside the map
 CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
 SECTIONS = ("Entropy", "Model card")
 
@@ -59,7 +59,7 @@ def continuation(lab: Lab, reading: Reading, state: LabState) -> None:
         reason = f"The text already has the {lab.task.limit} tokens that this model reads at most"
     st.button("Stop" if running else "Continue the text", key="continue", on_click=start_or_stop,
               disabled=reason is not None, help=reason)
-    with st.container(height=150, border=False):
+    with st.container(height=190, border=False):
         trained, planned = st.empty(), st.empty()
         _show(now, trained, planned, bool(state.plan))
         if not running:
@@ -88,9 +88,14 @@ def _show(now: Continuation | None, trained: st.delta_generator.DeltaGenerator,
     if now is None:
         trained.caption("The most probable next words, as trained and under your plan.")
         return
-    trained.text(f"As trained: …{now.trained}")
+    trained.text(f"As trained: …{_line(now.trained)}")
     if changed:
-        planned.text(f"Under the plan: …{now.planned}")
+        planned.text(f"Under the plan: …{_line(now.planned)}")
+
+
+def _line(text: str) -> str:
+    """The text without its line breaks, which would make two continuations taller than their place."""
+    return " ".join(text.split("\n"))
 
 
 def below(lab: Lab, state: LabState, before: Trace, after: Trace) -> None:

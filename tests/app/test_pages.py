@@ -1,8 +1,8 @@
-"""The Explore page without a browser: what it sends to the components, for good states and bad ones.
+"""The pages without a browser: what it sends to the components, for good states and bad ones.
 
 A component's data are read back with the packer's own inverse; clicks on components are tested in tests/e2e.
 
-    pytest tests/app/test_explore.py
+    pytest tests/app/test_pages.py
 """
 
 from __future__ import annotations
