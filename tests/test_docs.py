@@ -30,7 +30,7 @@ def test_every_shipped_model_has_a_recipe_and_every_recipe_a_model():
 
 def test_every_make_target_in_the_readme_exists():
     makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"make (\w+)", README):
+    for target in re.findall(r"(?:^    |`)make (\w+)", README, re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
