@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
 from app import compute, header, more, serving, session, text
 from app.effect import mean_loss, predictions, token_losses
-from app.state import LabState
+from app.state import History, LabState
+from app.text import Reading
 from components import effect, head_map, heads
 from models import Lab, Trace
 from models.attention.selective import selection
@@ -18,13 +20,22 @@ from models.checkpoint import CheckpointError
 @st.fragment
 def page() -> None:
     history = session.history()
-    session.fill_widgets()
     try:
         lab = serving.load(history.present.model)
     except CheckpointError as error:
+        session.fill_widgets()
         header.draw(history)
         st.error(text.plain(str(error)))
         return
+    with serving.one_at_a_time:
+        reading, continuation = _draw(lab, history)
+    with continuation:  # last: while it writes, it ends the run to begin the next
+        more.continuation(lab, reading, history.present)
+
+
+def _draw(lab: Lab, history: History) -> tuple[Reading, DeltaGenerator]:
+    """All but the continuation, whose place it returns."""
+    session.fill_widgets()
     reading = text.read(lab, history)
     header.draw(history, reading.prompt.read_chars)
     text.draw(lab, history, reading)
@@ -41,8 +52,7 @@ def page() -> None:
                changed=bool(state.plan), on_event=session.on_effect)
         continuation = st.container()
     more.below(lab, state, before, after)
-    with continuation:  # last: while it writes, it ends the run to begin the next
-        more.continuation(lab, reading, state)
+    return reading, continuation
 
 
 def _grid(lab: Lab, state: LabState, trace: Trace) -> None:
