@@ -86,7 +86,7 @@ class Assignment:
         tokens, answers = draw(BATCH, events, random)
         padding = -tokens.shape[1] % 8  # few shapes: each new one costs a compilation of kernels
         tokens = torch.nn.functional.pad(tokens, (0, padding))
-        return Batch(tokens[:, :], torch.nn.functional.pad(answers, (0, padding), value=-1))
+        return Batch(tokens, torch.nn.functional.pad(answers, (0, padding), value=-1))
 
     def typical(self, count: int) -> Tensor:
         # Longer than any text of training, so that there is a matrix for every text that may be typed.
