@@ -86,19 +86,19 @@ function update(state, data) {
 const largest = numbers => numbers.reduce((most, value) => Math.max(most, value), 0);
 
 /** (i, j) -> the number that a view shows there. */
-function values({ arrays, used, causal, rows, columns }, view) {
-  const place = lab.place(causal, (columns ?? rows).length);
+function values({ arrays, used, causal, rows }, view) {
+  const place = lab.place(causal, rows.length);
   if (view === 'difference') return (i, j) => arrays.constant.data[place(i, j)] - arrays.live.data[place(i, j)];
   const { data } = arrays[view === 'used' ? used : view];
   return (i, j) => data[place(i, j)];
 }
 
-function drawing({ dark, view, values: value, most }, { rows, columns, causal }) {
+function drawing({ dark, view, values: value, most }, { rows, causal }) {
   const difference = view === 'difference';
   const step = difference ? lab.differenceStep : lab.weightStep;
   return {
     rows,
-    columns: columns ?? rows,
+    columns: rows,
     causal,
     table: lab.table(dark, difference ? 'diverging' : 'sequential'),
     step: (i, j) => (causal && j > i ? undefined : step(value(i, j), most)),
@@ -163,7 +163,7 @@ function tell(state, i, j) {
     return;
   }
   const { data, view } = state;
-  const keys = data.columns ?? data.rows;
+  const keys = data.rows;
   const value = lab.exact(state.values(i, j), view === 'difference');
   const strong = lab.make('strong', { textContent: value });
   state.first.replaceChildren(
