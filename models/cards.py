@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
 from models.attention import TYPES
-from models.checkpoint import read_json
+from models.attention.mixture import Mixed
+from models.attention.rotary import rotary_table
+from models.checkpoint import limit_of, read_json
+from models.config import Config
 from models.recipes import RECIPES
 from models.tasks.base import Task
 from models.transformer import Transformer
+
+GAU_COUNTERPART_HEADS = 8  # of the softmax model that has as many parameters as gated attention units of one head
 
 
 def make_card(name: str, model: Transformer, task: Task, folder: Path, seed: int,
@@ -23,21 +32,54 @@ def make_card(name: str, model: Transformer, task: Task, folder: Path, seed: int
     batch = task.batch(recipe.steps - 1, recipe.steps, seed).tokens
     card = {
         "name": name,
-        "attention": {"title": attention.title, "formula": attention.formula, "source": attention.source},
+        "attention": {"title": attention.title, "formula": attention.formula, "source": attention.published},
         "model": {"parameters": model.parameter_count(), "layers": model.config.layers,
                   "heads": model.config.heads, "width": model.config.width,
-                  "vocabulary": model.config.vocabulary, "longest_text": task.limit},
+                  "vocabulary": model.config.vocabulary, "longest_text": limit_of(model, task)},
+        "cost": cost(model.config),
         "data": list(task.data),
-        "training": {"steps": recipe.steps, "texts_per_step": batch.shape[0], "seed": seed,
+        "training": {"steps": recipe.steps, "tokens_per_step": batch.numel(), "seed": seed,
+                     "optimiser": "Muon and AdamW" if recipe.muon else "AdamW",
                      "learning_rate": recipe.learning_rate, "minutes": round(_seconds(folder) / 60, 1),
                      "command": f"python -m models.training {name} --data DIR"},
         "metric": metric,
         "evaluate": f"python -m models.evaluate {name} --data DIR",
         "licence": "MIT (weights)",
     }
+    if recipe.memory_loss:
+        card["training"]["memory_loss"] = recipe.memory_loss
+    if recipe.lengths:
+        card["training"]["lengths"] = list(recipe.lengths)
+    source = model.blocks[0].attention.source
+    if isinstance(source, Mixed):
+        card["alpha"] = {"parts": list(attention.parts),
+                         "by_layer": [[round(float(a), 4) for a in block.attention.source.alpha]
+                                      for block in model.blocks]}
     others = {path.parent.name.removeprefix("seed-"): read_json(path)["metric"]
               for path in sorted(folder.parent.glob("seed-*/card.json"))}
     return card | ({"other_seeds": others} if others else {})
+
+
+def cost(config: Config) -> dict[str, int]:
+    """What a model's scores cost, beside what softmax attention's would in the same place.
+
+    Parameters and multiplications of all layers, the latter for one text of the trained length,
+    counted in a pass on no device; without masks, normalisers and the product with the values.
+    """
+    counts = {}
+    for which, its in (("", config), ("softmax_", replace(config, attention="softmax"))):
+        if config.heads == 1 and which:
+            its = replace(its, heads=GAU_COUNTERPART_HEADS, layers=config.layers // 2)
+        with torch.device("meta"):
+            source = TYPES[its.attention](its).source
+            x = torch.empty(1, config.trained_length, config.width)
+            rotary = rotary_table(config.trained_length, config.width // its.heads)
+            with FlopCounterMode(display=False) as counter:
+                source(x, rotary, 1.0)
+        trained = sum(parameter.numel() for parameter in source.parameters())
+        counts |= {f"{which}score_parameters": its.layers * trained,
+                   f"{which}score_multiplications": its.layers * counter.get_total_flops() // 2}
+    return counts
 
 
 def _seconds(folder: Path) -> float:

@@ -1,8 +1,8 @@
 """A model's folder: what is in it, how it is written after training and read by the app.
 
     config.json            the Config
-    model.safetensors      weights, float16
-    constant.safetensors   PAPA's mean matrices (L, H, limit, limit), lower triangles as float16
+    model.safetensors      weights, 8 bits with a float32 scale per row; vectors float32
+    constant.safetensors   PAPA's mean matrices (L, H, limit, limit) as float16; lower triangles of causal ones
     card.json              what it is, data, training, numbers
 """
 
@@ -20,8 +20,9 @@ from torch import Tensor
 
 from models.attention import TYPES
 from models.attention.base import Record
+from models.config import Config
 from models.tasks.base import Task
-from models.transformer import Config, Transformer
+from models.transformer import Transformer
 
 CHECKPOINTS = Path(__file__).with_name("checkpoints")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
@@ -37,7 +38,7 @@ class CheckpointError(Exception):
 def mean_weights(model: Transformer, texts: Tensor) -> Tensor:
     """PAPA's constant matrices: the mean of each head's weights over texts (arXiv 2211.03495, section 3.1).
 
-    All texts have the same length, so every entry (i, j <= i) is a mean over all of them, and rows sum to 1.
+    All texts have the same length, so every entry that a query sees is a mean over all of them.
 
     Args:
         texts: (B, N) ids.
@@ -54,18 +55,46 @@ def mean_weights(model: Transformer, texts: Tensor) -> Tensor:
     return torch.stack(layers) / len(texts)
 
 
-def pack(matrices: Tensor) -> Tensor:
-    """(L, H, N, N) causal matrices -> (L, H, N (N + 1) / 2) their lower triangles."""
+def pack(matrices: Tensor, causal: bool) -> Tensor:
+    """(L, H, N, N) matrices; of causal ones the lower triangles, (L, H, N (N + 1) / 2)."""
+    if not causal:
+        return matrices
     rows, columns = torch.tril_indices(*matrices.shape[-2:])
     return matrices[..., rows, columns]
 
 
-def unpack(triangles: Tensor, n: int) -> Tensor:
-    """The inverse of pack, rows normalised to sum to 1, which float16 lost: float32."""
-    matrices = torch.zeros(*triangles.shape[:-1], n, n)
-    rows, columns = torch.tril_indices(n, n)
-    matrices[..., rows, columns] = triangles.float()
-    return matrices / matrices.sum(-1, keepdim=True)
+def unpack(packed: Tensor, n: int, causal: bool, is_distribution: bool) -> Tensor:
+    """The inverse of pack, float32; rows of a distribution sum to 1 again, which float16 lost."""
+    matrices = packed.float()
+    if causal:
+        matrices = torch.zeros(*packed.shape[:-1], n, n)
+        rows, columns = torch.tril_indices(n, n)
+        matrices[..., rows, columns] = packed.float()
+    return matrices / matrices.sum(-1, keepdim=True) if is_distribution else matrices
+
+
+def quantise(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Matrices and tables as 8-bit integers, with the row's largest absolute value / 127 as its scale; vectors as
+    they are. `name.scale` stands beside `name`."""
+    packed = {}
+    for name, tensor in weights.items():
+        packed[name] = tensor.contiguous()
+        if tensor.ndim > 1:
+            scale = tensor.abs().amax(-1, keepdim=True).clamp_min(1e-12) / 127
+            packed |= {name: (tensor / scale).round().to(torch.int8).contiguous(), f"{name}.scale": scale.contiguous()}
+    return packed
+
+
+def dequantise(packed: dict[str, Tensor]) -> dict[str, Tensor]:
+    """float32 weights from quantise's result."""
+    scales = {name for name in packed if name.removesuffix(".scale") in packed and name.endswith(".scale")}
+    return {name: tensor.float() * packed[f"{name}.scale"] if f"{name}.scale" in scales else tensor.float()
+            for name, tensor in packed.items() if name not in scales}
+
+
+def limit_of(model: Transformer, task: Task) -> int:
+    """Most tokens of a typed text, which is also the constant matrices' size."""
+    return min(task.limit, model.longest or task.limit)
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -80,8 +109,8 @@ def write(folder: Path, model: Transformer, constant: Tensor) -> None:
     """Config, weights and constant matrices; the card is written last, by who knows the numbers."""
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "config.json", dataclasses.asdict(model.config))
-    save_file({name: tensor.half() for name, tensor in model.state_dict().items()}, folder / "model.safetensors")
-    save_file({"self": pack(constant).half().contiguous()}, folder / "constant.safetensors")
+    save_file(quantise(model.state_dict()), folder / "model.safetensors")
+    save_file({"self": pack(constant, model.config.causal).half().contiguous()}, folder / "constant.safetensors")
 
 
 def read_model(folder: Path) -> Transformer:
@@ -97,7 +126,7 @@ def read_model(folder: Path) -> Transformer:
         model = Transformer(config)
     weights = _guarded(folder, "model.safetensors", load_file)
     try:
-        model.load_state_dict({name: tensor.float() for name, tensor in weights.items()}, assign=True)
+        model.load_state_dict(dequantise(weights), assign=True)
     except RuntimeError as error:
         raise _broken(folder, "model.safetensors", "does not fit config.json") from error
     return model.eval().requires_grad_(False)
@@ -106,10 +135,10 @@ def read_model(folder: Path) -> Transformer:
 def read_constant(folder: Path, config: Config, limit: int) -> Tensor:
     """(L, H, limit, limit) float32 constant matrices; raises CheckpointError as read_model does."""
     packed = _guarded(folder, "constant.safetensors", load_file).get("self")
-    expected = (config.layers, config.heads, limit * (limit + 1) // 2)
+    expected = (config.layers, config.heads, *([limit * (limit + 1) // 2] if config.causal else [limit, limit]))
     if packed is None or tuple(packed.shape) != expected:
         raise _broken(folder, "constant.safetensors", f"has not the shape {expected}")
-    return unpack(packed, limit)
+    return unpack(packed, limit, config.causal, TYPES[config.attention].is_distribution)
 
 
 def read_card(folder: Path) -> dict[str, Any]:
@@ -139,6 +168,6 @@ def finish(name: str, model: Transformer, task: Task, folder: Path, seed: int, t
     """After the last step: constants, files, numbers measured on what ships, and the card."""
     from models.cards import make_card  # here, because a card names the recipe, which names the tasks
 
-    write(target, model, mean_weights(model, task.typical(CONSTANT_TEXTS)))
+    write(target, model, mean_weights(model, task.typical(CONSTANT_TEXTS)[:, :limit_of(model, task)]))
     shipped = read_model(target)
     write_json(target / "card.json", make_card(name, shipped, task, folder, seed, task.metric(shipped)))

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 KINDS = ("self", "encoder", "decoder", "cross")
+POLICIES = ("trained", "sqrt", "logn", "length", "fixed")  # of the scale
 GATE_DECIMALS = 4  # gates are kept to this precision, so that the text form is exact and short
 MAX_INDEX = 255  # no layer or head above it
 MIN_BASE, MAX_BASE = 2, 9999  # of the log n scale
@@ -58,9 +59,9 @@ class Scale:
     """What the scores q·k are multiplied by.
 
     Attributes:
-        policy: `trained` (what the model was trained with), `sqrt` (1 / sqrt d), or
-            `logn` (log n / (log base · sqrt d), n = number of keys that the query sees;
-            Su Jianlin, kexue 8823).
+        policy: `trained` (what the model was trained with), `sqrt` (1 / sqrt d), `logn` (log n / (log base
+            · sqrt d), n = number of keys that the query sees; Su Jianlin, kexue 8823); for relu² / n,
+            `length` (n = the text's length) or `fixed` (n = the trained length).
         base: for `logn`, the length at which it equals 1 / sqrt d; 2 to 9999.
     """
 
@@ -68,8 +69,8 @@ class Scale:
     base: int | None = None
 
     def __post_init__(self) -> None:
-        if self.policy not in ("trained", "sqrt", "logn"):
-            raise ValueError(f"scale: expected trained, sqrt or logn, got {self.policy!r}")
+        if self.policy not in POLICIES:
+            raise ValueError(f"scale: expected {', '.join(POLICIES[:-1])} or {POLICIES[-1]}, got {self.policy!r}")
         if self.policy == "logn":
             if isinstance(self.base, bool) or not isinstance(self.base, int) or \
                     not MIN_BASE <= self.base <= MAX_BASE:
@@ -152,16 +153,21 @@ class HeadPlan:
         """The same heads under another scale policy (see Scale)."""
         return replace(self, scale=Scale(policy, base))
 
-    def within(self, shape: Mapping[str, tuple[int, int]]) -> tuple[HeadPlan, list[str]]:
-        """The part of the plan that a model has heads for, and a sentence for each part that it hasn't.
+    def within(self, shape: Mapping[str, tuple[int, int]],
+               policies: Iterable[str] = POLICIES) -> tuple[HeadPlan, list[str]]:
+        """The part of the plan that a model has heads and scales for, and a sentence for each part that it hasn't.
 
         Args:
             shape: kind -> (layers, heads) of the model.
+            policies: scale policies that mean something to it.
         """
         inside = {a: s for a, s in self.heads.items()
                   if a[0] in shape and a[1] < shape[a[0]][0] and a[2] < shape[a[0]][1]}
         outside = [_person(a, shape) for a in self.heads if a not in inside]
-        return replace(self, heads=inside), outside
+        if self.scale.policy in policies:
+            return replace(self, heads=inside), outside
+        outside.append(f"a scale of {self.scale} means nothing to this model's attention")
+        return replace(self, heads=inside, scale=TRAINED), outside
 
     def __str__(self) -> str:
         """The text form; the empty plan is the empty string."""
@@ -232,9 +238,9 @@ def _read_entry(kind: str, entry: str) -> dict[Address, HeadState]:
 
 
 def _read_scale(text: str) -> Scale:
-    match = re.fullmatch(r"(trained|sqrt|logn)(\d{1,4})?", text, re.ASCII)
+    match = re.fullmatch(rf"({'|'.join(POLICIES)})(\d{{1,4}})?", text, re.ASCII)
     if not match:
-        raise ValueError(f"“{_cut(text)}” is no scale (trained, sqrt, or logn with a base length)")
+        raise ValueError(f"“{_cut(text)}” is no scale ({', '.join(POLICIES)}; logn with a base length)")
     return Scale(match[1], None if match[2] is None else int(match[2]))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,11 +13,14 @@ from torch import Tensor
 
 from models import checkpoint
 from models.attention import TYPES
-from models.attention.base import Intervention
-from models.heads import HeadPlan
+from models.attention.base import Intervention, SelfAttention
+from models.checkpoint import limit_of
+from models.heads import TRAINED, HeadPlan
 from models.recipes import RECIPES, task_of
-from models.tasks.base import Task
+from models.tasks.base import Prompt, Task
 from models.transformer import Transformer
+
+MEMORY = 400 * 2**20  # bytes of models that are held: all that ship fit, and a host of 1 GB holds them
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,26 +47,54 @@ class Lab:
         return {"self": (self.model.config.layers, self.model.config.heads)}
 
     @property
-    def scalable(self) -> bool:
-        """True if a scale policy means something to this model's attention type."""
-        return TYPES[self.model.config.attention].scalable
+    def attention(self) -> type[SelfAttention]:
+        """The attention type, with its title, formula and what it can do."""
+        return TYPES[self.model.config.attention]
 
     @property
     def trained_length(self) -> int:
         """Longest text seen in training, tokens: the natural base of log n."""
-        return self.task.trained_length
+        return self.model.config.trained_length
+
+    @property
+    def limit(self) -> int:
+        """Most tokens that a typed text may have, BOS included."""
+        return limit_of(self.model, self.task)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of weights and constant matrices."""
+        tensors = [*self.model.state_dict().values(), *self.constant.values()]
+        return sum(tensor.nbytes for tensor in tensors)
+
+    def read(self, text: str) -> Prompt:
+        """The text as this model reads it; raises InputError if there is nothing in it that could be read."""
+        return self.task.read(text, self.limit)
+
+    def constant_of(self, layer: int, n: int) -> Tensor:
+        """(H, n, n) a layer's constant matrices for a text of n tokens: PAPA's mean, cut and normalised anew.
+
+        Under a causal mask row i reads keys 0..i only, so cutting leaves rows that still sum to 1. Rows of relu²
+        do not sum to 1 in the first place; they are cut and no more.
+        """
+        matrices = self.constant["self"][layer, :, :n, :n]
+        if self.model.config.causal or not self.attention.is_distribution or n == self.limit:
+            return matrices
+        return matrices / matrices.sum(-1, keepdim=True)
 
     def interventions(self, plan: HeadPlan, n: int) -> list[Intervention] | None:
         """The plan as tensors, one Intervention a layer, for a text of n tokens; None for the empty plan.
 
         Raises:
-            ValueError: the plan names a head that this model hasn't.
+            ValueError: the plan names a head or a scale that this model hasn't.
         """
         if not plan:
             return None
         layers, heads = self.shape["self"]
         if any(kind != "self" or layer >= layers or head >= heads for kind, layer, head in plan.heads):
             raise ValueError(f"{self.name}: {'; '.join(plan.within(self.shape)[1])}")
+        if plan.scale.policy not in self.attention.policies:
+            raise ValueError(f"{self.name}: a scale of {plan.scale.policy} means nothing to this kind of attention")
         constant = [[False] * heads for _ in range(layers)]
         gates = [[1.0] * heads for _ in range(layers)]
         for (_, layer, head), state in plan.heads.items():
@@ -71,25 +102,27 @@ class Lab:
         is_constant, gate = torch.tensor(constant)[..., None, None], torch.tensor(gates)[..., None, None]
         return [Intervention(
             is_constant=is_constant[layer] if any(constant[layer]) else None,
-            # Under a causal mask row i reads keys 0..i only, so slicing leaves rows that still sum to 1.
-            constant=self.constant["self"][layer, :, :n, :n] if any(constant[layer]) else None,
+            constant=self.constant_of(layer, n) if any(constant[layer]) else None,
             gate=gate[layer] if min(gates[layer]) < 1 else None,
-            scale=plan.scale,
+            factor=None if plan.scale == TRAINED else self.model.blocks[layer].attention.factor(plan.scale, n),
         ) for layer in range(layers)]
 
 
 def names() -> list[str]:
-    """The models that are shipped, in alphabetical order."""
-    return sorted(name for name in RECIPES if (checkpoint.CHECKPOINTS / name / "config.json").exists())
+    """The models that are shipped, family by family in the order of their recipes."""
+    return [name for name in RECIPES if (checkpoint.CHECKPOINTS / name / "config.json").exists()]
 
 
-def selects(name: str) -> bool:
-    """True if the model's attention has a mask F; does not load it."""
-    return TYPES[RECIPES[name].config.attention].selects
+def type_of(name: str) -> type[SelfAttention]:
+    """The attention type of a model; does not load it."""
+    return TYPES[RECIPES[name].config.attention]
 
 
 def load(name: str) -> Lab:
-    """The model of this name; the second call returns the same object.
+    """The model of this name; the second call returns the same object while it is held.
+
+    As many models are held as fit into MEMORY, those that were asked for last; what others still use lives on
+    until they let go of it.
 
     Raises:
         ValueError: there is no such model.
@@ -98,16 +131,29 @@ def load(name: str) -> Lab:
     if name not in RECIPES:
         raise ValueError(f"no model is called {name!r}; there are {', '.join(names())}")
     with _loading:  # two visitors who ask at once wait for one load instead of doing two
-        return _load(name)
+        if name not in _held:
+            _held[name] = _load(name)
+        _held.move_to_end(name)
+        while len(_held) > 1 and sum(lab.nbytes for lab in _held.values()) > MEMORY:
+            _held.popitem(last=False)
+        return _held[name]
 
 
 _loading = threading.Lock()
+_held: OrderedDict[str, Lab] = OrderedDict()
 
 
-@functools.cache
 def _load(name: str) -> Lab:
     folder = checkpoint.CHECKPOINTS / name
-    task = task_of(name)
+    task = _task(name)
     model = checkpoint.read_model(folder)
-    return Lab(name, task, model, {"self": checkpoint.read_constant(folder, model.config, task.limit)},
-               checkpoint.read_card(folder))
+    constant = checkpoint.read_constant(folder, model.config, limit_of(model, task))
+    return Lab(name, task, model, {"self": constant}, checkpoint.read_card(folder))
+
+
+_tasks: dict[str, Task] = {}
+
+
+def _task(name: str) -> Task:
+    """A family's task, one for all its models: it holds a tokenizer and what every token stands for."""
+    return _tasks.setdefault(name.split("-")[0], task_of(name))

@@ -101,7 +101,7 @@ def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan()) -> Trace:
         InputError: the text cannot be read; the message says what and where.
         ValueError: the plan names a head that the model hasn't.
     """
-    return run_prompt(lab, lab.task.read(text), plan)
+    return run_prompt(lab, lab.read(text), plan)
 
 
 def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:
@@ -111,8 +111,6 @@ def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:
 
 def run_both(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Trace, Trace]:
     """As trained and under the plan: the same as two calls of run_prompt, in less time than two."""
-    if plan.scale != TRAINED:  # the scale is one for the whole batch
-        return run_prompt(lab, prompt), run_prompt(lab, prompt, plan)
     before, after = _run(lab, prompt, [HeadPlan(), plan])
     return before, after
 
@@ -124,7 +122,8 @@ def _run(lab: Lab, prompt: Prompt, plans: list[HeadPlan]) -> list[Trace]:
     n = len(prompt.ids)
     interventions = lab.interventions(plans[-1], n)
     if interventions and len(plans) > 1:
-        interventions = [beside_untouched(intervention) for intervention in interventions]
+        trained = [block.attention.factor(TRAINED, n) for block in lab.model.blocks]
+        interventions = [beside_untouched(*pair) for pair in zip(interventions, trained, strict=True)]
     hidden = lab.model(torch.tensor([prompt.ids] * len(plans)), interventions, records)
     wanted = sorted({*prompt.asked, *(i for i, target in enumerate(prompt.targets) if target >= 0)})
     log_probabilities = lab.model.logits(hidden[:, wanted]).log_softmax(-1).numpy()
@@ -160,7 +159,7 @@ def generate(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int =
     Every step is a whole forward pass, so constant heads, gates and F mean what they mean in `run`.
     """
     ids = list(prompt.ids)
-    for _ in range(min(count, lab.task.limit - len(ids))):
+    for _ in range(min(count, lab.limit - len(ids))):
         hidden = lab.model(torch.tensor([ids]), lab.interventions(plan, len(ids)))[0, -1]
         ids.append(int(lab.model.logits(hidden).argmax()))
         if ids[-1] == 0:

@@ -14,15 +14,19 @@ import argparse
 import json
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 from torch.nn import functional
 
+from models.attention.base import Record
+from models.attention.selective import memory_in_use
 from models.checkpoint import CHECKPOINTS, finish
 from models.recipes import RECIPES, Recipe, task_of
-from models.tasks.base import Task
+from models.tasks.base import Batch, Task
 from models.transformer import Transformer
 
 SAVE_EVERY = 60.0  # seconds
@@ -39,12 +43,51 @@ def rate(step: int, recipe: Recipe) -> float:
     return recipe.learning_rate * (0.1 + 0.45 * (1 + math.cos(math.pi * done)))
 
 
-def loss_of(model: Transformer, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Mean cross entropy in nats over the targets that count."""
-    counts = targets >= 0
-    # Logits only where they count: in variable assignment that is one token in four.
-    logits = model.logits(model(tokens).flatten(0, 1) if counts.all() else model(tokens)[counts])
-    return functional.cross_entropy(logits.float(), targets[counts])
+def loss_of(model: Transformer, tokens: Tensor, places: Tensor, answers: Tensor,
+            memory_loss: float = 0.0) -> Tensor:
+    """Mean cross entropy in nats over the targets that count, and the memory loss times its weight.
+
+    Args:
+        tokens: (B, N) ids.
+        places: (K,) indices into the B · N tokens: where a target counts.
+        answers: (K,) ids, the targets there.
+    """
+    records: list[Record] | None = [] if memory_loss else None
+    hidden = model(tokens, records=records).flatten(0, 1)
+    # Logits only where they count: in variable assignment that is one token in four, of masked words one in seven.
+    hidden = hidden if len(places) == len(hidden) else hidden[places]
+    loss = functional.cross_entropy(model.logits(hidden).float(), answers)
+    return loss + memory_loss * memory_in_use([record.mask for record in records]) if memory_loss else loss
+
+
+def batch_loss(model: Transformer, batch: Batch, objective: Callable[..., Tensor] = loss_of,
+               memory_loss: float = 0.0) -> Tensor:
+    """`objective`, loss_of or compiled from it, on a batch."""
+    device = model.embedding.weight.device
+    targets = batch.targets.flatten()
+    places = (targets >= 0).nonzero().squeeze(1)
+    return objective(model, batch.tokens.to(device), places.to(device), targets[places].to(device), memory_loss)
+
+
+def optimisers_of(model: Transformer, recipe: Recipe) -> list[torch.optim.Optimizer]:
+    """One or two; between them they hold every parameter once. Each group says by `factor` what the rate is times."""
+    matrices, tables, rest = [], [], []
+    for name, parameter in model.named_parameters():
+        if name.endswith("table"):
+            tables.append(parameter)
+        elif parameter.ndim == 2 and (not recipe.muon or parameter is not model.embedding.weight):
+            matrices.append(parameter)
+        else:
+            rest.append(parameter)
+    groups = [{"params": tables, "weight_decay": 0.0, "factor": recipe.table_rate},
+              {"params": rest, "weight_decay": 0.0, "factor": 1.0}]
+    decayed = {"params": matrices, "weight_decay": recipe.weight_decay, "factor": 1.0}
+    adam = {"lr": recipe.learning_rate, "betas": (BETA1, recipe.beta2)}
+    if not recipe.muon:
+        return [torch.optim.AdamW([g for g in (decayed, *groups) if g["params"]], **adam)]
+    # Jordan et al. 2024; with the step size of Liu et al. 2025, arXiv 2502.16982, AdamW's rates can be kept.
+    return [torch.optim.Muon([decayed], lr=recipe.learning_rate, adjust_lr_fn="match_rms_adamw"),
+            torch.optim.AdamW([g for g in groups if g["params"]], **adam)]
 
 
 def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.device) -> Transformer:
@@ -52,46 +95,48 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
     model = Transformer(recipe.config, recipe.initial_std, recipe.embedding_std).to(device)
-    matrices = [p for p in model.parameters() if p.ndim > 1]
-    vectors = [p for p in model.parameters() if p.ndim <= 1]
-    optimiser = torch.optim.AdamW([{"params": matrices, "weight_decay": recipe.weight_decay},
-                                   {"params": vectors, "weight_decay": 0.0}], betas=(BETA1, recipe.beta2))
-    first, seconds = _restore(folder, model, optimiser)
+    optimisers = optimisers_of(model, recipe)
+    first, seconds = _restore(folder, model, optimisers)
     objective = torch.compile(loss_of, dynamic=False) if recipe.compiled else loss_of
     began = saved = time.perf_counter()
     with open(folder / "log.txt", "a") as log:
         for step in range(first, recipe.steps):
             batch = task.batch(step, recipe.steps, seed)
-            for group in optimiser.param_groups:
-                group["lr"] = rate(step, recipe)
+            for group in (group for optimiser in optimisers for group in optimiser.param_groups):
+                group["lr"] = rate(step, recipe) * group["factor"]
             with torch.autocast(device.type, torch.bfloat16):
-                loss = objective(model, batch.tokens.to(device), batch.targets.to(device))
+                loss = batch_loss(model, batch, objective, recipe.memory_loss)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
-            optimiser.step()
-            optimiser.zero_grad()
+            for optimiser in optimisers:
+                optimiser.step()
+                optimiser.zero_grad()
             now = time.perf_counter()
+            spent = seconds + now - began
             if (step + 1) % REPORT_EVERY == 0:
+                left = (now - began) / (step + 1 - first) * (recipe.steps - step - 1)
                 print(f"step {step + 1} loss {loss.item():.4f} rate {rate(step, recipe):.2e} "
-                      f"seconds {seconds + now - began:.0f}", file=log, flush=True)
+                      f"seconds {spent:.0f} left {left:.0f}", file=log, flush=True)
             if now - saved > SAVE_EVERY or step + 1 == recipe.steps:
-                _save(folder, model, optimiser, step + 1, seconds + now - began)
+                _save(folder, model, optimisers, step + 1, spent)
                 saved = now
     return model.eval()
 
 
-def _save(folder: Path, model: Transformer, optimiser: torch.optim.Optimizer, step: int, seconds: float) -> None:
+def _save(folder: Path, model: Transformer, optimisers: list[torch.optim.Optimizer], step: int,
+          seconds: float) -> None:
     """Everything that resuming needs, in one file that is never half written."""
     state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
-    for index, slots in optimiser.state_dict()["state"].items():
-        state |= {f"optimiser.{index}.{slot}": torch.as_tensor(value) for slot, value in slots.items()}
+    for number, optimiser in enumerate(optimisers):
+        for index, slots in optimiser.state_dict()["state"].items():
+            state |= {f"optimiser.{number}.{index}.{slot}": torch.as_tensor(value) for slot, value in slots.items()}
     partial = folder / "state.partial"
     save_file({name: tensor.contiguous() for name, tensor in state.items()}, partial,
               {"step": str(step), "seconds": f"{seconds:.1f}"})
     partial.replace(folder / "state.safetensors")
 
 
-def _restore(folder: Path, model: Transformer, optimiser: torch.optim.Optimizer) -> tuple[int, float]:
+def _restore(folder: Path, model: Transformer, optimisers: list[torch.optim.Optimizer]) -> tuple[int, float]:
     """First step to do and seconds spent so far; (0, 0) for a new run."""
     path = folder / "state.safetensors"
     if not path.exists():
@@ -100,12 +145,13 @@ def _restore(folder: Path, model: Transformer, optimiser: torch.optim.Optimizer)
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))["__metadata__"]
     state = load_file(path)
     model.load_state_dict({n.removeprefix("model."): t for n, t in state.items() if n.startswith("model.")})
-    slots: dict[int, dict] = {}
+    slots: list[dict[int, dict]] = [{} for _ in optimisers]
     for name, tensor in state.items():
         if name.startswith("optimiser."):
-            _, index, slot = name.split(".")
-            slots.setdefault(int(index), {})[slot] = tensor
-    optimiser.load_state_dict(optimiser.state_dict() | {"state": slots})
+            _, number, index, slot = name.split(".")
+            slots[int(number)].setdefault(int(index), {})[slot] = tensor
+    for optimiser, its in zip(optimisers, slots, strict=True):
+        optimiser.load_state_dict(optimiser.state_dict() | {"state": its})
     return int(header["step"]), float(header["seconds"])
 
 

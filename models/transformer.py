@@ -8,51 +8,32 @@ In the order of the data. Norm is RMSNorm (Zhang and Sennrich 2019), the MLP has
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from models.attention import TYPES
-from models.attention.base import UNTOUCHED, Intervention, Record, rotary_table
-
-
-@dataclass(frozen=True)
-class Config:
-    """What config.json holds.
-
-    Attributes:
-        attention: name of the type, a key of `models.attention.TYPES`.
-        vocabulary: V, number of tokens.
-        width: C.
-        layers: L.
-        heads: H, in every layer.
-        causal: True for a language model, False for a masked one.
-        output_scale: factor on the logits; below 1 where the tied embeddings start large.
-    """
-
-    attention: str
-    vocabulary: int
-    width: int
-    layers: int
-    heads: int
-    causal: bool = True
-    output_scale: float = 1.0
+from models.attention.base import UNTOUCHED, Intervention, Record, Rotary
+from models.attention.rotary import rotary_table
+from models.config import Config
 
 
 class Block(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.attention_norm = nn.RMSNorm(config.width)
-        self.attention = TYPES[config.attention](config.width, config.heads, config.causal)
-        self.mlp_norm = nn.RMSNorm(config.width)
-        self.up = nn.Linear(config.width, 4 * config.width, bias=False)
-        self.down = nn.Linear(4 * config.width, config.width, bias=False)
+        self.attention = TYPES[config.attention](config)
+        self.has_mlp = not self.attention.replaces_mlp
+        if self.has_mlp:
+            self.mlp_norm = nn.RMSNorm(config.width)
+            self.up = nn.Linear(config.width, 4 * config.width, bias=False)
+            self.down = nn.Linear(4 * config.width, config.width, bias=False)
 
-    def forward(self, x: Tensor, rotary: tuple[Tensor, Tensor], intervention: Intervention,
-                records: list[Record] | None) -> Tensor:
+    def forward(self, x: Tensor, rotary: Rotary, intervention: Intervention, records: list[Record] | None) -> Tensor:
         x = x + self.attention(self.attention_norm(x), rotary, intervention, records)
+        if not self.has_mlp:
+            return x
         return x + self.down(functional.gelu(self.up(self.mlp_norm(x)), approximate="tanh"))
 
 
@@ -79,9 +60,12 @@ class Transformer(nn.Module):
             nn.init.normal_(module.weight, std=self._embedding_std)
         if isinstance(module, nn.Linear):
             nn.init.normal_(module.weight, std=self._initial_std or module.in_features**-0.5)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
         if isinstance(module, Block):
-            for writer in (module.attention.output, module.down):
-                writer.weight.data /= (2 * self.config.layers) ** 0.5
+            writers = [module.attention.output, *([module.down] if module.has_mlp else [])]
+            for writer in writers:
+                writer.weight.data /= (len(writers) * self.config.layers) ** 0.5
 
     def forward(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
                 records: list[Record] | None = None) -> Tensor:
@@ -105,6 +89,11 @@ class Transformer(nn.Module):
     def logits(self, hidden: Tensor) -> Tensor:
         """(..., C) -> (..., V); the embedding serves as output matrix too."""
         return functional.linear(hidden, self.embedding.weight) * self.config.output_scale
+
+    @property
+    def longest(self) -> int | None:
+        """Most tokens of a text that the model has weights for; None if there is no such limit."""
+        return self.config.trained_length if self.blocks[0].attention.source.is_limited else None
 
     @torch.no_grad()
     def parameter_count(self) -> int:

@@ -1,9 +1,36 @@
 """The attention types. A new one is one file here and one line in TYPES."""
 
+from models.attention.base import SelfAttention
+from models.attention.dense import Dense
+from models.attention.factorized_dense import FactorizedDense
+from models.attention.factorized_random import FactorizedRandom
+from models.attention.fixed_random import FixedRandom
+from models.attention.gated_unit import GauLogN, GauRelu2, GauRelu2Learned, GauRelu2Mixed, GauSoftmax
+from models.attention.log_n import LogN
+from models.attention.mixture import DenseSoftmax, RandomDense, RandomSoftmax
+from models.attention.random import Random
+from models.attention.scalable_softmax import ScalableSoftmax
 from models.attention.selective import Selective
 from models.attention.softmax import Softmax
+from models.attention.temperature import Temperature
 
-TYPES = {
+TYPES: dict[str, type[SelfAttention]] = {
     "softmax": Softmax,
+    "log-n": LogN,
+    "scalable-softmax": ScalableSoftmax,
+    "temperature": Temperature,
     "selective": Selective,
+    "dense": Dense,
+    "random": Random,
+    "fixed-random": FixedRandom,
+    "factorized-dense": FactorizedDense,
+    "factorized-random": FactorizedRandom,
+    "random-dense": RandomDense,
+    "dense-softmax": DenseSoftmax,
+    "random-softmax": RandomSoftmax,
+    "gau-relu2": GauRelu2,
+    "gau-relu2-mixed": GauRelu2Mixed,
+    "gau-relu2-learned": GauRelu2Learned,
+    "gau-softmax": GauSoftmax,
+    "gau-log-n": GauLogN,
 }

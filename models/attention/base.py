@@ -1,9 +1,9 @@
 """The stages that every attention type shares.
 
-    x -> scores -> live weights -> intervened weights -> head outputs -> gated -> W_O
+    x -> scores -> masked -> live weights -> intervened weights -> head outputs -> gated -> W_O
 
-A type says how the first two come about (its own file); what a plan does to the rest is here, once, for
-every type. Nothing is stored on a module: a plan and a record are arguments, so one
+A type says whence the scores come (its sources) and how they are normalised; what a plan does to the rest is
+here, once, for every type. Nothing is stored on a module: a plan and a record are arguments, so one
 model serves all visitors at once.
 
 Dimensions: B batch, L layers, H heads, N query tokens, M key tokens (N in self-attention), D width of a
@@ -12,15 +12,17 @@ head, C width of the model, V vocabulary.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
+from models.attention.scale import policy_factor
+from models.config import Config
 from models.heads import Scale
 
 NEVER = float("-inf")
+Rotary = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
@@ -29,15 +31,17 @@ class Intervention:
 
     Attributes:
         is_constant: (H, 1, 1) bool, True where the head's weights are replaced; None if nowhere.
-        constant: (H, N, M) the weights that replace them; rows sum to 1.
+        constant: (H, N, M) the weights that replace them.
         gate: (H, 1, 1) factor on each head's output, 0 to 1; None if all are 1.
-        scale: factor on the scores' scale.
+        factor: (1 or H, N or 1, 1), what q·k / sqrt(D) is multiplied by in place of the type's own factor; or None.
+
+    In a batch of two, the first as trained, all but `constant` have a dimension B in front; see beside_untouched.
     """
 
     is_constant: Tensor | None = None
     constant: Tensor | None = None
     gate: Tensor | None = None
-    scale: Scale = Scale()
+    factor: Tensor | None = None
 
 
 @dataclass
@@ -62,12 +66,14 @@ class Record:
 UNTOUCHED = Intervention()
 
 
-def beside_untouched(intervention: Intervention) -> Intervention:
-    """For a batch of two: the first row as trained, the second under `intervention` (its scale is trained)."""
+def beside_untouched(intervention: Intervention, factor: Tensor) -> Intervention:
+    """For a batch of two: the first row as trained, the second under `intervention`; `factor` is the trained one."""
     def below(tensor: Tensor | None, neutral: float) -> Tensor | None:
         return None if tensor is None else torch.stack((torch.full_like(tensor, neutral), tensor))
 
-    return Intervention(below(intervention.is_constant, False), intervention.constant, below(intervention.gate, 1.0))
+    factors = None if intervention.factor is None else torch.stack(torch.broadcast_tensors(factor, intervention.factor))
+    return Intervention(below(intervention.is_constant, False), intervention.constant, below(intervention.gate, 1.0),
+                        factors)
 
 
 def intervene(weights: Tensor, intervention: Intervention) -> Tensor:
@@ -82,88 +88,116 @@ def gated(outputs: Tensor, intervention: Intervention) -> Tensor:
     return outputs if intervention.gate is None else outputs * intervention.gate
 
 
-def scale_factor(scale: Scale, n_queries: int, n_keys: int, causal: bool) -> Tensor | float:
-    """What 1/sqrt(d) is multiplied by: (N, 1), or 1 where the policy changes nothing.
-
-    log n: log(n) / log(base), n = number of keys that the query sees (i + 1 under a causal mask).
-    Source: Su Jianlin, kexue 8823, with the base length in place of 512.
-    """
-    if scale.policy != "logn":
-        return 1.0
-    if causal:
-        visible = torch.arange(n_keys - n_queries + 1, n_keys + 1).unsqueeze(1)
-    else:
-        visible = torch.full((n_queries, 1), n_keys)
-    return visible.log() / math.log(scale.base)
-
-
 def causal_mask(n: int, device: torch.device | None = None) -> Tensor:
     """(N, N) True above the diagonal: what a query must not see."""
     return torch.ones(n, n, dtype=torch.bool, device=device).triu(1)
 
 
-def rotary_table(n: int, width: int, base: float = 10_000.0) -> tuple[Tensor, Tensor]:
-    """cos and sin, each (N, D/2), of RoPE's angles (Su et al., arXiv 2104.09864, eq. 15)."""
-    frequency = base ** (-torch.arange(0, width, 2).float() / width)
-    angle = torch.arange(n).float().unsqueeze(1) * frequency
-    return angle.cos(), angle.sin()
+def split(x: Tensor, heads: int) -> Tensor:
+    """(B, N, C) -> (B, H, N, D)"""
+    return x.unflatten(2, (heads, -1)).transpose(1, 2)
 
 
-def rotate(x: Tensor, rotary: tuple[Tensor, Tensor]) -> Tensor:
-    """(B, H, N, D) with each pair (x_k, x_{k + D/2}) turned by its position's angle."""
-    cos, sin = (table.to(x.dtype) for table in rotary)
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat((first * cos - second * sin, first * sin + second * cos), dim=-1)
+class Source(nn.Module):
+    """Whence scores come; a subclass says how. Scaled where its definition has a scale, not masked.
+
+    Parameters named `table` hold one number a position or pair of positions; training gives them a rate of their own.
+    """
+
+    is_limited = False  # it has tables of trained_length positions, and no score beyond them
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.heads = config.heads
+
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float) -> Tensor:
+        """(B, N, C) -> (B or 1, H, N, N) scores, fresh: the caller may write into them.
+
+        `factor` multiplies q·k / sqrt(D) and nothing else.
+        """
+        raise NotImplementedError
 
 
 class SelfAttention(nn.Module):
-    """Query-key self-attention; a subclass says how scores become weights, or whence scores come.
+    """Self-attention over one source of scores; a subclass names the source and says how scores become weights.
 
-    Args:
-        width: C, of the model; a multiple of heads.
-        heads: H.
-        causal: True if a query sees only itself and what stands before it.
+    Class attributes:
+        title, formula, source_text: for people: its name, its formula, and where it was published.
+        source_type: builds the source from the Config.
+        policies: scale policies that change something here; `trained` is always the first.
+        is_distribution: True if rows of the weights sum to 1.
+        selects: True if it has a mask F.
+        replaces_mlp: True if no MLP follows it.
     """
 
     title: str
     formula: str
-    source: str
-    scalable = True  # a scale policy means something: the scores are a query-key product under a softmax
-    selects = False  # it has a mask F
+    published: str
+    source_type: type[Source]
+    policies: tuple[str, ...] = ("trained",)
+    is_distribution = True
+    selects = False
+    replaces_mlp = False
 
-    def __init__(self, width: int, heads: int, causal: bool) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__()
-        self.heads, self.causal = heads, causal
-        self.query = nn.Linear(width, width, bias=False)
-        self.key = nn.Linear(width, width, bias=False)
-        self.value = nn.Linear(width, width, bias=False)
-        self.output = nn.Linear(width, width, bias=False)
+        self.heads, self.causal, self.trained_length = config.heads, config.causal, config.trained_length
+        self.source = self.source_type(config)
+        self._make_values(config)
 
-    def forward(self, x: Tensor, rotary: tuple[Tensor, Tensor], intervention: Intervention = UNTOUCHED,
+    def _make_values(self, config: Config) -> None:
+        self.value = nn.Linear(config.width, config.width, bias=False)
+        self.output = nn.Linear(config.width, config.width, bias=False)
+
+    def forward(self, x: Tensor, rotary: Rotary, intervention: Intervention = UNTOUCHED,
                 records: list[Record] | None = None) -> Tensor:
         """(B, N, C) -> (B, N, C); appends what it did to `records` if there is such a list."""
-        scores = self.scores(x, rotary, intervention.scale)
+        scores = self.scores(x, rotary, intervention.factor)
         live, mask = self.normalise(scores)
         weights = intervene(live, intervention)
-        outputs = gated(weights @ self.split(self.value(x)), intervention)
+        outputs = gated(self.outputs(weights, x), intervention)
         if records is not None:
+            scores, live, weights = (t.expand(len(x), -1, -1, -1) for t in (scores, live, weights))
             records.append(Record(scores, mask, live, weights, outputs.norm(dim=-1)))
         return self.output(outputs.transpose(1, 2).flatten(2))
 
-    def split(self, x: Tensor) -> Tensor:
-        """(B, N, C) -> (B, H, N, D)"""
-        return x.unflatten(2, (self.heads, -1)).transpose(1, 2)
+    def scores(self, x: Tensor, rotary: Rotary, factor: Tensor | None = None) -> Tensor:
+        """(B or 1, H, N, N) what the source says, -inf where masked; `factor` as in Intervention.
 
-    def scores(self, x: Tensor, rotary: tuple[Tensor, Tensor], scale: Scale) -> Tensor:
-        """(B, H, N, N) q·k / sqrt(D), times the scale policy's factor, -inf where masked."""
-        query, key = rotate(self.split(self.query(x)), rotary), rotate(self.split(self.key(x)), rotary)
-        n, width = query.shape[-2:]
-        # Scaling the queries costs N·D products, scaling the scores N·M.
-        query = query * (scale_factor(scale, n, n, self.causal) * width**-0.5)
-        scores = query @ key.transpose(-1, -2)
-        # In place: nothing else holds these scores, and a copy of N·M would cost as much as the product.
-        return scores.masked_fill_(causal_mask(n, x.device), NEVER) if self.causal else scores
+        Raises:
+            ValueError: the text is longer than the source's tables.
+        """
+        n = x.shape[1]
+        if self.source.is_limited and n > self.trained_length:
+            raise ValueError(f"{self.title} attention has tables for {self.trained_length} tokens; "
+                             f"this text has {n}")
+        scores = self.source(x, rotary, self.trained_factor(n, x.device) if factor is None else factor)
+        if self.causal:  # in place: a copy of N·M would cost as much as the product that made them
+            scores = scores.masked_fill_(causal_mask(n, x.device), NEVER)
+        return scores
+
+    def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor | float:
+        """What q·k / sqrt(D) is multiplied by as trained: 1, or broadcastable to (H, N, 1)."""
+        return 1.0
+
+    def factor(self, scale: Scale, n: int) -> Tensor:
+        """The same under a scale policy, for a text of n tokens: broadcastable to (H, N, 1)."""
+        if scale.policy == "trained":
+            factor = self.trained_factor(n)
+            return factor if isinstance(factor, Tensor) else torch.full((1, 1, 1), factor)
+        return policy_factor(scale, n, self.causal, self.trained_length)
 
     def normalise(self, scores: Tensor) -> tuple[Tensor, Tensor | None]:
         """(B, H, N, M) scores -> weights of the same shape, and the mask F (B, N, M) or None."""
-        raise NotImplementedError
+        return scores.softmax(dim=-1), None
+
+    def log_normaliser(self, scores: Tensor) -> Tensor:
+        """(..., N, M) -> (..., N) ln Z, what each row of exponentials is divided by."""
+        return scores.logsumexp(dim=-1)
+
+    def outputs(self, weights: Tensor, x: Tensor) -> Tensor:
+        """(B, H, N, D) head outputs, before gates, from weights (B or 1, H, N, N)."""
+        values = split(self.value(x), self.heads)
+        if len(weights) < len(x):  # weights that all texts share: one product a head
+            return torch.einsum("hnm, bhmd -> bhnd", weights[0].to(values.dtype), values)
+        return weights @ values

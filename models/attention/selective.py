@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.attention.base import SelfAttention
+from models.attention.softmax import Softmax
 
 
 def selection(scores: Tensor) -> Tensor:
@@ -36,11 +36,28 @@ def accumulate(selected: Tensor) -> Tensor:
     return functional.pad(selected, (0, 0, 1, -1)).cumsum(dim=-2)
 
 
-class Selective(SelfAttention):
+def memory_in_use(masks: list[Tensor], tau: float = 1.0) -> Tensor:
+    """The memory loss, without its weight: sum over layers of max_i M_i, over L and the number of tokens.
+
+    M_i = i - sum_k min(F[i, k], tau) / tau is how many keys query i still needs; F of tau or more frees one.
+    The mean over texts of what the worst query of each layer needs, as a share of the text.
+
+    Args:
+        masks: one (B, N, N) F a layer.
+
+    Source: Leviathan et al. 2024, arXiv 2410.02703, section 5, with the divisor L · tokens.
+    """
+    n = masks[0].shape[-1]
+    position = torch.arange(1, n + 1, device=masks[0].device)
+    needed = [position - (mask.clamp_max(tau) / tau).tril().sum(-1) for mask in masks]
+    return torch.stack([layer.amax(-1).mean() for layer in needed]).mean() / n
+
+
+class Selective(Softmax):
     selects = True
     title = "Selective"
     formula = "A = softmax(L − F),  F[i, j] = Σ relu(L₀[k, j]) over k < i"
-    source = "Leviathan et al. 2024, arXiv 2410.02703"
+    published = "Leviathan et al. 2024, arXiv 2410.02703"
 
     def normalise(self, scores: Tensor) -> tuple[Tensor, Tensor]:
         # In bf16 a sum over 256 tokens loses the small terms, so F is kept in float32.

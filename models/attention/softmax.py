@@ -7,15 +7,13 @@ Rows of A sum to 1. Cost of the weights: N · M · C multiplications.
 
 from __future__ import annotations
 
-from torch import Tensor
-
 from models.attention.base import SelfAttention
+from models.attention.dot_product import DotProduct
 
 
 class Softmax(SelfAttention):
     title = "Softmax"
     formula = "A = softmax(q kᵀ / √d)"
-    source = "Vaswani et al. 2017, arXiv 1706.03762"
-
-    def normalise(self, scores: Tensor) -> tuple[Tensor, None]:
-        return scores.softmax(dim=-1), None
+    published = "Vaswani et al. 2017, arXiv 1706.03762"
+    source_type = DotProduct
+    policies = ("trained", "sqrt", "logn")

@@ -7,6 +7,7 @@ without its settings; this vocabulary and these lengths are ours.
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from typing import Any
@@ -43,7 +44,8 @@ class Assignment:
     )
     data = ({"name": "none: texts are drawn at random while training", "licence": "", "attribution": ""},)
 
-    def read(self, text: str) -> Prompt:
+    def read(self, text: str, limit: int | None = None) -> Prompt:
+        limit = limit or self.limit
         ids, targets, values = [START], [-1], {}
         asked: list[int] = []
         answer: int | None = None  # of the last question, a token of the text once something follows it
@@ -61,7 +63,7 @@ class Assignment:
             new += [ASK + letter] if value == "?" else [SET + letter, DIGIT + int(value)]
             if value != "?":
                 values[variable] = int(value)
-            if left_out or len(ids) + len(new) > self.limit:
+            if left_out or len(ids) + len(new) > limit:
                 left_out += len(new)
             else:
                 ids += new
@@ -95,9 +97,12 @@ class Assignment:
 
     @torch.inference_mode()
     def metric(self, model: Transformer) -> dict[str, Any]:
-        """Share of answers that are right, by number of events and by how often the variable had been set."""
+        """Share of answers that are right, by number of events and by how often the variable had been set; without
+        the numbers of events that the model cannot read."""
         accuracy, by_overwrites = {}, {}
         for events in TEST_EVENTS:
+            if 2 * events + 1 > (model.longest or math.inf):
+                continue  # the model has no weights for so long a text
             tokens, answers = draw(TEST_TEXTS, events, generator(TEST_SEED, 0, events))
             guesses = torch.cat([model.logits(model(part)).argmax(-1) for part in tokens.split(100)])
             asked, right = answers >= 0, guesses == answers

@@ -81,8 +81,12 @@ class Task(Protocol):
     examples: tuple[tuple[str, str], ...]
     data: tuple[dict[str, str], ...]
 
-    def read(self, text: str) -> Prompt:
-        """Raises InputError if there is nothing in `text` that could be read."""
+    def read(self, text: str, limit: int | None = None) -> Prompt:
+        """Raises InputError if there is nothing in `text` that could be read.
+
+        Args:
+            limit: most tokens that are read, where a model reads fewer than its family.
+        """
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         """Training data of step `step` of `steps`: the same for the same three numbers."""

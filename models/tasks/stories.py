@@ -27,7 +27,7 @@ TOKENIZER = Path(__file__).with_name("stories_tokenizer.json")
 VOCABULARY = 4096
 BOS = "<|endoftext|>"  # id 0: starts every window and stands between documents
 CONTEXT = 256  # tokens a window, BOS included
-BATCH = 32
+BATCH = 8
 HELD_OUT_BOOKS = (  # none has a sequel or a prequel among the training books
     "e-nesbit_the-railway-children", "h-g-wells_the-time-machine", "rudyard-kipling_just-so-stories",
     "anna-sewell_black-beauty",
@@ -72,24 +72,17 @@ class Stories:
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:
-        alphabet = _bytes_of_characters()
-        names = []
-        for i in range(self.vocabulary):
-            raw = bytes(alphabet[character] for character in self.tokenizer.id_to_token(i)) if i else b""
-            try:
-                names.append(raw.decode() if i else "start")
-            except UnicodeDecodeError:  # part of a character
-                names.append("".join(f"\\x{byte:02x}" for byte in raw))
-        return tuple(names)
+        return token_labels(self.tokenizer)
 
-    def read(self, text: str) -> Prompt:
+    def read(self, text: str, limit: int | None = None) -> Prompt:
+        limit = limit or self.limit
         # A lone surrogate is no character that could be encoded; it is read as a question mark.
         valid = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
         encoding = self.tokenizer.encode(valid, add_special_tokens=False)
         ids = [0, *encoding.ids]
         if len(ids) == 1:
             raise InputError("Type the beginning of a story, like Once upon a time", 0, len(text))
-        left_out, ids = max(0, len(ids) - self.limit), ids[:self.limit]
+        left_out, ids = max(0, len(ids) - limit), ids[:limit]
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), (len(ids) - 1,), (*ids[1:], -1), left_out,
                       encoding.offsets[len(ids) - 2][1])
 
@@ -187,6 +180,19 @@ def train_tokenizer(data: Path) -> Tokenizer:
     texts = [text for read in READERS.values() for text in read(data, "train")]
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
+
+
+def token_labels(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """What each token of the vocabulary stands for, as text; a part of a character as its bytes, `\\xe2`."""
+    alphabet = _bytes_of_characters()
+    names = []
+    for i in range(VOCABULARY):
+        raw = bytes(alphabet[character] for character in tokenizer.id_to_token(i)) if i else b""
+        try:
+            names.append(raw.decode() if i else "start")
+        except UnicodeDecodeError:
+            names.append("".join(f"\\x{byte:02x}" for byte in raw))
+    return tuple(names)
 
 
 def _bytes_of_characters() -> dict[str, int]:

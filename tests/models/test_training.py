@@ -15,7 +15,8 @@ from models import training
 from models.recipes import RECIPES, Recipe
 from models.tasks.base import Batch, generator
 from models.training import loss_of, rate, train
-from models.transformer import Config, Transformer
+from models.config import Config
+from models.transformer import Transformer
 
 V = 8
 RECIPE = Recipe(Config("softmax", vocabulary=V, width=16, layers=2, heads=2), steps=6, learning_rate=1e-2, warmup=2)

@@ -10,7 +10,8 @@ from oracles import transformer
 from tiny import WIDTH, make_model, random_ids
 from torch.testing import assert_close
 
-from models.transformer import Config, Transformer
+from models.config import Config
+from models.transformer import Transformer
 
 CONFIG = Config("softmax", vocabulary=512, width=256, layers=2, heads=4)
 

@@ -14,7 +14,8 @@ from models.lab import Lab
 from models.tasks.assignment import Assignment
 from models.tasks.base import Prompt
 from models.trace import Trace, run_prompt
-from models.transformer import Config, Transformer
+from models.config import Config
+from models.transformer import Transformer
 
 LAYERS, HEADS, WIDTH = 2, 4, 32
 UNTOUCHED = HeadPlan()

@@ -1,0 +1,23 @@
+"""Scores from queries and keys: q·k / sqrt(D), with RoPE on both (Vaswani et al. 2017, eq. 1)."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from models.attention.base import Rotary, Source, split
+from models.attention.rotary import rotate
+from models.config import Config
+
+
+class DotProduct(Source):
+    """N · M · C multiplications, and 2 C² parameters a layer."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.query = nn.Linear(config.width, config.width, bias=False)
+        self.key = nn.Linear(config.width, config.width, bias=False)
+
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float) -> Tensor:
+        query, key = (rotate(split(project(x), self.heads), rotary) for project in (self.query, self.key))
+        # Scaling the queries costs N·D products, scaling the scores N·M.
+        return (query * (factor * query.shape[-1] ** -0.5)).to(key.dtype) @ key.transpose(-1, -2)

@@ -1,0 +1,37 @@
+"""Fixed random Synthesizer: the random Synthesizer with tables that are drawn once and never trained.
+
+    A = softmax(R),   R ~ N(0, 1), fixed      Tay et al. 2020, arXiv 2005.00743, section 3.3
+
+The source does not give R's scale. With standard deviation 1 the heads differ from each other and from a mean
+over the text; closer to 0 all of them would be that mean.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from models.attention.base import Rotary, SelfAttention, Source
+from models.config import Config
+
+
+class FixedTable(Source):
+    """H N² numbers a layer that are no parameters."""
+
+    is_limited = True
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        n = config.trained_length
+        self.register_buffer("table", torch.randn(config.heads, n, n))
+
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float) -> Tensor:
+        n = x.shape[1]
+        return self.table[None, :, :n, :n].clone()
+
+
+class FixedRandom(SelfAttention):
+    title = "Fixed random Synthesizer"
+    formula = "A = softmax(R),  R drawn once, never trained"
+    published = "Tay et al. 2020, arXiv 2005.00743"
+    source_type = FixedTable

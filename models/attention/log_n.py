@@ -1,0 +1,23 @@
+"""Entropy-invariant softmax: the more keys, the sharper the scores, so that entropy need not grow with n.
+
+    A = softmax(log_512(n) · q k^T / sqrt d),   n = keys that the query sees      Su Jianlin, kexue 8823
+
+Trained at one length without a causal mask, it is a constant temperature; see temperature.py.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from models.attention.scale import SOURCE_BASE, log_factor
+from models.attention.softmax import Softmax
+
+
+class LogN(Softmax):
+    title = "Log n"
+    formula = "A = softmax(log₅₁₂(n) · q kᵀ / √d)"
+    published = "Su Jianlin 2021, kexue.fm/archives/8823"
+
+    def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor:
+        return log_factor(n, self.causal, SOURCE_BASE, device)

@@ -1,0 +1,39 @@
+"""Random Synthesizer: each head's scores are a table of their own, the same for every text.
+
+    A = softmax(R),   R (N, N) per head, trained      Tay et al. 2020, arXiv 2005.00743, section 3.3
+
+No query, no key, no 1 / sqrt d; q k^T is never computed. A text longer than the table has no weights. Under
+a causal mask row i reads R[i, 0..i] only, so the upper half of the table is never used.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from models.attention.base import Rotary, SelfAttention, Source
+from models.config import Config
+
+INITIAL_STD = 0.02
+
+
+class Table(Source):
+    """H N² parameters a layer, and no multiplication at all."""
+
+    is_limited = True
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        n = config.trained_length
+        self.table = nn.Parameter(torch.randn(config.heads, n, n) * INITIAL_STD)
+
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float) -> Tensor:
+        n = x.shape[1]
+        return self.table[None, :, :n, :n].clone()
+
+
+class Random(SelfAttention):
+    title = "Random Synthesizer"
+    formula = "A = softmax(R),  R learned, the same for every text"
+    published = "Tay et al. 2020, arXiv 2005.00743"
+    source_type = Table

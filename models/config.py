@@ -1,0 +1,31 @@
+"""Config: what config.json holds, and what every module of a model is built from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Config:
+    """The shape of a model.
+
+    Attributes:
+        attention: name of the type, a key of `models.attention.TYPES`.
+        vocabulary: V, number of tokens.
+        width: C.
+        layers: L.
+        heads: H, in every layer; 1 for gated attention units.
+        causal: True for a language model, False for a masked one.
+        output_scale: factor on the logits; below 1 where the tied embeddings start large.
+        trained_length: longest text of training, tokens: the size of a Synthesizer's tables and the n that
+            relu² / n was trained with.
+    """
+
+    attention: str
+    vocabulary: int
+    width: int
+    layers: int
+    heads: int
+    causal: bool = True
+    output_scale: float = 1.0
+    trained_length: int = 256

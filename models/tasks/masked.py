@@ -1,0 +1,156 @@
+"""Masked words: a bidirectional model on the texts of `stories`, which guesses the words that were hidden.
+
+`The cat [sat] on the mat` hides `sat` and knows the answer; `[MASK]` hides a token that nobody knows. Models are
+trained at one length and read at others: what changes then is the subject of the Length page.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from models.tasks.base import Batch, InputError, Prompt, generator
+from models.tasks.stories import LONGEST_TEXT, Stories, token_labels
+from models.transformer import Transformer
+
+MASK = "[MASK]"
+MASK_ID = 4096  # after the tokens of stories
+LENGTH = 64  # tokens a text of training, BOS included
+TOKENS = 4096  # a step, whatever the length
+MIXED = (16, 32, 64, 128)  # lengths of the mixed training; 58 tokens on average over steps
+SHARE = 0.15  # of tokens that are asked for, as in BERT (Devlin et al. 2019): of ten, eight are hidden, one is
+KEPT, EXCHANGED = 0.1, 0.1  # kept and one exchanged
+TEST_LENGTHS = (32, 64, 128, 256, 512)
+TEST_TOKENS = 65_536  # of each corpus, the same ones at every length
+TEST_SEED = 10_009
+
+_HIDDEN = re.compile(r"\[([^\[\]]+)\]")
+
+
+class Masked(Stories):
+    name = "masked"
+    vocabulary = 4104  # 4,097 are used; a multiple of 8
+    limit = 128
+    trained_length = LENGTH
+    examples = (
+        ("One word", "Once upon a time there was a little [MASK] who lived in a house in the forest."),
+        ("Known answer", "The cat sat on the mat. The dog sat on the rug. The [cat] sat on the mat."),
+        ("Two words", "Lily had a red ball. Tom had a blue [car]. Lily said, \"Tom, can I [play] with your car?\""),
+        ("He or she", "The king was very old. [His] daughter was very young. One night [she] called the king."),
+        ("From a book", "The old sailor sat down by the [fire], lit his pipe, and looked at us for some time."),
+    )
+
+    def __init__(self, data: Path | None = None, cache: Path | None = None,
+                 lengths: tuple[int, ...] = (LENGTH,)) -> None:
+        """`lengths`: of the texts of training; the others as in Stories."""
+        super().__init__(data, cache)
+        self._lengths = lengths
+
+    @functools.cached_property
+    def labels(self) -> tuple[str, ...]:
+        return (*token_labels(self.tokenizer), MASK, *["unused"] * (self.vocabulary - MASK_ID - 1))
+
+    def read(self, text: str, limit: int | None = None) -> Prompt:
+        limit = limit or self.limit
+        valid = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+        ids, targets, stops = [0], [-1], [0]
+        place = 0  # in the text
+        for piece in re.split(r"( ?\[MASK\])", valid):
+            if piece.endswith(MASK):
+                ids, targets, stops = [*ids, MASK_ID], [*targets, -1], [*stops, place + len(piece)]
+            else:
+                self._read_piece(piece, place, ids, targets, stops)
+            place += len(piece)
+        if len(ids) == 1:
+            raise InputError("Type a sentence with a hidden word, like The cat [MASK] on the mat", 0, len(text))
+        left_out = max(0, len(ids) - limit)
+        ids, targets, stops = ids[:limit], targets[:limit], stops[:limit]
+        asked = tuple(i for i, token in enumerate(ids) if token == MASK_ID)
+        hint = "" if asked else "Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one below"
+        return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), asked, tuple(targets), left_out, stops[-1], hint)
+
+    def _read_piece(self, piece: str, place: int, ids: list[int], targets: list[int], stops: list[int]) -> None:
+        """Adds a piece without [MASK]: the tokens that the text has without its brackets, those inside hidden."""
+        plain, hidden, origin = "", [], []  # origin: where each character stands in the piece
+        last = 0
+        for match in _HIDDEN.finditer(piece):
+            plain += piece[last:match.start()]
+            origin += range(last, match.start())
+            hidden.append((len(plain), len(plain) + len(match[1])))
+            plain += match[1]
+            origin += range(match.start(1), match.end(1))
+            last = match.end()
+        plain += piece[last:]
+        origin += range(last, len(piece))
+        encoding = self.tokenizer.encode(plain, add_special_tokens=False)
+        for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
+            is_hidden = any(start < right and stop > left for left, right in hidden)
+            ids.append(MASK_ID if is_hidden else token)
+            targets.append(token if is_hidden else -1)
+            stops.append(place + (origin[stop - 1] + 1 if stop else 0))
+
+    def batch(self, step: int, steps: int, seed: int) -> Batch:
+        random = generator(seed, step)
+        length = self._lengths[int(torch.randint(len(self._lengths), (), generator=random))]
+        windows = []
+        for corpus in ("books", "stories"):
+            stream = self._stream(corpus, "train")
+            starts = torch.randint(0, len(stream) - length, (TOKENS // length // 2,), generator=random)
+            windows += [stream[start:start + length - 1] for start in starts.tolist()]
+        texts = functional.pad(torch.stack(windows).long(), (1, 0), value=0)
+        return hide(texts, random, KEPT, EXCHANGED)
+
+    @torch.inference_mode()
+    def metric(self, model: Transformer) -> dict[str, Any]:
+        """Accuracy and loss at hidden tokens of held-out text, by length; the lengths that training had are marked."""
+        accuracy, loss = {}, {}
+        for length in TEST_LENGTHS:
+            losses, right = self.measure(model, length)
+            accuracy[str(length)] = round(float(right.float().mean()), 4)
+            loss[str(length)] = round(float(losses.mean()), 4)
+        return {"accuracy_by_length": accuracy, "loss_by_length": loss,
+                "perplexity_at_trained_length": round(math.exp(loss[str(LENGTH)]), 2),
+                "tokens_per_length": 2 * TEST_TOKENS}
+
+    def measure(self, model: Transformer, length: int, **options: Any) -> tuple[Tensor, Tensor]:
+        """Losses (nats) and whether the guess was right, at each hidden token of held-out texts of this length.
+
+        Args:
+            options: for the model's forward pass.
+        """
+        losses, right = [], []
+        for part in self.held_out(length).split(max(1, 8192 // length)):
+            batch = hide(part, generator(TEST_SEED, length), 0.0, 0.0)
+            places = batch.targets >= 0
+            logits = model.logits(model(batch.tokens, **options)[places])
+            losses.append(functional.cross_entropy(logits, batch.targets[places], reduction="none"))
+            right.append(logits.argmax(-1) == batch.targets[places])
+        return torch.cat(losses), torch.cat(right)
+
+    def held_out(self, length: int) -> Tensor:
+        """(B, length) ids: the first TEST_TOKENS of each held-out corpus, BOS in front of every text."""
+        rows = [self._stream(corpus, "test")[:TEST_TOKENS // (length - 1) * (length - 1)].unflatten(0, (-1, length - 1))
+                for corpus in ("books", "stories")]
+        return functional.pad(torch.cat(rows).long(), (1, 0), value=0)
+
+
+def hide(texts: Tensor, random: torch.Generator, kept: float, exchanged: float) -> Batch:
+    """(B, N) ids -> the same with SHARE of each row's tokens asked for; BOS is never asked for.
+
+    Args:
+        kept, exchanged: share of those that stay as they are, and that become any other token; the rest is hidden.
+    """
+    count = max(1, round(SHARE * texts.shape[1]))
+    order = torch.rand(texts.shape[0], texts.shape[1] - 1, generator=random).argsort(1)[:, :count] + 1
+    asked = torch.zeros_like(texts, dtype=torch.bool).scatter_(1, order, True)
+    fate = torch.rand(texts.shape, generator=random)
+    other = torch.randint(1, MASK_ID, texts.shape, generator=random)
+    shown = torch.where(fate < kept, texts, torch.where(fate < kept + exchanged, other, MASK_ID))
+    return Batch(torch.where(asked, shown, texts), torch.where(asked, texts, -1))
