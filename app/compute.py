@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Hashable
 
+import models
 from models import HeadPlan, Lab, Trace
 from models.tasks.base import InputError, Prompt
 from models.trace import run_both, run_prompt
@@ -64,15 +65,16 @@ def read(lab: Lab, text: str) -> Prompt:
     Raises:
         InputError: it cannot be read.
     """
-    prompt = _read(lab, text)
+    prompt = _read(lab.name, text)
     if isinstance(prompt, InputError):
         raise prompt
     return prompt
 
 
 @functools.lru_cache(CACHE_TEXTS)
-def _read(lab: Lab, text: str) -> Prompt | InputError:
+def _read(name: str, text: str) -> Prompt | InputError:
+    # By name: a remembered text must not keep a model in memory that has been let go.
     try:
-        return lab.task.read(text)
+        return models.load(name).read(text)
     except InputError as error:
         return error.with_traceback(None)

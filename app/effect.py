@@ -19,13 +19,15 @@ def predictions(lab: Lab, before: Trace, after: Trace) -> list[dict[str, Any]]:
             for old, new in zip(before.outputs, after.outputs, strict=True)]
 
 
-def token_losses(before: Trace, after: Trace) -> list[dict[str, Any]]:
-    """The text's tokens with the loss of each, as a prediction from what stands before it; None where unknown."""
-    shown = [{"token": before.tokens[0], "before": None, "after": None}]
-    for position, token in enumerate(before.tokens[1:]):
-        old, new = float(before.losses[position]), float(after.losses[position])
-        known = old == old
-        shown.append({"token": token, "before": old if known else None, "after": new if known else None})
+def token_losses(lab: Lab, before: Trace, after: Trace) -> list[dict[str, Any]]:
+    """The text's tokens with the loss of each, None where unknown: of a causal model as a prediction from what stands
+    before it, of a masked one as a guess from all the rest."""
+    shift = 1 if lab.model.config.causal else 0
+    shown = []
+    for place, token in enumerate(before.tokens):
+        known = place >= shift and before.losses[place - shift] == before.losses[place - shift]
+        old, new = ((float(t.losses[place - shift]) if known else None) for t in (before, after))
+        shown.append({"token": _hidden(lab, before, place) or token, "before": old, "after": new})
     return shown
 
 
@@ -38,8 +40,19 @@ def _prediction(lab: Lab, before: Output, after: Output, token: str) -> dict[str
     chosen = _digits(lab) if lab.task.name == "assignment" else _likeliest(before, after)
     rows = [{"label": before.names[i], "before": float(before.distribution[i]),
              "after": float(after.distribution[i]), "right": i == before.target} for i in chosen]
-    title = f"Answer to {token}" if lab.task.name == "assignment" else "Next token"
+    title = "Next token"
+    if lab.task.name == "assignment":
+        title = f"Answer to {token}"
+    elif not lab.model.config.causal:
+        answer = before.names[before.target] if before.target >= 0 else ""
+        title = f"Hidden: {answer.strip()}" if answer else "Hidden token"
     return {"title": title, "rows": rows, "kl": divergence(before, after)}
+
+
+def _hidden(lab: Lab, trace: Trace, place: int) -> str:
+    """The token that is hidden at a place, where it is known; else an empty string."""
+    target = trace.prompt.targets[place]
+    return trace.outputs[0].names[target] if not lab.model.config.causal and target >= 0 and trace.outputs else ""
 
 
 def _digits(lab: Lab) -> list[int]:

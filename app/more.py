@@ -9,26 +9,38 @@ from dataclasses import dataclass, field
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
+from app import pruning
 from app.state import LabState
 from app.text import Reading
 from components.charts import entropy_chart
-from models import HeadPlan, Lab, Trace
+from models import HeadPlan, Lab, Trace, decoding
 from models.trace import entropy, generate
 
 TOKENS = 28  # of a continuation: both fit beside the map
 CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
-SECTIONS = ("Entropy", "Model card")
+SECTIONS = ("Entropy", "Memory", "Model card")
+HEIGHT, HEIGHT_WITH_MEMORY = 190, 300  # pixels
 
 
 @dataclass
 class Continuation:
-    """A text that is being generated, once as trained and once under a plan."""
+    """A text that is being generated: as trained, under a plan, and within a limited memory.
+
+    Attributes:
+        key: what it was begun for.
+        trained, planned: what was written so far.
+        remembered: the text read and written so far within the memory, under the plan too.
+        steps: for `trained`, and where there is a plan for `planned`.
+        memory: for `remembered`, where memory is limited.
+    """
 
     key: tuple
     running: bool = True
     trained: str = ""
     planned: str = ""
+    remembered: list[decoding.Reading] = field(default_factory=list)
     steps: list[Iterator[str]] = field(default_factory=list)
+    memory: Iterator[decoding.Reading] = field(default_factory=lambda: iter(()))
 
 
 @st.fragment
@@ -38,7 +50,10 @@ def continuation(lab: Lab, reading: Reading, state: LabState) -> None:
     if lab.task.name != "stories":
         return
     prompt = reading.prompt
-    key = (lab.name, prompt, state.plan)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        button = st.empty()
+        budgets = _memory(lab)
+    key = (lab.name, prompt, state.plan, budgets)
     now: Continuation | None = st.session_state.get("continuation")
     if now is not None and now.key != key:
         now = st.session_state.continuation = None
@@ -48,49 +63,70 @@ def continuation(lab: Lab, reading: Reading, state: LabState) -> None:
         if running:
             now.running = False
         else:
-            fresh = Continuation(key)
-            fresh.steps = [generate(lab, prompt, HeadPlan(), TOKENS), generate(lab, prompt, state.plan, TOKENS)]
-            st.session_state.continuation = fresh
+            st.session_state.continuation = _begun(lab, key)
 
     reason = None
     if reading.error is not None:
         reason = "The text cannot be read"
     elif len(prompt.ids) >= lab.task.limit:
         reason = f"The text already has the {lab.task.limit} tokens that this model reads at most"
-    st.button("Stop" if running else "Continue the text", key="continue", on_click=start_or_stop,
-              disabled=reason is not None, help=reason)
-    with st.container(height=190, border=False):
-        trained, planned = st.empty(), st.empty()
-        _show(now, trained, planned, bool(state.plan))
+    button.button("Stop" if running else "Continue the text", key="continue", on_click=start_or_stop,
+                  disabled=reason is not None, help=reason)
+    with st.container(height=HEIGHT_WITH_MEMORY if budgets else HEIGHT, border=False):
+        places = [st.empty() for _ in range(4)]
+        _show(now, places, state)
         if not running:
             return
         until = time.perf_counter() + CHUNK
         while now.running and time.perf_counter() < until:
-            now.running = _step(now, bool(state.plan))
-        _show(now, trained, planned, bool(state.plan))
+            now.running = _step(now)
+        _show(now, places, state)
     try:
         st.rerun(scope="fragment")
     except (StreamlitAPIException, RuntimeError):  # the whole page was running, or the fragment around this one
         st.rerun()
 
 
-def _step(now: Continuation, changed: bool) -> bool:
-    """One token of each text; False when both have ended."""
-    first = next(now.steps[0], None)
-    now.trained += first or ""
-    second = next(now.steps[1], None) if changed else None
-    now.planned += second or ""
-    return first is not None or second is not None
+def _memory(lab: Lab) -> tuple[int, ...] | None:
+    """The chosen budget of each layer; None for all tokens, or where a model cannot say what may go."""
+    if not pruning.can_forget(lab):
+        return None
+    choices = pruning.choices(lab)
+    chosen = st.selectbox("Memory", list(choices), key="memory", label_visibility="collapsed",
+                          help="How many tokens each layer keeps while the text is read and written")
+    return choices.get(chosen)
 
 
-def _show(now: Continuation | None, trained: st.delta_generator.DeltaGenerator,
-          planned: st.delta_generator.DeltaGenerator, changed: bool) -> None:
+def _begun(lab: Lab, key: tuple) -> Continuation:
+    _, prompt, plan, budgets = key
+    plans = [HeadPlan(), plan] if plan else [plan]
+    now = Continuation(key, steps=[generate(lab, prompt, its, TOKENS) for its in plans])
+    if budgets:
+        now.memory = decoding.write_on(lab, prompt, budgets, plan, TOKENS)
+    return now
+
+
+def _step(now: Continuation) -> bool:
+    """One token of each text; False when all have ended."""
+    words = [next(steps, None) for steps in now.steps]
+    now.trained += words[0] or ""
+    now.planned += words[-1] or "" if len(words) > 1 else ""
+    read = next(now.memory, None)
+    now.remembered += [read] if read else []
+    return read is not None or any(word is not None for word in words)
+
+
+def _show(now: Continuation | None, places: list[st.delta_generator.DeltaGenerator], state: LabState) -> None:
     if now is None:
-        trained.caption("The most probable next words, as trained and under your plan.")
+        places[0].caption("The most probable next words, as trained and under your plan.")
         return
-    trained.text(f"As trained: …{_line(now.trained)}")
-    if changed:
-        planned.text(f"Under the plan: …{_line(now.planned)}")
+    places[0].text(f"As trained: …{_line(now.trained)}")
+    if state.plan:
+        places[1].text(f"Under the plan: …{_line(now.planned)}")
+    if now.remembered:
+        layer = state.selection.layer
+        places[2].caption(pruning.counts(now.remembered))
+        places[3].markdown(f"**Layer {layer + 1} reads:** {pruning.struck(now.remembered, layer)}")
 
 
 def _line(text: str) -> str:
@@ -100,9 +136,12 @@ def _line(text: str) -> str:
 
 def below(lab: Lab, state: LabState, before: Trace, after: Trace) -> None:
     """What needs no second look at every click: drawn only while its section is open."""
-    section = st.segmented_control("More", SECTIONS, key="section", label_visibility="collapsed")
+    sections = [name for name in SECTIONS if name != "Memory" or pruning.can_forget(lab)]
+    section = st.segmented_control("More", sections, key="section", label_visibility="collapsed")
     if section == "Entropy":
         _entropy(state, before, after)
+    elif section == "Memory":
+        pruning.section(lab)
     elif section == "Model card":
         _card(lab)
 

@@ -13,6 +13,7 @@ import ctypes
 import gc
 import threading
 import time
+import weakref
 
 import streamlit as st
 import torch
@@ -65,11 +66,15 @@ def settle() -> None:
     gc.freeze()
 
 
-@st.cache_resource(show_spinner=False)
+_settled: weakref.WeakSet[Lab] = weakref.WeakSet()
+
+
 def load(name: str) -> Lab:
     """models.load, and what it left behind out of the collector's sight. Raises CheckpointError."""
     lab = models.load(name)
-    settle()
+    if lab not in _settled:
+        _settled.add(lab)
+        settle()
     return lab
 
 

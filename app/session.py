@@ -15,14 +15,29 @@ from urllib.parse import parse_qsl
 import streamlit as st
 
 from app import serving
-from app.state import LAST, MAX_TEXT, SCOPES, History, LabState, Selection, read_query, shape_of, views_of
+from app.state import (
+    LAST,
+    MAX_COMPARED,
+    MAX_TEXT,
+    SCOPES,
+    History,
+    LabState,
+    Selection,
+    family_of,
+    read_query,
+    shape_of,
+    views_of,
+)
 from models.heads import MAX_BASE, MIN_BASE, HeadPlan
+from models.lab import type_of
 from models.recipes import RECIPES, task_of
 
-TEXT, MODEL, EXAMPLE = "text", "model", "example"  # keys of Streamlit's widgets
+# Keys of Streamlit's widgets.
+TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN = "text", "model", "example", "compared", "length", "hidden"
 _HISTORY, _ADDRESSES, _DRAWN = "history", "addresses", "library drawn"
 MAX_ADDRESSES = 300  # that a session remembers as its own
 MAX_PREDICTIONS = 1000
+MAX_LENGTH = 9999
 
 
 def history() -> History:
@@ -79,13 +94,19 @@ def fill_widgets() -> None:
     st.session_state[TEXT] = history().present.text
     st.session_state[MODEL] = history().present.model
     st.session_state[EXAMPLE] = None
+    st.session_state[COMPARED] = list(history().present.compared)
 
 
 def on_text() -> None:
     text = st.session_state[TEXT] or ""
-    history().do(replace(history().present, text=text[:MAX_TEXT], asked=LAST), merge="typing")
+    set_text(text, merge="typing")
     if len(text) > MAX_TEXT:
         history().problems = [f"The text has {len(text):,} characters; the first {MAX_TEXT:,} were kept."]
+
+
+def set_text(text: str, merge: str = "") -> None:
+    """Another text; `merge` as in History.do."""
+    history().do(replace(history().present, text=text[:MAX_TEXT], asked=LAST), merge)
 
 
 def on_model() -> None:
@@ -96,7 +117,19 @@ def on_model() -> None:
 def on_example() -> None:
     text = st.session_state[EXAMPLE]
     if text in (example for _, example in task_of(history().present.model).examples):
-        history().do(replace(history().present, text=text, asked=LAST))
+        set_text(text)
+
+
+def on_compared() -> None:
+    present = history().present
+    chosen = [name for name in st.session_state[COMPARED] or () if name in family_of(present.model)]
+    history().do(replace(present, compared=tuple(chosen[:MAX_COMPARED])))
+
+
+def on_length() -> None:
+    length = st.session_state[LENGTH]
+    if _index(length, MAX_LENGTH + 1):
+        history().do(replace(history().present, length=length), merge="length")
 
 
 def on_toolbar(event: dict[str, Any]) -> None:
@@ -107,7 +140,8 @@ def on_toolbar(event: dict[str, Any]) -> None:
         case "redo":
             past.redo()
         case "reset":  # the heads come back; the text stays
-            past.do(LabState(past.present.model, past.present.text))
+            past.do(LabState(past.present.model, past.present.text, compared=past.present.compared,
+                             length=past.present.length))
 
 
 def on_heads(event: dict[str, Any]) -> None:
@@ -116,7 +150,8 @@ def on_heads(event: dict[str, Any]) -> None:
     present = past.present
     layers, heads = shape_of(present.model)
     if event.get("type") == "scale":
-        past.do(replace(present, plan=_scaled(present.plan, event)), merge="scale")
+        if event.get("policy") in type_of(present.model).policies:
+            past.do(replace(present, plan=_scaled(present.plan, event)), merge="scale")
         return
     layer, head, scope = (event.get(key) for key in ("layer", "head", "scope"))
     if not (_index(layer, layers) and _index(head, heads) and scope in SCOPES):
@@ -159,4 +194,4 @@ def _scaled(plan: HeadPlan, event: dict[str, Any]) -> HeadPlan:
     base = event.get("base")
     if event.get("policy") == "logn" and _index(base, MAX_BASE + 1) and base >= MIN_BASE:
         return plan.with_scale("logn", base)
-    return plan.with_scale("trained") if event.get("policy") == "trained" else plan
+    return plan if event.get("policy") == "logn" else plan.with_scale(event["policy"])

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 import models
 from models.checkpoint import CheckpointError
 from models.heads import MAX_INDEX, HeadPlan
-from models.lab import selects
+from models.lab import type_of
 from models.recipes import RECIPES, task_of
 
 DEFAULT_MODEL = "stories-selective"
@@ -26,6 +26,7 @@ VIEWS = ("used", "live", "constant", "difference", "mask")
 LAST = -1  # of a text's predictions
 MAX_LINK_TEXT = 2000  # characters; of a longer text a link holds what the model reads
 MAX_TEXT = 200_000  # characters that are kept of a text
+MAX_COMPARED = 3  # models beside the first
 MAX_STEPS = 200  # states that undo remembers
 MAX_HELD = 1_000_000  # characters of all texts that undo remembers
 MERGE_SECONDS = 3.0  # changes of one kind that follow each other faster are one step of undo
@@ -79,7 +80,12 @@ def shape_of(model: str) -> tuple[int, int]:
 
 def views_of(model: str) -> tuple[str, ...]:
     """What can be shown large: the mask F only where the model has one."""
-    return VIEWS if selects(model) else VIEWS[:-1]
+    return VIEWS if type_of(model).selects else VIEWS[:-1]
+
+
+def family_of(model: str) -> list[str]:
+    """The models that are here and read the same texts, itself among them."""
+    return [name for name in models.names() if task_name(name) == task_name(model)]
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,8 @@ class LabState:
         selection: only heads that the model has.
         view: which matrix is shown large, one of views_of(model).
         asked: which of the text's predictions is shown, counted from 0, or LAST.
+        compared: models of the same family that stand beside `model` on the Compare and Length pages.
+        length: tokens, the length that the Length page looks at; 0 for the trained one.
     """
 
     model: str = DEFAULT_MODEL
@@ -101,6 +109,8 @@ class LabState:
     selection: Selection = Selection()
     view: str = "used"
     asked: int = LAST
+    compared: tuple[str, ...] = ()
+    length: int = 0
 
     def query(self, read_chars: int = MAX_LINK_TEXT) -> str:
         """The link's query string, without `?`; the empty string for the default state.
@@ -116,6 +126,8 @@ class LabState:
             "at": str(self.selection) if self.selection != Selection() else None,
             "view": self.view if self.view != "used" else None,
             "ask": str(self.asked) if self.asked != LAST else None,
+            "with": " ".join(self.compared) or None,
+            "n": str(self.length) if self.length else None,
         }
         # A lone surrogate cannot be written as UTF-8; the link holds a question mark in its place.
         return urlencode({key: value for key, value in pairs.items() if value is not None}, errors="replace")
@@ -126,9 +138,10 @@ class LabState:
         layers, heads = shape_of(name)
         return LabState(
             name, self.text if same else example_text(name),
-            self.plan.within({"self": (layers, heads)})[0] if same else HeadPlan(),
+            self.plan.within({"self": (layers, heads)}, type_of(name).policies)[0] if same else HeadPlan(),
             self.selection.within(layers, heads), self.view if self.view in views_of(name) else "used",
-            self.asked if same else LAST)
+            self.asked if same else LAST, tuple(n for n in self.compared if n != name) if same else (),
+            self.length if same else 0)
 
 
 def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
@@ -144,7 +157,7 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
         problems.append(f"This link's text has {len(text):,} characters; the first {MAX_TEXT:,} were kept.")
     layers, heads = shape_of(model)
     plan, unread = HeadPlan.read(params.get("plan", ""))
-    plan, outside = plan.within({"self": (layers, heads)})
+    plan, outside = plan.within({"self": (layers, heads)}, type_of(model).policies)
     if unread or outside:
         problems.append(f"Part of this link's plan was left out: {'; '.join((unread + outside)[:4])}.")
     selection = _read_selection(params.get("at", ""), layers, heads)
@@ -156,7 +169,29 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
         view = "used"
     asked = params.get("ask", "")
     asked = int(asked) if re.fullmatch(r"\d{1,3}", asked, re.ASCII) else LAST
-    return LabState(model, text[:MAX_TEXT], plan, selection or Selection(), view, asked), problems
+    compared, unfit = _read_compared(params.get("with", ""), model)
+    length = params.get("n", "")
+    length = int(length) if re.fullmatch(r"\d{1,4}", length, re.ASCII) else 0
+    return LabState(model, text[:MAX_TEXT], plan, selection or Selection(), view, asked, compared, length), \
+        problems + unfit
+
+
+def _read_compared(text: str, model: str) -> tuple[tuple[str, ...], list[str]]:
+    """The models of a link that can stand beside `model`, and a sentence for those that cannot."""
+    fit, unknown, strange = [], [], []
+    for name in dict.fromkeys(text[:MAX_LINK_TEXT].split()):
+        if name not in RECIPES:
+            unknown.append(f"“{_cut(name)}”")
+        elif task_name(name) != task_name(model):
+            strange.append(name)
+        elif name != model:
+            fit.append(name)
+    problems = [f"This link compares with {', '.join(unknown[:3])}, which is not here."] if unknown else []
+    if strange:
+        problems.append(f"{', '.join(strange[:3])} cannot stand beside {model}: they do not read the same texts.")
+    if len(fit) > MAX_COMPARED:
+        problems.append(f"Four models fit beside each other; {', '.join(fit[MAX_COMPARED:][:3])} was left out.")
+    return tuple(fit[:MAX_COMPARED]), problems
 
 
 def _read_selection(text: str, layers: int, heads: int) -> Selection | None:
@@ -191,6 +226,10 @@ class History:
     readable: dict[str, str] = field(default_factory=dict)
     _merging: str = ""
     _changed: float = field(default=0.0, compare=False)
+
+    def last_readable(self, model: str) -> str:
+        """The last text that this model's family could read."""
+        return self.readable.get(task_name(model), example_text(model))
 
     def do(self, state: LabState, merge: str = "") -> None:
         """Goes to a new state.

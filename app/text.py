@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app import compute, session
-from app.state import MAX_LINK_TEXT, History, example_text, task_name
+from app import compute, hiding, session
+from app.state import MAX_LINK_TEXT, History, task_name
 from components import notice
 from models import Lab
 from models.tasks.base import InputError, Prompt
@@ -35,7 +35,7 @@ def read(lab: Lab, history: History) -> Reading:
     try:
         prompt = compute.read(lab, text)
     except InputError as error:
-        return Reading(compute.read(lab, history.readable.get(task, example_text(lab.name))), error)
+        return Reading(compute.read(lab, history.last_readable(lab.name)), error)
     history.readable[task] = text
     return Reading(prompt)
 
@@ -50,13 +50,15 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
                        format_func=titles.get, on_change=session.on_example, label_visibility="collapsed")
     prompt, error, text = reading.prompt, reading.error, history.present.text
     if error is not None:
-        shown = "".join(prompt.tokens[1:]) if lab.task.name == "stories" else " ".join(prompt.tokens[1:])
+        shown = (" " if lab.task.name == "assignment" else "").join(prompt.tokens[1:])
         messages = [*history.problems, str(error), f"Shown below: {_cut(shown)}"]
         notice(key="notice", messages=messages, excerpt=excerpt(text, error.start, error.stop), is_problem=True)
         return
     messages = history.problems + _left_out(prompt, lab, text)
     status = "" if messages else f"{len(prompt.ids)} tokens" + (f" · {prompt.hint}" if prompt.hint else "")
     notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
+    if not lab.model.config.causal:
+        hiding.draw(text)
 
 
 def plain(text: str) -> str:
@@ -76,7 +78,8 @@ def _left_out(prompt: Prompt, lab: Lab, text: str) -> list[str]:
     if not prompt.left_out:
         return []
     link = " A link holds the part that is read." if len(text) > MAX_LINK_TEXT else ""
-    return [f"{prompt.left_out:,} tokens at the end were left out: this model reads {lab.task.limit} at most. "
+    reason = ", for its tables have no weights beyond" if lab.model.longest == lab.limit else ""
+    return [f"{prompt.left_out:,} tokens at the end were left out: this model reads {lab.limit} at most{reason}. "
             f"The box keeps the whole text.{link}"]
 
 

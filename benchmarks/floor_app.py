@@ -23,7 +23,7 @@ def body(n: int) -> None:
     st.text_input("Text", key="text", live="200ms", on_change=flip)
     heads(key="heads", maps=maps, causal=True, constant=numpy.zeros((LAYERS, HEADS), bool),
           gates=numpy.ones((LAYERS, HEADS), numpy.float32), selection={"layer": 0, "head": 0, "scope": "head"},
-          scale={"policy": "trained", "base": 64}, scalable=True, on_event=lambda event: flip())
+          scale={"policy": "trained", "base": 64}, policies=["trained", "logn"], on_event=lambda event: flip())
 
 
 def flip() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import altair
 import numpy
 import pandas
@@ -41,3 +43,162 @@ def entropy_chart(before: ndarray, after: ndarray, selected: int, changed: bool)
         tooltip=["head", "which", "n", altair.Tooltip("nats", format=".3f")])
     return lines.properties(width=270, height=110).facet(
         facet=altair.Facet("head:N", sort=titles, title=None), columns=4)
+
+
+# Okabe and Ito's colours without yellow: told apart by colour-blind eyes, on white and on black.
+SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 0], [6, 3]]
+
+
+def row_entropy_chart(entropies: dict[str, Sequence[float]]) -> altair.Chart:
+    """The entropy of one head's rows, a line a model.
+
+    Args:
+        entropies: name of a model -> (N,) nats, one a query.
+    """
+    table = pandas.DataFrame([{"query": i + 1, "nats": round(value, 4), "model": name}
+                              for name, values in entropies.items() for i, value in enumerate(values)])
+    return lines_of(table, "query", "nats", "model", list(entropies), "query", "entropy, nats")
+
+
+def lines_of(table: pandas.DataFrame, x: str, y: str, series: str, order: Sequence[str], x_title: str,
+             y_title: str, log_x: bool = False) -> altair.Chart:
+    """One line a series, told apart by colour and by dashes; columns of `table` are named by x, y and series."""
+    order = list(order)
+    return altair.Chart(table).mark_line(strokeWidth=2.5, point=altair.OverlayMarkDef(size=30)).encode(
+        x=altair.X(f"{x}:Q", title=x_title,
+                   scale=altair.Scale(type="log", base=2, nice=False) if log_x else altair.Scale(nice=False),
+                   axis=altair.Axis(values=sorted(set(table[x]))) if log_x else altair.Axis(tickMinStep=1)),
+        y=altair.Y(f"{y}:Q", title=y_title, scale=altair.Scale(zero=False)),
+        color=altair.Color(f"{series}:N", sort=order, title=None, legend=altair.Legend(orient="top", labelLimit=400),
+                           scale=altair.Scale(domain=order, range=SERIES[:len(order)])),
+        strokeDash=altair.StrokeDash(f"{series}:N", sort=order, legend=None,
+                                     scale=altair.Scale(domain=order, range=DASHES[:len(order)])),
+        tooltip=[series, x, altair.Tooltip(y, format=".4f")]).properties(height=260)
+
+
+def length_chart(curves: pandas.DataFrame, order: Sequence[str], title: str, length: int, trained: int,
+                 points: pandas.DataFrame, quantity: str) -> altair.LayerChart:
+    """A measured quantity against the number of tokens, a line a model.
+
+    Args:
+        curves: columns n, value, which, spread (one standard deviation, NaN where unknown).
+        order: the names in `which`, as the legend has them.
+        length, trained: tokens; a rule stands at each.
+        points: the typed text: columns n, which and `quantity`; may be empty.
+    """
+    order = list(order)
+    ticks = sorted(set(curves["n"]))
+    colour = altair.Color("which:N", sort=order, title=None,
+                          legend=altair.Legend(orient="top", columns=2, labelLimit=420),
+                          scale=altair.Scale(domain=order, range=(SERIES * 4)[:len(order)]))
+    x = altair.X("n:Q", title="tokens", scale=altair.Scale(type="log", base=2, nice=False),
+                 axis=altair.Axis(values=ticks))
+    base = altair.Chart(curves)
+    lines = base.mark_line(strokeWidth=2.5, point=altair.OverlayMarkDef(size=36)).encode(
+        x=x, y=altair.Y("value:Q", title=title, scale=altair.Scale(zero=False)), color=colour,
+        strokeDash=altair.StrokeDash("which:N", sort=order, legend=None,
+                                     scale=altair.Scale(domain=order, range=(DASHES * 4)[:len(order)])),
+        tooltip=["which", "n", altair.Tooltip("value", format=".4f"), altair.Tooltip("spread", format=".4f")])
+    bars = base.transform_filter("isValid(datum.spread)").transform_calculate(
+        low="datum.value - datum.spread", high="datum.value + datum.spread").mark_rule(strokeWidth=1.5).encode(
+        x=x, y="low:Q", y2="high:Q", color=colour)
+    rules = altair.Chart(pandas.DataFrame({"n": [trained, length], "kind": ["trained", "chosen"]})).mark_rule(
+        strokeWidth=1.5).encode(x="n:Q", color=altair.value("#9a9aae"), strokeDash=altair.condition(
+            "datum.kind == 'chosen'", altair.value([4, 3]), altair.value([1, 0])))
+    layers = [rules, bars, lines]
+    if quantity in points and points[quantity].notna().any():
+        layers.append(altair.Chart(points[points[quantity].notna()]).mark_point(
+            size=150, strokeWidth=3, filled=False).encode(
+            x="n:Q", y=f"{quantity}:Q", color=colour, tooltip=["which", "n", altair.Tooltip(quantity, format=".4f")]))
+    return altair.layer(*layers).properties(height=250)
+
+
+def head_chart(table: pandas.DataFrame, order: Sequence[str]) -> altair.FacetChart:
+    """Each head as a square of one colour, layers down, a picture a model.
+
+    Args:
+        table: columns which, layer, head (from 1), nats.
+    """
+    squares = altair.Chart(table).mark_rect().encode(
+        x=altair.X("head:O", title="head", axis=altair.Axis(labelAngle=0)), y=altair.Y("layer:O", title="layer"),
+        color=altair.Color("nats:Q", title="nats", scale=altair.Scale(range=COLOURS["light"]["sequential"])),
+        tooltip=["which", "layer", "head", altair.Tooltip("nats", format=".3f")])
+    return squares.properties(width=200, height=110).facet(
+        facet=altair.Facet("which:N", sort=list(order), title=None), columns=4)
+
+
+_SHAPES = ["diamond", "circle", "triangle-up", "square", "cross"]
+
+
+def dots_chart(points: list[dict], title: str, rule: tuple[float, str] | None = None) -> altair.LayerChart:
+    """Values along a line, a row for each name; what they come from by colour and form.
+
+    Args:
+        points: with name, value, which.
+        title: of the values.
+        rule: a value that a rule marks, and what it means.
+    """
+    table = pandas.DataFrame(points)
+    names, whiches = list(dict.fromkeys(table["name"])), list(dict.fromkeys(table["which"]))
+    # Around the middle of a row, so that equal values of different origins can be seen.
+    offset = altair.YOffset("which:N", sort=whiches) if len(whiches) > 1 else altair.Undefined
+    dots = altair.Chart(table).mark_point(size=80, filled=True, opacity=0.85).encode(
+        x=altair.X("value:Q", title=title, scale=altair.Scale(zero=False, padding=12)),
+        y=altair.Y("name:N", sort=names, title=None, axis=altair.Axis(labelLimit=170, grid=True)),
+        yOffset=offset,
+        color=altair.Color("which:N", title=None, scale=altair.Scale(domain=whiches, range=_cycle(SERIES, whiches)),
+                           legend=altair.Legend(orient="top", columns=2)),
+        shape=altair.Shape("which:N", title=None, scale=altair.Scale(domain=whiches, range=_cycle(_SHAPES, whiches))),
+        tooltip=["name", "which", altair.Tooltip("value", format=".4~g")])
+    layers = [dots, *([_rule(rule, "x")] if rule else [])]
+    return altair.layer(*layers).properties(height=max(90, len(names) * (14 + 10 * len(whiches))))
+
+
+def lines_chart(points: list[dict], title: str, across: str,
+                rule: tuple[float, str] | None = None) -> altair.LayerChart:
+    """Means over seeds as lines, each seed as a point; names differ in colour and dashes.
+
+    Args:
+        points: with name, x, value, seed.
+        title, across: of the values and of x, whose values stand at equal distances.
+        rule: a value that a rule marks, and what it means.
+    """
+    table = pandas.DataFrame(points)
+    names = list(dict.fromkeys(table["name"]))
+    base = altair.Chart(table).encode(
+        x=altair.X("x:O", title=across, sort=sorted(set(table["x"])), axis=altair.Axis(labelAngle=0)),
+        color=altair.Color("name:N", title=None, scale=altair.Scale(domain=names, range=_cycle(SERIES, names)),
+                           legend=altair.Legend(orient="top", columns=2, labelLimit=260)))
+    lines = base.mark_line(strokeWidth=2.5).encode(
+        y=altair.Y("mean(value):Q", title=title, scale=altair.Scale(zero=False)),
+        strokeDash=altair.StrokeDash("name:N", title=None,
+                                     scale=altair.Scale(domain=names, range=_cycle(DASHES, names))))
+    dots = base.mark_point(size=45, filled=True, opacity=0.7).encode(
+        y="value:Q", tooltip=["name", altair.Tooltip("x", title=across), altair.Tooltip("value", format=".4~g"),
+                              "seed:N"])
+    layers = [lines, dots, *([_rule(rule, "y")] if rule else [])]
+    return altair.layer(*layers).properties(height=260)
+
+
+def _rule(rule: tuple[float, str], axis: str) -> altair.Chart:
+    """A thin line at a value, told in its tooltip."""
+    table = pandas.DataFrame([{"at": rule[0], "what": rule[1]}])
+    at = {"x": altair.X("at:Q")} if axis == "x" else {"y": altair.Y("at:Q")}
+    return altair.Chart(table).mark_rule(strokeDash=[3, 3], color="#8a8aa0", strokeWidth=1.5).encode(
+        **at, tooltip=["what", "at"])
+
+
+def _cycle(values: list, names: list[str]) -> list:
+    return [values[i % len(values)] for i in range(len(names))]
+
+
+def memory_chart(table: pandas.DataFrame, order: Sequence[str]) -> altair.Chart:
+    """Perplexity against memory, a line for each way to forget.
+
+    Args:
+        table: columns line, factor (1, 2, 4, ...: whole memory over what is kept) and perplexity.
+        order: the lines' names.
+    """
+    return lines_of(table, "factor", "perplexity", "line", order, "whole memory / kept memory", "perplexity",
+                    log_x=True)

@@ -2,10 +2,12 @@
 
     python -m models.training stories-softmax stories-selective --data DIR
     python -m models.training assignment-selective --seed 1 --data DIR
+    python -m models.training stories-softmax --seed 1 --short --data DIR
 
 Progress is a plain file, runs/NAME/seed-0/log.txt; the state beside it is written once a minute. The
 finished model goes to models/checkpoints/NAME for seed 0, to runs/NAME/seed-K for the others, whose numbers
-the card of seed 0 shows as spread. On a GPU if there is one.
+the card of seed 0 shows as spread. With --short a fraction of the steps is trained and no model is kept,
+only its numbers, in models/seeds/NAME.json. On a GPU if there is one.
 """
 
 from __future__ import annotations
@@ -22,10 +24,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import functional
 
+from models import short
 from models.attention.base import Record
 from models.attention.selective import memory_in_use
 from models.checkpoint import CHECKPOINTS, finish
-from models.recipes import RECIPES, Recipe, task_of
+from models.recipes import RECIPES, Recipe, short_recipe, task_of
 from models.tasks.base import Batch, Task
 from models.transformer import Transformer
 
@@ -161,10 +164,16 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of the data sets")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
+    parser.add_argument("--short", action="store_true", help="fewer steps; keeps the numbers, not the model")
     arguments = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     for name in arguments.names:
         task = task_of(name, arguments.data, arguments.runs)
+        if arguments.short:
+            recipe = short_recipe(name)
+            model = train(recipe, task, arguments.runs / name / f"short-{arguments.seed}", arguments.seed, device).cpu()
+            short.add(name, recipe.steps, arguments.seed, short.measured(model, task))
+            continue
         folder = arguments.runs / name / f"seed-{arguments.seed}"
         model = train(RECIPES[name], task, folder, arguments.seed, device).cpu()
         finish(name, model, task, folder, arguments.seed, CHECKPOINTS / name if arguments.seed == 0 else folder)

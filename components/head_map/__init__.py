@@ -14,7 +14,7 @@ _mount = register("head_map")
 def head_map(*, key: str, tokens: list[str], layer: int, head: int, live: ndarray, weights: ndarray,
              constant: ndarray | None = None, scores: ndarray | None = None, selected: ndarray | None = None,
              view: str = "used", is_constant: bool = False, gate: float = 1.0, causal: bool = True,
-             on_event: OnEvent | None = None) -> None:
+             is_distribution: bool = True, on_event: OnEvent | None = None) -> None:
     """Draws the map. Rows are queries, columns are keys.
 
     Args:
@@ -29,6 +29,7 @@ def head_map(*, key: str, tokens: list[str], layer: int, head: int, live: ndarra
             view is offered if scores and S are there; the browser makes F[i, j] = sum of S[k, j] over k < i.
         view: `used`, `live`, `constant`, `difference` (constant - live) or `mask`.
         is_constant, gate: the head's state, for the title.
+        is_distribution: rows sum to 1, and the scale goes to 1 at least; else to the largest weight.
         causal: the matrices are zero above the diagonal, which is neither sent nor drawn; needs N = M.
         on_event: called with {type: view, view, sequence} when another view is chosen.
     """
@@ -47,5 +48,6 @@ def head_map(*, key: str, tokens: list[str], layer: int, head: int, live: ndarra
         arrays |= {"scores": packed(scores), "selected": packed(selected)}
     header = {"rows": tokens, "layer": layer, "head": head, "used": used, "view": view,
               "constant": bool(is_constant), "gate": round(float(gate), 4), "causal": causal,
+              "distribution": is_distribution,
               "sequence": received(key)}
     _mount(key=key, data=pack(header, arrays), on_event_change=dispatch(key, on_event))

@@ -61,7 +61,7 @@ function update(state, data) {
   const views = available(data);
   const wanted = state.waiting().at(-1)?.view ?? data.view;
   state.view = views.includes(wanted) ? wanted : 'used';
-  state.most = Math.max(1, ...['live', 'constant', 'used'].map(name => largest(data.arrays[name]?.data ?? [])));
+  state.most = Math.max(data.distribution ? 1 : 1e-9, ...['live', 'constant', 'used'].map(name => largest(data.arrays[name]?.data ?? [])));
   const name = `Layer ${data.layer + 1}, head ${data.head + 1}`;
   lab.write(state.title, `${name} · ${lab.stateName(data.constant, data.gate).replace(', ', ' · ')}`);
   showTabs(state, views);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -16,7 +17,7 @@ _mount = register("heads")
 
 
 def heads(*, key: str, maps: ndarray, constant: ndarray, gates: ndarray, selection: dict[str, Any],
-          scale: dict[str, Any], scalable: bool, on_event: OnEvent, causal: bool = False) -> None:
+          scale: dict[str, Any], policies: Sequence[str], on_event: OnEvent, causal: bool = False) -> None:
     """Draws the grid. Layers and heads count from 0 here, from 1 on the screen.
 
     Args:
@@ -24,8 +25,8 @@ def heads(*, key: str, maps: ndarray, constant: ndarray, gates: ndarray, selecti
         constant: (L, H) bool, whether a head's weights are its constant matrix.
         gates: (L, H) in [0, 1], the factor on a head's output; 0 is pruned.
         selection: layer, head, and scope: `head`, `row` (of the layer), `column` (of the head) or `all`.
-        scale: policy (`trained`, `logn`, or another that the grid does not offer) and base, a length.
-        scalable: False hides the scale's control.
+        scale: policy, one of `policies`, and base, a length that `logn` takes.
+        policies: the scale policies to choose from; the control is hidden if there is but one.
         on_event: called in Streamlit's callback, before the run, with one of
             {type: select, layer, head, scope}
             {type: heads, layer, head, scope, constant?: bool, gate?: number, drag?: bool}; `drag` is there if
@@ -38,7 +39,7 @@ def heads(*, key: str, maps: ndarray, constant: ndarray, gates: ndarray, selecti
         "layers": maps.shape[0], "heads": maps.shape[1], "causal": causal,
         "constant": numpy.asarray(constant, dtype=bool).tolist(),
         "gates": numpy.asarray(gates, dtype=numpy.float64).round(4).tolist(),
-        "selection": selection, "scale": scale, "scalable": scalable,
+        "selection": selection, "scale": scale, "policies": list(policies),
         "sequence": received(key),
     }
     tiles = thumbnails(maps)

@@ -8,6 +8,15 @@ const scopeName = ({ layer, head, scope }) =>
     all: 'All heads',
   })[scope];
 
+// What the scores are multiplied by; of relu² / n, what n is.
+const POLICIES = {
+  trained: 'as trained',
+  sqrt: '1/√d',
+  logn: 'log n',
+  fixed: 'n as trained',
+  length: 'n = length',
+};
+
 /** {element, show(now, data)}; `now` as heads.js makes it. */
 lab.headControls = (state, hint) => {
   const send = change => {
@@ -29,7 +38,7 @@ lab.headControls = (state, hint) => {
 
   const scale = lab.make('fieldset', { className: 'scale' });
   const radio = value => lab.make('input', { type: 'radio', name: 'scale', value });
-  const [trained, logn] = [radio('trained'), radio('logn')];
+  const radios = Object.keys(POLICIES).map(radio);
   const base = lab.make('input', {
     type: 'number',
     min: 2,
@@ -44,13 +53,11 @@ lab.headControls = (state, hint) => {
     base.value = ''; // shows again what holds
     state.refresh();
   };
-  trained.onchange = () => sendScale('trained');
-  logn.onchange = () => sendScale('logn');
+  for (const one of radios) one.onchange = () => sendScale(one.value);
   base.onchange = () => sendScale('logn');
   scale.append(
     lab.make('legend', { textContent: 'Scale:' }),
-    lab.make('label', {}, trained, 'as trained'),
-    lab.make('label', {}, logn, 'log n'),
+    ...radios.map(one => lab.make('label', {}, one, POLICIES[one.value])),
     lab.make('label', { className: 'base' }, 'base', base),
   );
 
@@ -95,9 +102,12 @@ lab.headControls = (state, hint) => {
       if (Number(slider.value) !== value) slider.value = value;
       lab.set(slider, 'aria-valuetext', mixed ? 'mixed' : value.toFixed(2));
       lab.write(number, mixed ? 'mixed' : value.toFixed(2));
-      scale.hidden = !data.scalable;
-      trained.checked = now.scale.policy === 'trained';
-      logn.checked = now.scale.policy === 'logn';
+      scale.hidden = data.policies.length < 2;
+      for (const one of radios) {
+        one.checked = now.scale.policy === one.value;
+        one.parentElement.hidden = !data.policies.includes(one.value);
+      }
+      base.parentElement.hidden = !data.policies.includes('logn');
       // What is being typed stays.
       if (state.root.getRootNode().activeElement !== base || base.value === '') base.value = now.scale.base;
     },

@@ -124,7 +124,8 @@ class SelfAttention(nn.Module):
     Class attributes:
         title, formula, source_text: for people: its name, its formula, and where it was published.
         source_type: builds the source from the Config.
-        policies: scale policies that change something here; `trained` is always the first.
+        policies: scale policies that mean something here; `trained` is always the first.
+        trained_policy: the one of them that says the same as `trained`, or an empty string.
         is_distribution: True if rows of the weights sum to 1.
         selects: True if it has a mask F.
         replaces_mlp: True if no MLP follows it.
@@ -135,6 +136,7 @@ class SelfAttention(nn.Module):
     published: str
     source_type: type[Source]
     policies: tuple[str, ...] = ("trained",)
+    trained_policy = ""
     is_distribution = True
     selects = False
     replaces_mlp = False

@@ -70,6 +70,7 @@ class GauRelu2(GatedUnit):
     formula = "A = relu(q kᵀ / √s)² / n,  n fixed at the trained length"
     published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9019"
     policies = ("trained", "fixed", "length")
+    trained_policy = "fixed"
     is_distribution = False
 
     def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor | float:
@@ -88,7 +89,7 @@ class GauRelu2Mixed(GauRelu2):
 
     title = "Gated attention unit, relu²/n, mixed lengths"
     formula = "A = relu(q kᵀ / √s)² / n,  n = the text's length"
-    policies = ("trained", "fixed", "length")
+    trained_policy = "length"
 
     def trained_factor(self, n: int, device: torch.device | None = None) -> float:
         return n**-0.5
@@ -99,7 +100,7 @@ class GauRelu2Learned(GauRelu2):
 
     title = "Gated attention unit, relu²/c"
     formula = "A = relu(q kᵀ / √s)² / c,  c learned per layer"
-    policies = ("trained", "fixed", "length")
+    trained_policy = ""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -114,6 +115,7 @@ class GauSoftmax(GatedUnit):
     formula = "A = softmax(q kᵀ / √s)"
     published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9019"
     policies = ("trained", "sqrt", "logn")
+    trained_policy = "sqrt"
 
 
 class GauLogN(GatedUnit):

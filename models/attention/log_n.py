@@ -18,6 +18,7 @@ class LogN(Softmax):
     title = "Log n"
     formula = "A = softmax(log₅₁₂(n) · q kᵀ / √d)"
     published = "Su Jianlin 2021, kexue.fm/archives/8823"
+    trained_policy = ""
 
     def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor:
         return log_factor(n, self.causal, SOURCE_BASE, device)

@@ -21,6 +21,7 @@ class ScalableSoftmax(Softmax):
     title = "Scalable softmax"
     formula = "A = softmax(s ln(n) · q kᵀ / √d),  s learned per head"
     published = "Nakanishi 2025, arXiv 2501.19399"
+    trained_policy = ""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)

@@ -17,3 +17,4 @@ class Softmax(SelfAttention):
     published = "Vaswani et al. 2017, arXiv 1706.03762"
     source_type = DotProduct
     policies = ("trained", "sqrt", "logn")
+    trained_policy = "sqrt"

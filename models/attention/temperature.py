@@ -20,6 +20,7 @@ class Temperature(Softmax):
     title = "Constant temperature"
     formula = "A = softmax(c · q kᵀ / √d),  c = log₅₁₂(trained length)"
     published = "control for Su Jianlin 2021, kexue.fm/archives/8823"
+    trained_policy = ""
 
     def trained_factor(self, n: int, device: torch.device | None = None) -> float:
         return math.log(self.trained_length) / math.log(SOURCE_BASE)

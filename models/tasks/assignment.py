@@ -86,7 +86,8 @@ class Assignment:
         longest = 2 + round((TRAINED_EVENTS - 2) * min(1.0, 2 * step / steps))
         events = int(torch.randint(2, longest + 1, (), generator=random))
         tokens, answers = draw(BATCH, events, random)
-        padding = -tokens.shape[1] % 8  # few shapes: each new one costs a compilation of kernels
+        # Few shapes, as each new one costs a compilation of kernels; but no longer than tables are.
+        padding = min(-tokens.shape[1] % 8, self.trained_length - tokens.shape[1])
         tokens = torch.nn.functional.pad(tokens, (0, padding))
         return Batch(tokens, torch.nn.functional.pad(answers, (0, padding), value=-1))
 

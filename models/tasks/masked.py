@@ -6,6 +6,7 @@ trained at one length and read at others: what changes then is the subject of th
 
 from __future__ import annotations
 
+import bisect
 import functools
 import math
 import re
@@ -64,7 +65,9 @@ class Masked(Stories):
         place = 0  # in the text
         for piece in re.split(r"( ?\[MASK\])", valid):
             if piece.endswith(MASK):
-                ids, targets, stops = [*ids, MASK_ID], [*targets, -1], [*stops, place + len(piece)]
+                ids.append(MASK_ID)
+                targets.append(-1)
+                stops.append(place + len(piece))
             else:
                 self._read_piece(piece, place, ids, targets, stops)
             place += len(piece)
@@ -90,11 +93,14 @@ class Masked(Stories):
         plain += piece[last:]
         origin += range(last, len(piece))
         encoding = self.tokenizer.encode(plain, add_special_tokens=False)
+        ends = [right for _, right in hidden]
         for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
-            is_hidden = any(start < right and stop > left for left, right in hidden)
+            nearest = bisect.bisect_right(ends, start)  # the first that ends after the token's start
+            is_hidden = nearest < len(hidden) and hidden[nearest][0] < stop
+            closes = is_hidden and stop == ends[nearest]  # the bracket is read with the word
             ids.append(MASK_ID if is_hidden else token)
             targets.append(token if is_hidden else -1)
-            stops.append(place + (origin[stop - 1] + 1 if stop else 0))
+            stops.append(place + (origin[stop - 1] + 1 + closes if stop else 0))
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         random = generator(seed, step)

@@ -122,6 +122,14 @@ class Stories:
             total, count = total + loss, count + targets.numel()
         return {"perplexity": round(math.exp(total / count), 2), **result, "tokens": count, "window": CONTEXT}
 
+    def held_out(self, length: int) -> Tensor:
+        """(B, length) ids of held-out texts that follow each other: first of the books, then of the stories."""
+        rows = []
+        for corpus in ("books", "stories"):
+            stream = self._stream(corpus, "test")
+            rows.append(stream[:len(stream) // length * length].long().unflatten(0, (-1, length)))
+        return torch.cat([part[:min(map(len, rows))] for part in rows])
+
     def _stream(self, corpus: str, split: str) -> Tensor:
         """All documents of a corpus, one after the other, each followed by BOS: int16 ids."""
         if (corpus, split) not in self._streams:

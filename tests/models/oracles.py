@@ -36,9 +36,14 @@ def turn(x: Tensor, base: float = 10_000.0) -> Tensor:
     return torch.cat((turned.real, turned.imag), -1)
 
 
-def heads_of(x: Tensor, weight: Tensor, heads: int) -> Tensor:
+def projected(x: Tensor, weight: Tensor, heads: int) -> Tensor:
     """(B, N, C) projected by (C, C) -> (B, H, N, C / H) float64; head h owns the h-th block of outputs."""
     return torch.stack((x.double() @ weight.double().T).chunk(heads, -1), 1)
+
+
+def swish(x: Tensor) -> Tensor:
+    """x sigmoid(x), in float64 (Ramachandran et al. 2017)."""
+    return x.double() / (1 + (-x.double()).exp())
 
 
 def transformer(model, tokens: Tensor) -> Tensor:
@@ -49,7 +54,9 @@ def transformer(model, tokens: Tensor) -> Tensor:
     embedding = model.embedding.weight.double()
     x = embedding[tokens]
     for block in model.blocks:
-        x = x + block_attention(block.attention, norm(x, block.attention_norm.weight))
+        x = x + layer_output(block.attention, norm(x, block.attention_norm.weight))
+        if isinstance(getattr(block.attention, "gate", None), torch.nn.Linear):
+            continue  # a gated attention unit: no MLP
         hidden = norm(x, block.mlp_norm.weight) @ block.up.weight.double().T
         # Hendrycks and Gimpel 2016, section 2
         gelu = 0.5 * hidden * (1 + torch.tanh(math.sqrt(2 / math.pi) * (hidden + 0.044715 * hidden**3)))
@@ -57,28 +64,153 @@ def transformer(model, tokens: Tensor) -> Tensor:
     return norm(x, model.norm.weight) @ embedding.T
 
 
-def block_attention(module, x: Tensor) -> Tensor:
-    """A layer's output by torch's attention, with the -F of `selective` where the module is of that type."""
-    if type(module).__name__ != "Selective":
-        return attention_output(module, x)
-    future = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
-    masks = [selective(scores)[1] for scores in logits(module, x)]
-    return attention_output(module, x, -torch.stack(masks).unsqueeze(1).masked_fill(future, math.inf))
+# Scores, by the name of the source's type; x is (B, N, C), results (B, H, N, N) in float64 and not masked.
+
+def dot_product(source, x: Tensor) -> Tensor:
+    query, key = (turn(projected(x, linear.weight, source.heads)) for linear in (source.query, source.key))
+    return torch.einsum("bhid,bhjd->bhij", query, key) / math.sqrt(query.shape[-1])
 
 
-def attention_output(module, x: Tensor, bias: Tensor | None = None) -> Tensor:
-    """(B, N, C), a layer's output by torch's own attention in float64; `bias` (B, H, N, N) is added to the logits."""
-    weights = [linear.weight for linear in (module.query, module.key, module.value)]
-    query, key, value = (heads_of(x, weight, module.heads) for weight in weights)
-    result = functional.scaled_dot_product_attention(turn(query), turn(key), value, bias,
-                                                     is_causal=module.causal and bias is None)
-    return torch.cat(result.unbind(1), -1) @ module.output.weight.double().T
+def shared_dot_product(source, x: Tensor) -> Tensor:
+    """One head; q and k are the same projection, scaled and shifted (Hua et al. 2022, section 3.1)."""
+    z = swish(x.double() @ source.shared.weight.double().T)
+    query, key = (turn(z * source.scale[i].double() + source.shift[i].double()) for i in (0, 1))
+    return (torch.einsum("bid,bjd->bij", query, key) / math.sqrt(128)).unsqueeze(1)
+
+
+def table(source, x: Tensor) -> Tensor:
+    n = x.shape[1]
+    return source.table[:, :n, :n].double().expand(len(x), -1, -1, -1)
+
+
+def factorized_table(source, x: Tensor) -> Tensor:
+    n = x.shape[1]
+    product = torch.einsum("hik,hjk->hij", source.query_table.double(), source.key_table.double())
+    return product[:, :n, :n].expand(len(x), -1, -1, -1)
+
+
+def position(p: int, width: int) -> list[float]:
+    """Sines, then cosines, of p base^(-2k/C) (Vaswani et al. 2017, section 3.5)."""
+    angles = [p * 10_000.0 ** (-2 * k / width) for k in range(width // 2)]
+    return [math.sin(angle) for angle in angles] + [math.cos(angle) for angle in angles]
+
+
+def hidden_of_head(hidden, x: Tensor, head: int) -> Tensor:
+    """(B, N, C) -> (B, N, D) relu(W1 (x + position) + b1), by this head's rows of W1."""
+    batch, n, width = x.shape
+    placed = x.double() + torch.tensor([position(p, width) for p in range(n)], dtype=torch.float64)
+    rows = slice(head * width // hidden.heads, (head + 1) * width // hidden.heads)
+    return (placed @ hidden.linear.weight[rows].double().T + hidden.linear.bias[rows].double()).clamp_min(0)
+
+
+def on_positions(positions, hidden: Tensor, head: int) -> Tensor:
+    return hidden @ positions.weight[head].double() + positions.bias_table[head].double()
+
+
+def dense(source, x: Tensor) -> Tensor:
+    heads = [on_positions(source.positions, hidden_of_head(source.hidden, x, head), head)
+             for head in range(source.heads)]
+    return torch.stack(heads, 1)[..., :x.shape[1]]
+
+
+def factorized_dense(source, x: Tensor) -> Tensor:
+    """Key q a + p scores tiled[p] interleaved[q]."""
+    heads = []
+    for head in range(source.heads):
+        hidden = hidden_of_head(source.hidden, x, head)
+        tiled, interleaved = (on_positions(part, hidden, head) for part in (source.tiled, source.interleaved))
+        a = tiled.shape[-1]
+        heads.append(torch.stack([tiled[..., j % a] * interleaved[..., j // a] for j in range(x.shape[1])], -1))
+    return torch.stack(heads, 1)
+
+
+def mixed(source, x: Tensor) -> Tensor:
+    exponentials = [math.exp(a) for a in source.mixing_table.tolist()]
+    return sum(e / sum(exponentials) * source_scores(part, x)
+               for e, part in zip(exponentials, source.parts, strict=True))
+
+
+SOURCES = {"DotProduct": dot_product, "SharedDotProduct": shared_dot_product, "Table": table, "FixedTable": table,
+           "FactorizedTable": factorized_table, "DenseScores": dense, "FactorizedDenseScores": factorized_dense,
+           "RandomAndDense": mixed, "DenseAndDotProduct": mixed, "RandomAndDotProduct": mixed}
+
+
+def source_scores(source, x: Tensor) -> Tensor:
+    return SOURCES[type(source).__name__](source, x)
+
+
+# What each type makes of them.
+
+def divisor(module, n: int) -> float | None:
+    """Of relu² attention; None for the other types."""
+    divisors = {"GauRelu2": module.trained_length, "GauRelu2Mixed": n}
+    if type(module).__name__ == "GauRelu2Learned":
+        return math.exp(module.log_divisor.item())
+    return divisors.get(type(module).__name__)
+
+
+def temperatures(module, n: int) -> Tensor:
+    """(H, N, 1) what a query's scores are multiplied by, one query after the other."""
+    kind = type(module).__name__
+    rows = []
+    for head in range(module.heads):
+        for i in range(n):
+            keys = i + 1 if module.causal else n
+            if kind in ("LogN", "GauLogN"):
+                rows.append(math.log(keys, 512))
+            elif kind == "Temperature":
+                rows.append(math.log(module.trained_length, 512))
+            elif kind == "ScalableSoftmax":
+                rows.append(module.scalable[head].item() * math.log(keys))
+            else:
+                rows.append(1.0)
+    return torch.tensor(rows, dtype=torch.float64).view(module.heads, n, 1)
 
 
 def logits(module, x: Tensor) -> Tensor:
-    """(B, H, N, N) q·k / sqrt(D) in float64, not masked."""
-    query, key = (turn(heads_of(x, linear.weight, module.heads)) for linear in (module.query, module.key))
-    return torch.einsum("bhid,bhjd->bhij", query, key) / math.sqrt(query.shape[-1])
+    """(B, H, N, N) the scores that a layer's type normalises, in float64, not masked."""
+    raw = source_scores(module.source, x)
+    n = x.shape[1]
+    return raw * temperatures(module, n) if divisor(module, n) is None else raw / math.sqrt(divisor(module, n))
+
+
+def layer_weights(module, x: Tensor) -> Tensor:
+    """(B, H, N, N) weights in float64: relu² over its divisor, or softmax, of what a query sees."""
+    n = x.shape[1]
+    future = torch.full((n, n), module.causal, dtype=torch.bool).triu(1)
+    if divisor(module, n) is not None:
+        raw = source_scores(module.source, x)
+        return (raw.clamp_min(0) ** 2 / divisor(module, n)).masked_fill(future, 0)
+    if type(module).__name__ == "Selective":
+        return torch.stack([selective(scores)[0] for scores in logits(module, x)])
+    exponentials = logits(module, x).exp().masked_fill(future, 0)
+    return exponentials / exponentials.sum(-1, keepdim=True)
+
+
+def layer_output(module, x: Tensor) -> Tensor:
+    """(B, N, C), a layer's output from its input, in float64."""
+    weights = layer_weights(module, x)
+    if isinstance(getattr(module, "gate", None), torch.nn.Linear):
+        gate, value = (swish(x.double() @ linear.weight.double().T) for linear in (module.gate, module.value))
+        return (gate * (weights[:, 0] @ value)) @ module.output.weight.double().T
+    outputs = weights @ projected(x, module.value.weight, module.heads)
+    return torch.cat(outputs.unbind(1), -1) @ module.output.weight.double().T
+
+
+def torchs_attention(module, x: Tensor, bias: Tensor | None = None, with_keys: bool = True) -> Tensor:
+    """(B, N, C), a layer's output by torch's own attention in float64.
+
+    Args:
+        bias: (B, H, N, N) is added to the logits; it then has the causal mask too.
+        with_keys: False for queries and keys of zero, so that `bias` is all there is.
+    """
+    value = projected(x, module.value.weight, module.heads)
+    query = key = torch.zeros_like(value)
+    if with_keys:
+        query, key = (turn(projected(x, linear.weight, module.heads))
+                      for linear in (module.source.query, module.source.key))
+    result = functional.scaled_dot_product_attention(query, key, value, bias, is_causal=module.causal and bias is None)
+    return torch.cat(result.unbind(1), -1) @ module.output.weight.double().T
 
 
 def answers(events: list[tuple[str, str]]) -> list[str]:

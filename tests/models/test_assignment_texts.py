@@ -99,8 +99,8 @@ def test_typical_texts_fill_the_limit():
 class Guess:
     """Like a Transformer, but its most probable token is what `guess` says of the texts (B, N) -> (B, N)."""
 
-    def __init__(self, guess: Callable[[Tensor], Tensor]) -> None:
-        self.guess = guess
+    def __init__(self, guess: Callable[[Tensor], Tensor], longest: int | None = None) -> None:
+        self.guess, self.longest = guess, longest
 
     def __call__(self, tokens: Tensor) -> Tensor:
         return functional.one_hot(self.guess(tokens), TASK.vocabulary).float()
@@ -152,9 +152,22 @@ def test_measure_of_a_model_that_remembers_first_values(few_texts: None):
         assert abs(metric[name] - 0.1) < deviation(questions), name
 
 
+@pytest.mark.parametrize("longest, events", [(49, ["6", "12", "24"]), (48, ["6", "12"]), (193, ["6", "12", "24", "48", "96"])])
+def test_what_a_model_cannot_read_is_not_measured(few_texts: None, longest: int, events: list[str]):
+    """An event is two tokens, and BOS comes before them."""
+    def guess(tokens: Tensor) -> Tensor:
+        assert tokens.shape[1] <= longest
+        return tokens.roll(-1, 1)
+
+    metric = TASK.metric(Guess(guess, longest))
+    assert list(metric["accuracy_by_events"]) == events and bool(metric["accuracy_by_overwrites"]) == ("24" in events)
+
+
+@pytest.mark.parametrize("attention", ["softmax", "selective", "random", "log-n"])  # the types of the family
 def test_measure_of_random_weights(few_texts: None, attention: str):
     """Among the ten digits random weights are right as often as chance, give or take what their habits do."""
     model = make_model(attention)
-    random_digit = Guess(lambda tokens: DIGIT + model.logits(model(tokens))[..., DIGIT:DIGIT + 10].argmax(-1))
+    random_digit = Guess(lambda tokens: DIGIT + model.logits(model(tokens))[..., DIGIT:DIGIT + 10].argmax(-1),
+                         model.longest)
     for accuracy in TASK.metric(random_digit)["accuracy_by_events"].values():
         assert 0.05 < accuracy < 0.15

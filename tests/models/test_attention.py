@@ -1,22 +1,28 @@
-"""What holds for every attention type: no query sees the future, rows sum to 1, log n is what it says, query by query,
-and gradients arrive. Softmax is torch's own attention; RoPE is multiplication by complex numbers."""
+"""What holds for every attention type: its scores, weights and outputs are those of its formula, no query sees the
+future, no text another text, and gradients arrive. Softmax is torch's own attention; RoPE is multiplication by complex
+numbers."""
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
-from oracles import attention_output, logits, turn
-from tiny import HEADS, WIDTH, make_model, random_ids
+from oracles import layer_output, layer_weights, logits, torchs_attention, turn
+from tiny import WIDTH, make_model, random_ids
 from torch.testing import assert_close
 
 from models.attention import TYPES
-from models.attention.base import UNTOUCHED, Record, causal_mask, rotary_table, rotate, scale_factor
-from models.heads import Scale
+from models.attention.base import UNTOUCHED, Record, causal_mask
+from models.attention.rotary import rotary_table, rotate
 
 N = 11  # tokens: odd, and more than a head is wide
 LAYER = 1  # not the first: its input is not one vector per token any more
+
+
+@pytest.fixture(params=[True, False], ids=["causal", "bidirectional"])
+def causal(request: pytest.FixtureRequest, attention: str) -> bool:
+    if attention == "selective" and not request.param:
+        pytest.skip("F says what later tokens may forget: there is none without a causal mask")
+    return request.param
 
 
 def module_and_input(attention: str, causal: bool = True) -> tuple[torch.nn.Module, torch.Tensor]:
@@ -26,14 +32,14 @@ def module_and_input(attention: str, causal: bool = True) -> tuple[torch.nn.Modu
 
 def record_of(module: torch.nn.Module, x: torch.Tensor) -> tuple[torch.Tensor, Record]:
     records: list[Record] = []
-    return module(x, rotary_table(x.shape[1], WIDTH // HEADS), UNTOUCHED, records), records[0]
+    return module(x, rotary_table(x.shape[1], WIDTH // module.heads), UNTOUCHED, records), records[0]
 
 
 @pytest.mark.parametrize("causal", [True, False])
 def test_softmax_is_torchs_attention(causal: bool):
     module, x = module_and_input("softmax", causal)
     output, record = record_of(module, x)
-    assert_close(output.double(), attention_output(module, x), rtol=1e-4, atol=1e-5)
+    assert_close(output.double(), torchs_attention(module, x), rtol=1e-4, atol=1e-5)
     assert record.mask is None
 
 
@@ -53,16 +59,48 @@ def test_rope_knows_distances_only():
         assert_close(diagonal, diagonal[:1].expand_as(diagonal), rtol=1e-5, atol=1e-5)
 
 
-def test_scores_are_what_is_normalised(attention: str):
-    """q·k / sqrt d with RoPE, -inf above the diagonal; weights are the softmax of scores - F, rows sum to 1."""
-    module, x = module_and_input(attention)
-    _, record = record_of(module, x)
-    assert_close(record.scores.double(), logits(module, x).masked_fill(causal_mask(N), float("-inf")),
-                 rtol=1e-4, atol=1e-4)
+def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, causal: bool):
+    """In float64, by other means: see oracles.py. Scores are -inf above the diagonal of a causal model; the weights are
+    what the scores, after F, are normalised to; rows sum to 1 where the type says so."""
+    module, x = module_and_input(attention, causal)
+    output, record = record_of(module, x)
+    future = causal_mask(N) if causal else torch.zeros(N, N, dtype=torch.bool)
+    assert_close(record.scores.double(), logits(module, x).masked_fill(future, float("-inf")), rtol=1e-4, atol=1e-4)
+    assert_close(record.live.double(), layer_weights(module, x), rtol=1e-4, atol=1e-5)
+    assert_close(output.double(), layer_output(module, x), rtol=1e-4, atol=1e-4)
+    assert output.std() > 0.1  # so that the tolerance is small
     mask = 0.0 if record.mask is None else record.mask.unsqueeze(1)
-    assert_close(record.live, (record.scores - mask).softmax(-1))
-    assert_close(record.live.sum(-1), torch.ones(3, HEADS, N))
-    assert_close(record.live.triu(1), torch.zeros_like(record.live), rtol=0, atol=0)
+    assert_close(record.live, module.normalise(record.scores)[0])
+    assert_close(record.live[..., future], torch.zeros_like(record.live[..., future]), rtol=0, atol=0)
+    sums = record.live.sum(-1)
+    if module.is_distribution:
+        assert_close(record.live, (record.scores - mask).softmax(-1))
+        assert_close(sums, torch.ones(3, module.heads, N))
+    else:
+        assert (sums - 1).abs().max() > 0.1
+
+
+def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool):
+    """ln Z: exp(score - ln Z) is the weight, where rows are divided at all; else ln of the row's sum. F, which only
+    selective attention subtracts, comes first."""
+    module, x = module_and_input(attention, causal)
+    _, record = record_of(module, x)
+    scores = record.scores if record.mask is None else record.scores - record.mask.unsqueeze(1)
+    log_z = module.log_normaliser(scores)
+    if module.is_distribution:
+        assert_close((scores - log_z.unsqueeze(-1)).exp(), record.live)
+    else:
+        assert_close(log_z.exp(), record.live.sum(-1).clamp_min(1e-9))
+
+
+def test_weights_are_far_from_flat(attention: str, causal: bool):
+    """Or the tests of this folder would not see much. By total variation: half the sum of differences."""
+    module, x = module_and_input(attention, causal)
+    live = record_of(module, x)[1].live
+    share = live / live.sum(-1, keepdim=True).clamp_min(1e-9)
+    flat = torch.ones(N, N).tril() if causal else torch.ones(N, N)
+    distance = (share - flat / flat.sum(-1, keepdim=True)).abs().sum(-1) / 2
+    assert distance[..., 2:].mean() > 0.15
 
 
 @pytest.mark.parametrize("first", [1, 2, 7, N - 1])
@@ -81,35 +119,24 @@ def test_nothing_sees_the_future(attention: str, first: int):
     assert (hidden[first:] - hidden_other[first:]).abs().amax(-1).min() > 1e-3
 
 
-def test_texts_of_a_batch_do_not_mix(attention: str):
-    model, ids = make_model(attention), random_ids(4, N)
-    assert_close(model(ids)[2], model(ids[2:3])[0])
+def test_without_a_causal_mask_the_future_is_seen(attention: str, causal: bool):
+    """The last token is exchanged: what stands before it changes in a bidirectional model, and only there."""
+    model = make_model(attention, causal=causal)
+    ids = random_ids(1, N)
+    other = ids.clone()
+    other[0, -1] = (ids[0, -1] + 7) % model.config.vocabulary
+    changes = (model(ids) - model(other))[0, :-1].abs().amax(-1)
+    # relu² gives some tokens no weight at all.
+    assert (changes == 0).all() if causal else (changes > 1e-4).sum() > N / 3
 
 
-@pytest.mark.parametrize("base", [2, N, 64])
-def test_log_n(attention: str, base: int):
-    """Query i sees i + 1 keys, so its scores are q·k ln(i + 1) / (ln(base) sqrt d)."""
-    module, x = module_and_input(attention)
-    rotary = rotary_table(N, WIDTH // HEADS)
-    scores = module.scores(x, rotary, Scale("logn", base))
-    expected = logits(module, x)
-    for i in range(N):
-        expected[:, :, i] *= math.log(i + 1) / math.log(base)
-    assert_close(scores.double(), expected.masked_fill(causal_mask(N), float("-inf")), rtol=1e-4, atol=1e-4)
-    trained = module.scores(x, rotary, Scale())
-    assert_close(module.scores(x, rotary, Scale("sqrt")), trained, rtol=0, atol=0)
-    if base <= N:  # the query that sees `base` keys has 1 / sqrt d
-        assert_close(scores[:, :, base - 1], trained[:, :, base - 1])
+def test_texts_of_a_batch_do_not_mix(attention: str, causal: bool):
+    model, ids = make_model(attention, causal=causal), random_ids(4, N)
+    assert_close(model(ids)[2], model(ids[2:3])[0], rtol=1e-4, atol=1e-5)
 
 
-def test_log_n_without_a_causal_mask():
-    """Every query sees all keys, so all have the same factor."""
-    assert_close(scale_factor(Scale("logn", 64), 5, 8, causal=False), torch.full((5, 1), math.log(8) / math.log(64)))
-    assert_close(scale_factor(Scale("logn", 64), 5, 8, causal=True).flatten(), torch.arange(4, 9).log() / math.log(64))
-
-
-def test_gradients_are_finite_and_reach_every_weight(attention: str):
-    model = make_model(attention).requires_grad_(True)
+def test_gradients_are_finite_and_reach_every_weight(attention: str, causal: bool):
+    model = make_model(attention, causal=causal, length=N).requires_grad_(True)
     model.logits(model(random_ids(2, N))).square().mean().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad.isfinite().all(), name
@@ -117,7 +144,11 @@ def test_gradients_are_finite_and_reach_every_weight(attention: str):
 
 
 def test_the_list_of_types():
-    """Each names itself, its formula and its source, which the page and the cards print."""
-    assert {"softmax", "selective"} <= set(TYPES)
+    """Each has a name, a formula and a source of its own, which the page and the cards print."""
+    assert len(TYPES) == 18 == len({kind.title for kind in TYPES.values()})
+    assert len({(kind.formula, kind.published) for kind in TYPES.values()}) == 18
     for name, kind in TYPES.items():
-        assert name in kind.title.lower() and kind.formula and "arXiv" in kind.source
+        assert kind.formula and any(where in kind.published for where in ("arXiv", "kexue.fm"))
+        assert kind.policies[0] == "trained" and len(set(kind.policies)) == len(kind.policies)
+        assert kind.selects == (name == "selective") and kind.replaces_mlp == name.startswith("gau-")
+        assert kind.is_distribution == ("relu2" not in name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -29,32 +30,40 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path / NAME, tiny.model, tiny.constant["self"])
     write_json(tmp_path / NAME / "card.json", CARD)
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    lab._load.cache_clear()
-    yield tmp_path / NAME
-    lab._load.cache_clear()
+    monkeypatch.setattr(lab, "_held", OrderedDict())
+    return tmp_path / NAME
 
 
 def test_what_is_written_is_read(folder: Path):
-    """Weights and constant matrices to half precision: 11 binary digits, and rows divided by their sum again."""
+    """Weights to 8 bits, vectors exactly; constant matrices to half precision: 11 binary digits, and rows divided by
+    their sum again."""
     tiny, read = make_lab("selective"), models.load(NAME)
     assert sorted(path.name for path in folder.iterdir()) == sorted(checkpoint.FILES)
     assert read.model.config == tiny.model.config and read.card == CARD and read.name == NAME
     for name, tensor in read.model.state_dict().items():
         assert tensor.dtype == torch.float32
-        assert_close(tensor, tiny.model.state_dict()[name], rtol=2**-11, atol=2**-24)
+        expected = tiny.model.state_dict()[name]
+        step = expected.abs().amax(-1, keepdim=True) / 127 if expected.ndim > 1 else torch.zeros(())
+        assert ((tensor - expected).abs() <= 0.51 * step).all(), name
     assert_close(read.constant["self"], tiny.constant["self"], rtol=2**-10, atol=2**-24)
     assert not read.model.training and not any(p.requires_grad for p in read.model.parameters())
     ids = random_ids(1, 12)[0]
     before, after = (torch.tensor(trace_of(which, ids).output.distribution) for which in (tiny, read))
-    assert_close(after, before, rtol=0, atol=0.01)  # what is lost moves no probability by one in a hundred
+    assert_close(after, before, rtol=0, atol=0.05)  # what is lost moves no probability by one in twenty
 
 
 def test_writing_what_was_read_changes_nothing(folder: Path, tmp_path: Path):
-    """Half precision loses something once, not with every copy."""
+    """8 bits lose something once, not with every copy: the same integers, and scales to the last digit."""
     model = read_model(folder)
     write(tmp_path / "copy", model, read_constant(folder, model.config, 128))
-    for file in ("config.json", "model.safetensors"):
-        assert (tmp_path / "copy" / file).read_bytes() == (folder / file).read_bytes()
+    assert (tmp_path / "copy" / "config.json").read_bytes() == (folder / "config.json").read_bytes()
+    first, second = (load_file(path / "model.safetensors") for path in (folder, tmp_path / "copy"))
+    assert first.keys() == second.keys()
+    for name, tensor in first.items():
+        if tensor.dtype == torch.int8:
+            assert torch.equal(second[name], tensor)
+        else:
+            assert_close(second[name], tensor, rtol=1e-6, atol=0)
 
 
 def cut(path: Path) -> None:
@@ -91,6 +100,7 @@ DAMAGE = [
     ("model.safetensors", replace_tensor("norm.weight", torch.ones(7))),
     ("model.safetensors", replace_tensor("norm.weight", None)),
     ("model.safetensors", replace_tensor("norm.bias", torch.ones(32))),
+    ("model.safetensors", replace_tensor("embedding.weight.scale", torch.ones(7, 1))),
     ("constant.safetensors", replace_tensor("self", torch.ones(LAYERS, HEADS, 127 * 128 // 2))),
     ("constant.safetensors", replace_tensor("self", torch.ones(LAYERS, HEADS + 1, 128 * 129 // 2))),
     ("constant.safetensors", replace_tensor("self", None)),

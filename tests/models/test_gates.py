@@ -10,10 +10,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny import HEADS, LAYERS, WIDTH, all_heads, make_model, random_ids, trace_of
+from tiny import HEADS, LAYERS, WIDTH, address, all_heads, another_scale, make_model, random_ids, trace_of
 from torch.testing import assert_close
 
-from models.attention.base import Intervention, rotary_table
+from models.attention.base import Intervention
+from models.attention.rotary import rotary_table
 from models.heads import HeadPlan
 from models.lab import Lab
 
@@ -30,14 +31,15 @@ def with_scaled_slices(lab: Lab, factors: dict[tuple[int, int], float], ids: tor
                        plan: HeadPlan) -> torch.Tensor:
     """Logits of a copy of the model in which hooks multiply what W_O reads of head h in layer l by factors[l, h]."""
     model = copy.deepcopy(lab.model)
+    heads = lab.shape["self"][1]
 
     def hook(layer: int):
         def scale(module, inputs):
             (x,) = inputs
-            x = x.clone()
-            for head in range(HEADS):
-                x[..., head * D:(head + 1) * D] *= factors.get((layer, head), 1.0)
-            return (x,)
+            x = x.clone().unflatten(-1, (heads, -1))
+            for head in range(heads):
+                x[..., head, :] *= factors.get((layer, head), 1.0)
+            return (x.flatten(-2),)
         return scale
 
     for layer, block in enumerate(model.blocks):
@@ -49,26 +51,25 @@ def test_gate_1_changes_nothing(lab: Lab):
     """Neither as a plan that says something else of no effect, nor as a tensor of ones."""
     ids = random_ids(1, N)[0]
     untouched = logits(lab, ids, HeadPlan())
-    assert_close(logits(lab, ids, all_heads(gate=1.0)), untouched, **EXACTLY)
-    assert_close(logits(lab, ids, all_heads(gate=1.0).with_scale("sqrt")), untouched, **EXACTLY)
-    ones = [Intervention(gate=torch.ones(HEADS, 1, 1))] * LAYERS
+    assert_close(logits(lab, ids, all_heads(lab, gate=1.0)), untouched, **EXACTLY)
+    ones = [Intervention(gate=torch.ones(lab.shape["self"][1], 1, 1))] * LAYERS
     assert_close(lab.model.logits(lab.model(ids[None], ones)[0]), untouched, **EXACTLY)
 
 
 @pytest.mark.parametrize("gate", [0.0, 0.3])
 @pytest.mark.parametrize("layer, head", [(0, 0), (0, 3), (1, 2)])
 def test_a_gate_is_a_factor_on_a_slice_of_w_o(lab: Lab, layer: int, head: int, gate: float):
-    ids = random_ids(1, N)[0]
+    ids, (_, layer, head) = random_ids(1, N)[0], address(lab, layer, head)
     gated = logits(lab, ids, HeadPlan().gate("self", layer, head, gate))
     assert_close(gated, with_scaled_slices(lab, {(layer, head): gate}, ids, HeadPlan()), rtol=1e-4, atol=1e-4)
     assert (gated - logits(lab, ids, HeadPlan())).abs().max() > 0.01
 
 
 def test_gate_0_is_that_slice_of_w_o_zeroed(lab: Lab):
-    ids = random_ids(1, N)[0]
+    ids, (_, layer, head) = random_ids(1, N)[0], address(lab, 1, 2)
     pruned = copy.deepcopy(lab.model)
-    pruned.blocks[1].attention.output.weight[:, 2 * D:3 * D] = 0
-    assert_close(logits(lab, ids, HeadPlan().gate("self", 1, 2, 0)), pruned.logits(pruned(ids[None])[0]))
+    pruned.blocks[layer].attention.output.weight.unflatten(1, (lab.shape["self"][1], -1))[:, head] = 0
+    assert_close(logits(lab, ids, HeadPlan().gate("self", layer, head, 0)), pruned.logits(pruned(ids[None])[0]))
 
 
 @given(st.lists(st.floats(0, 1, width=32), min_size=HEADS, max_size=HEADS))
@@ -86,33 +87,37 @@ def test_a_layer_is_linear_in_its_gates(gates: list[float]):
 
 def test_norms_are_those_of_gated_outputs(lab: Lab):
     ids = random_ids(1, N)[0]
-    before, after = (trace_of(lab, ids, HeadPlan().gate("self", 0, 2, gate)).norms["self"] for gate in (1.0, 0.25))
-    assert_close(torch.tensor(after[0, 2]), torch.tensor(before[0, 2] / 4))
-    assert_close(torch.tensor(after[0, [0, 1, 3]]), torch.tensor(before[0, [0, 1, 3]]), **EXACTLY)
+    gated = address(lab, 0, 2)
+    before, after = (trace_of(lab, ids, HeadPlan().gate(*gated, gate)).norms["self"] for gate in (1.0, 0.25))
+    assert_close(torch.tensor(after[0, gated[2]]), torch.tensor(before[0, gated[2]] / 4))
+    others = [head for head in range(lab.shape["self"][1]) if head != gated[2]]
+    assert_close(torch.tensor(after[0, others]), torch.tensor(before[0, others]), **EXACTLY)
 
 
 def test_constant_and_gate_combine(lab: Lab):
     """Constant weights first, then the gate; on one head, and on different ones."""
     ids = random_ids(1, N)[0]
-    constant = HeadPlan().constant("self", 0, 1)
-    for address in ((0, 1), (1, 3)):
-        both = logits(lab, ids, constant.gate("self", *address, 0.4))
-        assert_close(both, with_scaled_slices(lab, {address: 0.4}, ids, constant), rtol=1e-4, atol=1e-4)
+    constant = HeadPlan().constant(*address(lab, 0, 1))
+    for _, layer, head in (address(lab, 0, 1), address(lab, 1, 3)):
+        both = logits(lab, ids, constant.gate("self", layer, head, 0.4))
+        assert_close(both, with_scaled_slices(lab, {(layer, head): 0.4}, ids, constant), rtol=1e-4, atol=1e-4)
 
 
 def test_the_scale_does_not_reach_constant_heads(lab: Lab):
+    if not another_scale(lab):
+        pytest.skip("this type has no scale but its own")
     ids = random_ids(1, N)[0]
-    every = all_heads(constant=True)
-    assert_close(logits(lab, ids, every.with_scale("logn", 64)), logits(lab, ids, every), **EXACTLY)
-    scaled = HeadPlan().constant("self", 0, 1).with_scale("logn", 64)
+    every, (_, layer, head) = all_heads(lab, constant=True), address(lab, 0, 1)
+    assert_close(logits(lab, ids, another_scale(lab, every)), logits(lab, ids, every), **EXACTLY)
+    scaled = another_scale(lab, HeadPlan().constant("self", layer, head))
     trace, plain = trace_of(lab, ids, scaled), trace_of(lab, ids)
-    assert_close(torch.tensor(trace.weights["self"][0, 1]), lab.constant["self"][0, 1, :N, :N], **EXACTLY)
-    assert abs(trace.weights["self"][0, 2] - plain.weights["self"][0, 2]).max() > 0.01
+    assert_close(torch.tensor(trace.weights["self"][layer, head]), lab.constant["self"][layer, head, :N, :N], **EXACTLY)
+    assert abs(trace.weights["self"][1] - plain.weights["self"][1]).max() > 0.01
 
 
-@pytest.mark.parametrize("address", [("self", LAYERS, 0), ("self", 0, HEADS), ("cross", 0, 0), ("encoder", 1, 1)])
-def test_a_head_that_is_not_there(lab: Lab, address: tuple):
-    for plan in (HeadPlan().constant(*address), HeadPlan().gate(*address, 0.5)):
+@pytest.mark.parametrize("absent", [("self", LAYERS, 0), ("self", 0, HEADS), ("cross", 0, 0), ("encoder", 1, 1)])
+def test_a_head_that_is_not_there(lab: Lab, absent: tuple):
+    for plan in (HeadPlan().constant(*absent), HeadPlan().gate(*absent, 0.5)):
         with pytest.raises(ValueError, match=lab.name):
             trace_of(lab, random_ids(1, N)[0], plan)
 
@@ -122,7 +127,7 @@ def test_a_plan_leaves_no_trace_on_the_model(lab: Lab):
     before = copy.deepcopy(lab.model.state_dict())
     attributes = [dict(vars(block.attention)) for block in lab.model.blocks]
     ids = random_ids(1, N)[0]
-    plans = [HeadPlan(), HeadPlan().gate("self", 0, 1, 0), all_heads(constant=True), HeadPlan().with_scale("logn", 9)]
+    plans = [HeadPlan(), HeadPlan().gate(*address(lab, 0, 1), 0), all_heads(lab, constant=True), another_scale(lab)]
     alone = [logits(lab, ids, plan) for plan in plans]
     with ThreadPoolExecutor(len(plans)) as pool:
         together = list(pool.map(lambda plan: logits(lab, ids, plan), plans * 25))

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.heads import GATE_DECIMALS, KINDS, LIVE, MAX_INDEX, MAX_TEXT, HeadPlan, HeadState, Scale
+from models.heads import GATE_DECIMALS, KINDS, LIVE, MAX_INDEX, MAX_TEXT, POLICIES, HeadPlan, HeadState, Scale
 
 UNRESERVED = re.compile(r"[A-Za-z0-9\-._~]*")  # RFC 3986, section 2.3
 SHAPE = {"self": (2, 4)}
@@ -26,7 +26,7 @@ gates = st.one_of(st.sampled_from([0.0, 0.4, 1.0]), st.floats(0, 1), st.integers
 states = st.builds(HeadState, st.booleans(), gates)
 indices = st.integers(0, 5) | st.just(MAX_INDEX)
 addresses = st.tuples(st.sampled_from(KINDS), indices, indices)
-scales = st.sampled_from([Scale(), Scale("sqrt")]) | st.integers(2, 9999).map(lambda base: Scale("logn", base))
+scales = st.sampled_from([Scale(), Scale("sqrt"), Scale("length"), Scale("fixed")]) | st.integers(2, 9999).map(lambda base: Scale("logn", base))
 plans = st.builds(HeadPlan, st.dictionaries(addresses, states, max_size=20), scales)
 
 
@@ -125,7 +125,7 @@ def test_reading_never_fails(text: str):
     "self-0.0g7", "self-0.0gnan", "self-0.0g-0.1", "self-0.0ginf", "self-0.0gTrue", "self-0.0g1.00001", "self-0.0g1e-1",
     "self-0.0g", "self-0.0", "self-0c", "self-", "head-0.0c", "0.0c", "self-0.3~1c", "self-0.0000c",
     "self-\u0660.\u0660c", "self-0.0g\u0660", "self-0.0 c", "scale", "scale-log", "scale-logn", "scale-logn1",
-    "scale-logn10000", "scale-sqrt64", "scale-trained2", "\ud800", "x" * 10_000,
+    "scale-logn10000", "scale-sqrt64", "scale-trained2", "scale-length64", "scale-fixed2", "scale-lengths", "\ud800", "x" * 10_000,
 ], ids=lambda text: ascii(text)[:30])
 def test_nonsense_is_refused_and_the_rest_read(text: str):
     """The message quotes no more than a line of it, and what stands before it is kept."""
@@ -155,7 +155,8 @@ def test_an_address_is_a_kind_and_two_small_numbers(address: tuple):
 
 
 @pytest.mark.parametrize("policy, base", [("log", None), ("logn", None), ("logn", 1), ("logn", 10_000), ("logn", True),
-                                          ("logn", 64.0), ("sqrt", 64), ("trained", 64)])
+                                          ("logn", 64.0), ("sqrt", 64), ("trained", 64), ("length", 64),
+                                          ("fixed", 2), ("", None), (None, None)])
 def test_a_scale_that_means_nothing_is_refused(policy: str, base: object):
     with pytest.raises(ValueError, match="scale"):
         HeadPlan().with_scale(policy, base)
@@ -178,6 +179,18 @@ def test_within_splits_a_plan(plan: HeadPlan):
     assert len(inside.heads) + len(problems) == len(plan.heads) and inside.scale == plan.scale
     assert inside.heads.items() <= plan.heads.items()
     assert inside.within(SHAPE) == (inside, [])
+
+
+@given(plans, st.sets(st.sampled_from(POLICIES)).map(lambda chosen: {"trained", *chosen}))
+def test_within_splits_scales(plan: HeadPlan, policies: set[str]):
+    """A scale that means nothing to a model's attention is left out and told of, the heads are treated as ever."""
+    inside, problems = plan.within(SHAPE, policies)
+    expected, others = plan.within(SHAPE)
+    assert inside.heads == expected.heads
+    if plan.scale.policy in policies:
+        assert inside.scale == plan.scale and problems == others
+    else:
+        assert inside.scale == Scale() and problems[:-1] == others and str(plan.scale) in problems[-1]
 
 
 def test_within_counts_from_one_for_people():

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import pytest
 import torch
-from oracles import attention_output, logits, selective
-from tiny import HEADS, WIDTH, make_model
+from oracles import logits, selective, torchs_attention
+from tiny import HEADS, WIDTH, make_config, make_model
 from torch.testing import assert_close
 from x_transformers.attend import selective_attn
 
-from models.attention.base import causal_mask, rotary_table
+from models.attention.base import causal_mask
+from models.attention.rotary import rotary_table
 from models.attention.selective import Selective, accumulate, selection
 
 N = 11  # tokens: odd, and more than a head is wide
@@ -23,7 +24,7 @@ def random_scores(n: int = N, seed: int = 0) -> torch.Tensor:
 
 
 def normalise(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    return Selective(WIDTH, HEADS, causal=True).normalise(scores)
+    return Selective(make_config("selective")).normalise(scores)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, N, 40])
@@ -97,4 +98,4 @@ def test_the_whole_layer_is_torchs_attention_with_x_transformers_mask():
     finite = scores.masked_fill(causal_mask(N), -torch.finfo(torch.float64).max)
     bias = (selective_attn(finite) - finite).masked_fill(causal_mask(N), float("-inf"))
     output = module(x, rotary_table(N, WIDTH // HEADS))
-    assert_close(output.double(), attention_output(module, x, bias), rtol=1e-4, atol=1e-5)
+    assert_close(output.double(), torchs_attention(module, x, bias), rtol=1e-4, atol=1e-5)

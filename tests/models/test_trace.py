@@ -13,7 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy import ndarray
-from tiny import HEADS, LAYERS, TEXT, all_heads, random_ids, trace_of
+from tiny import LAYERS, TEXT, address, all_heads, another_scale, random_ids, trace_of
 from torch.nn import functional
 from torch.testing import assert_close
 
@@ -24,14 +24,14 @@ from models.tasks.base import InputError, Prompt
 from models.trace import Output, Trace, divergence, entropy, generate, run_prompt
 
 N, V = 12, 64
-PLANS = {"untouched": HeadPlan(), "gate": HeadPlan().gate("self", 0, 1, 0.5), "scale": HeadPlan().with_scale("logn", 9),
-         "constant": all_heads(constant=True).live("self", 1, 2)}
+PLANS = {"untouched": lambda lab: HeadPlan(), "gate": lambda lab: HeadPlan().gate(*address(lab, 0, 1), 0.5),
+         "scale": another_scale, "constant": lambda lab: all_heads(lab, constant=True).live(*address(lab, 1, 2))}
 EXACTLY = {"rtol": 0, "atol": 0}
 
 
 @pytest.fixture(params=PLANS)
-def plan(request: pytest.FixtureRequest) -> HeadPlan:
-    return PLANS[request.param]
+def plan(request: pytest.FixtureRequest, lab: Lab) -> HeadPlan:
+    return PLANS[request.param](lab)
 
 
 def arrays(trace: Trace) -> dict[str, ndarray]:
@@ -49,9 +49,10 @@ def output(*probabilities: float) -> Output:
 def test_shapes(lab: Lab, plan: HeadPlan):
     trace = models.run(lab, TEXT, plan)
     assert trace.tokens == ["start", "y=", "7", "x=", "1", "x=", "3", "y=?", "7", "z=", "5", "x=?"]
+    heads = lab.shape["self"][1]
     for name in ("scores", "live", "weights"):
-        assert list(getattr(trace, name)) == ["self"] and getattr(trace, name)["self"].shape == (LAYERS, HEADS, N, N)
-    assert trace.norms["self"].shape == (LAYERS, HEADS, N)
+        assert list(getattr(trace, name)) == ["self"] and getattr(trace, name)["self"].shape == (LAYERS, heads, N, N)
+    assert trace.norms["self"].shape == (LAYERS, heads, N)
     assert (trace.mask is None) == (lab.model.config.attention != "selective")
     assert trace.mask is None or trace.mask.shape == (LAYERS, N, N)
     assert trace.losses.shape == (N,)
@@ -60,7 +61,7 @@ def test_shapes(lab: Lab, plan: HeadPlan):
 
 
 def test_nothing_can_be_changed(lab: Lab):
-    trace = models.run(lab, TEXT, PLANS["constant"])
+    trace = models.run(lab, TEXT, PLANS["constant"](lab))
     writeable = [name for name, array in arrays(trace).items() if array.flags.writeable]
     assert not writeable
     for field in fields(trace):
@@ -69,18 +70,20 @@ def test_nothing_can_be_changed(lab: Lab):
 
 
 def test_what_follows_from_what(lab: Lab, plan: HeadPlan):
-    """live = softmax(scores - F) and rows sum to 1; scores are -inf exactly above the diagonal; weights are live's
-    where the plan leaves a head live."""
+    """live = softmax(scores - F) and rows sum to 1, or relu² of the scores; scores are -inf exactly above the diagonal;
+    weights are live's where the plan leaves a head live."""
     trace = trace_of(lab, random_ids(1, N)[0], plan)
     scores, live, weights = (torch.tensor(getattr(trace, name)["self"]) for name in ("scores", "live", "weights"))
     future = torch.ones(N, N, dtype=torch.bool).triu(1)
     assert torch.equal(scores == -math.inf, future.expand_as(scores)) and not scores.isnan().any()
     mask = torch.zeros(LAYERS, N, N) if trace.mask is None else torch.tensor(trace.mask)
-    assert_close(live, (scores - mask.unsqueeze(1)).softmax(-1))
+    is_distribution, heads = lab.attention.is_distribution, lab.shape["self"][1]
+    assert_close(live, (scores - mask.unsqueeze(1)).softmax(-1) if is_distribution else scores.clamp_min(0) ** 2)
     for used in (live, weights):
-        assert_close(used.sum(-1), torch.ones(LAYERS, HEADS, N))
+        if is_distribution:
+            assert_close(used.sum(-1), torch.ones(LAYERS, heads, N))
         assert_close(used.triu(1), torch.zeros_like(used), **EXACTLY)
-    is_live = torch.tensor([[not plan.state("self", layer, head).constant for head in range(HEADS)]
+    is_live = torch.tensor([[not plan.state("self", layer, head).constant for head in range(heads)]
                             for layer in range(LAYERS)])
     assert_close(weights[is_live], live[is_live], **EXACTLY)
 
@@ -88,10 +91,17 @@ def test_what_follows_from_what(lab: Lab, plan: HeadPlan):
 def test_norms_follow_from_weights_and_values(lab: Lab):
     """In the first layer, whose input is the embedding of the tokens."""
     ids = random_ids(1, N)[0]
-    trace, block = trace_of(lab, ids, PLANS["gate"]), lab.model.blocks[0]
-    values = block.attention.value(block.attention_norm(lab.model.embedding(ids))).unflatten(-1, (HEADS, -1))
-    outputs = torch.einsum("hij,jhd->hid", torch.tensor(trace.weights["self"][0]), values)
-    gates = torch.tensor([1, 0.5, 1, 1]).unsqueeze(1)
+    trace, block, heads = trace_of(lab, ids, PLANS["gate"](lab)), lab.model.blocks[0], lab.shape["self"][1]
+    x = block.attention_norm(lab.model.embedding(ids))
+    values = block.attention.value(x).unflatten(-1, (heads, -1))
+    gates = torch.ones(heads, 1)
+    gates[1 % heads] = 0.5
+    weights = torch.tensor(trace.weights["self"][0])
+    if block.attention.replaces_mlp:  # the unit's own gate comes first, then the plan's
+        values = functional.silu(values)
+        outputs = torch.einsum("hij,jhd->hid", weights, values) * functional.silu(block.attention.gate(x))
+    else:
+        outputs = torch.einsum("hij,jhd->hid", weights, values)
     assert_close(torch.tensor(trace.norms["self"][0]), outputs.norm(dim=-1) * gates)
 
 
@@ -125,25 +135,24 @@ def test_a_bad_text_is_told_of(lab: Lab):
 
 
 def test_nbytes_counts_shared_arrays_once(lab: Lab):
-    one = LAYERS * HEADS * N * N * 4  # float32
-    live, constant = models.run(lab, TEXT), models.run(lab, TEXT, PLANS["constant"])
+    one = LAYERS * lab.shape["self"][1] * N * N * 4  # float32
+    live, constant = models.run(lab, TEXT), models.run(lab, TEXT, PLANS["constant"](lab))
     others = [*live.norms.values(), live.losses, *(output.distribution for output in live.outputs)]
     others += [] if live.mask is None else [live.mask]
     assert live.nbytes == 2 * one + sum(array.nbytes for array in others)  # live weights are those used
     assert constant.nbytes == live.nbytes + one
 
 
-@pytest.mark.parametrize("name", PLANS)
-def test_generation_is_repeated_running(lab: Lab, name: str):
+def test_generation_is_repeated_running(lab: Lab, plan: HeadPlan):
     prompt = lab.task.read(TEXT)
     ids, expected = list(prompt.ids), []
     while len(expected) < 6:
-        trace = trace_of(lab, torch.tensor(ids), PLANS[name])
+        trace = trace_of(lab, torch.tensor(ids), plan)
         ids.append(int(trace.output.distribution.argmax()))
         if ids[-1] == 0:
             break
         expected.append(lab.task.labels[ids[-1]])
-    assert list(generate(lab, prompt, PLANS[name], count=6)) == expected
+    assert list(generate(lab, prompt, plan, count=6)) == expected
 
 
 def test_generation_stops_at_the_limit_and_at_bos(lab: Lab):

@@ -9,17 +9,21 @@ from pathlib import Path
 
 import pytest
 import torch
+from oracles import selective
+from tiny import with_attention
 from torch.testing import assert_close
 
 from models import training
-from models.recipes import RECIPES, Recipe
-from models.tasks.base import Batch, generator
-from models.training import loss_of, rate, train
+from models.attention.base import Record
 from models.config import Config
+from models.recipes import RECIPES, Recipe, task_of
+from models.tasks.base import Batch, generator
+from models.training import batch_loss, rate, train
 from models.transformer import Transformer
 
 V = 8
-RECIPE = Recipe(Config("softmax", vocabulary=V, width=16, layers=2, heads=2), steps=6, learning_rate=1e-2, warmup=2)
+RECIPE = Recipe(Config("softmax", vocabulary=V, width=16, layers=2, heads=2, trained_length=6), steps=6,
+                learning_rate=1e-2, warmup=2)
 CPU = torch.device("cpu")
 EXACTLY = {"rtol": 0, "atol": 0}
 
@@ -50,27 +54,39 @@ def save_always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "SAVE_EVERY", 0.0)
 
 
-def recipe(attention: str, steps: int = 6) -> Recipe:
-    return replace(RECIPE, config=replace(RECIPE.config, attention=attention), steps=steps)
-
-
 def stopped(recipe: Recipe, folder: Path, at: int, seed: int = 5) -> None:
     with pytest.raises(OutageError):
         train(recipe, Copying(stop_at=at), folder, seed, CPU)
 
 
-@pytest.mark.parametrize("stops", [[1], [3], [5], [2, 4], [3, 3]])
-def test_training_that_stops_ends_the_same(attention: str, stops: list[int], tmp_path: Path, save_always: None):
+def check_that_it_ends_the_same(recipe: Recipe, stops: list[int], folder: Path) -> None:
     """Bit by bit, and without doing a step twice that was saved."""
-    whole = train(recipe(attention), Copying(), tmp_path / "whole", 5, CPU)
+    whole = train(recipe, Copying(), folder / "whole", 5, CPU)
     for at in stops:
-        stopped(recipe(attention), tmp_path / "parts", at)
+        stopped(recipe, folder / "parts", at)
     task = Copying()
-    parts = train(recipe(attention), task, tmp_path / "parts", 5, CPU)
+    parts = train(recipe, task, folder / "parts", 5, CPU)
     assert task.steps == list(range(stops[-1], 6))
-    for name, tensor in whole.state_dict().items():
-        assert_close(parts.state_dict()[name], tensor, **EXACTLY)
+    assert_close(parts.state_dict(), whole.state_dict(), **EXACTLY)
     assert not parts.training
+    fresh = train(replace(recipe, steps=0), Copying(), folder / "fresh", 5, CPU)
+    assert not torch.equal(fresh.embedding.weight, whole.embedding.weight)  # or there is nothing to restore
+
+
+@pytest.mark.parametrize("stops", [[1], [3], [5], [2, 4], [3, 3]])
+@pytest.mark.parametrize("muon", [False, True])
+def test_training_that_stops_ends_the_same(muon: bool, stops: list[int], tmp_path: Path, save_always: None):
+    check_that_it_ends_the_same(replace(RECIPE, muon=muon), stops, tmp_path)
+
+
+@pytest.mark.parametrize("muon", [False, True])
+def test_training_that_stops_ends_the_same_with_any_attention(attention: str, muon: bool, tmp_path: Path,
+                                                               save_always: None):
+    check_that_it_ends_the_same(with_attention(RECIPE, attention, muon=muon), [3], tmp_path)
+
+
+def test_training_that_stops_ends_the_same_with_a_memory_loss(tmp_path: Path, save_always: None):
+    check_that_it_ends_the_same(with_attention(RECIPE, "selective", memory_loss=0.1), [3], tmp_path)
 
 
 def test_what_was_not_saved_is_done_again(tmp_path: Path):
@@ -146,11 +162,65 @@ def test_loss_counts_only_where_there_is_a_target():
             targets[place] = -1
         losses = [-math.log(probabilities[row][i][target]) for row in range(3) for i in range(5)
                   if (target := int(targets[row, i])) >= 0]
-        assert loss_of(model, tokens, targets).item() == pytest.approx(math.fsum(losses) / len(losses), rel=1e-5)
+        found = batch_loss(model, Batch(tokens, targets)).item()
+        assert found == pytest.approx(math.fsum(losses) / len(losses), rel=1e-5)
 
 
-def test_a_tiny_problem_is_learnt(attention: str, tmp_path: Path):
+def test_memory_loss_is_added_with_its_weight():
+    """The memory in use by loops over F in float64 (Leviathan et al. 2024, section 5): of each layer what its worst
+    query needs, i keys less what F has freed of each, over layers and tokens; the mean over texts."""
+    torch.manual_seed(0)
+    model = Transformer(with_attention(RECIPE, "selective").config, initial_std=0.7, embedding_std=1.0)
+    batch, n = Copying().batch(0, 6, 0), 6
+    records: list[Record] = []
+    model(batch.tokens, records=records)
+    total = 0.0
+    for record in records:
+        for scores in record.scores:
+            mask = selective(scores)[1].tolist()
+            total += max(i + 1 - sum(min(mask[i][k], 1.0) for k in range(i + 1)) for i in range(n))
+    expected = total / len(batch.tokens) / len(records) / n
+    plain, with_memory = (batch_loss(model, batch, memory_loss=weight).item() for weight in (0.0, 0.25))
+    assert with_memory - plain == pytest.approx(0.25 * expected, rel=1e-4)
+    assert 0.1 < expected < 0.95  # something is freed, or the loops would not matter
+
+
+ONE_OF_EACH_KIND = ("softmax", "selective", "dense", "random", "factorized-dense", "factorized-random", "random-dense",
+                    "gau-relu2", "gau-log-n")
+
+
+@pytest.mark.parametrize("attention, muon", [*((attention, False) for attention in ONE_OF_EACH_KIND), ("dense", True)])
+def test_a_tiny_problem_is_learnt(attention: str, muon: bool, tmp_path: Path):
     """From ln 7 nats, which is guessing, to under a tenth of that."""
-    model = train(replace(recipe(attention, steps=150), warmup=20), Copying(), tmp_path, 0, CPU)
-    unseen = Copying().batch(10_000, 0, 0)
-    assert loss_of(model, unseen.tokens, unseen.targets).item() < 0.1 * math.log(V - 1)
+    recipe = with_attention(RECIPE, attention, steps=100, warmup=10, learning_rate=2e-2, muon=muon)
+    model = train(recipe, Copying(), tmp_path, 0, CPU)
+    assert batch_loss(model, Copying().batch(10_000, 0, 0)).item() < 0.1 * math.log(V - 1)
+
+
+def test_the_memory_loss_frees_memory(tmp_path: Path):
+    """Two trainings that differ in it alone: the one with it needs less of its text, and learns as well."""
+    needs = {}
+    for weight in (0.0, 0.3):
+        recipe = with_attention(RECIPE, "selective", steps=80, warmup=10, learning_rate=2e-2, memory_loss=weight)
+        model, unseen = train(recipe, Copying(), tmp_path / str(weight), 0, CPU), Copying().batch(10_000, 0, 0)
+        plain = batch_loss(model, unseen).item()
+        needs[weight] = batch_loss(model, unseen, memory_loss=1.0).item() - plain
+        assert plain < 0.1 * math.log(V - 1)
+    assert needs[0.3] < needs[0.0] - 0.1
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if name.startswith("assignment")])
+def test_no_batch_is_longer_than_the_tables(name: str):
+    """The texts of the last steps are the longest; a Synthesizer has no weights beyond its trained length."""
+    task, recipe = task_of(name), RECIPES[name]
+    longest = max(task.batch(step, recipe.steps, 0).tokens.shape[1] for step in range(recipe.steps - 60, recipe.steps))
+    assert longest == recipe.config.trained_length == task.trained_length
+
+
+def test_recipes_of_the_families_that_need_data_fit_their_tasks():
+    """Batches of `stories` and `masked` have the length that their files say: see test_stories and test_masked_texts."""
+    for name, recipe in RECIPES.items():
+        task = task_of(name)
+        assert (recipe.config.vocabulary, recipe.config.trained_length) == (task.vocabulary, task.trained_length)
+        assert recipe.config.causal == (task.name != "masked")
+        assert name.split("-")[0] == task.name and name.removeprefix(f"{task.name}-").startswith(recipe.config.attention)

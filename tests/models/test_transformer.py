@@ -7,13 +7,25 @@ from dataclasses import replace
 import pytest
 import torch
 from oracles import transformer
-from tiny import WIDTH, make_model, random_ids
+from tiny import WIDTH, heads_of, make_model, random_ids
 from torch.testing import assert_close
 
 from models.config import Config
 from models.transformer import Transformer
 
-CONFIG = Config("softmax", vocabulary=512, width=256, layers=2, heads=4)
+CONFIG = Config("softmax", vocabulary=512, width=256, layers=2, heads=4, trained_length=96)
+C, D, H, N = 256, 64, 4, 96
+SCORES = {  # parameters of one layer's scores, as the papers count them
+    **dict.fromkeys(("softmax", "log-n", "temperature", "selective"), 2 * C**2), "scalable-softmax": 2 * C**2 + H,
+    # Tay et al. 2020, table 1, with a W2 for each head and biases b1 and b2; a and b are 8 and 12
+    "dense": C**2 + C + H * (D * N + N), "random": H * N**2, "fixed-random": 0,
+    "factorized-dense": C**2 + C + H * (D + 1) * (8 + 12), "factorized-random": H * 2 * N * 8,
+    # one projection to 128, then a factor and a shift for q and for k
+    **dict.fromkeys(("gau-relu2", "gau-relu2-mixed", "gau-softmax", "gau-log-n"), C * 128 + 4 * 128),
+    "gau-relu2-learned": C * 128 + 4 * 128 + 1,
+}
+for one, other in (("random", "dense"), ("dense", "softmax"), ("random", "softmax")):
+    SCORES[f"{one}-{other}"] = SCORES[one] + SCORES[other] + 2  # and alpha
 
 
 def test_logits_are_those_of_the_formulas(attention: str):
@@ -46,13 +58,23 @@ def test_fresh_weights(initial_std: float | None, embedding_std: float):
     assert float(model.embedding.weight.std()) == pytest.approx(embedding_std, rel=0.015)
     for block in model.blocks:
         attention = block.attention
-        for linear in (attention.query, attention.key, attention.value, block.up):
+        for linear in (attention.source.query, attention.source.key, attention.value, block.up):
             assert float(linear.weight.std()) == pytest.approx(initial_std or 256**-0.5, rel=0.015)
         assert float(attention.output.weight.std()) == pytest.approx((initial_std or 256**-0.5) * writes, rel=0.015)
         assert float(block.down.weight.std()) == pytest.approx((initial_std or 1024**-0.5) * writes, rel=0.015)
 
 
 def test_parameter_count(attention: str):
-    """Tied embeddings count once, an attention layer is four matrices of any type, and nothing has a bias."""
-    model = Transformer(replace(CONFIG, attention=attention))
-    assert model.parameter_count() == 512 * 256 + 2 * (4 * 256**2 + 8 * 256**2 + 2 * 256) + 256
+    """Tied embeddings count once, values and outputs are two matrices, an MLP eight and two norms; a gated attention
+    unit has three of twice the width, one norm and no MLP."""
+    model = Transformer(replace(CONFIG, attention=attention, heads=heads_of(attention)))
+    block = 6 * C**2 + C if attention.startswith("gau-") else 10 * C**2 + 2 * C
+    assert model.parameter_count() == 512 * C + 2 * (SCORES[attention] + block) + C
+
+
+def test_two_gated_units_are_as_large_as_one_block():
+    """Up to gamma, beta, and what s = 128 beside width 256 adds (Hua et al. 2022, section 3.1)."""
+    block = Transformer(CONFIG).blocks[0]
+    unit = Transformer(replace(CONFIG, attention="gau-softmax", heads=1)).blocks[0]
+    sizes = [sum(parameter.numel() for parameter in which.parameters()) for which in (block, unit)]
+    assert sizes[0] == pytest.approx(2 * sizes[1], rel=0.1)

@@ -3,40 +3,77 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from models.checkpoint import mean_weights
+from models.checkpoint import limit_of, mean_weights
+from models.config import Config
 from models.heads import HeadPlan
 from models.lab import Lab
+from models.recipes import Recipe
 from models.tasks.assignment import Assignment
 from models.tasks.base import Prompt
 from models.trace import Trace, run_prompt
-from models.config import Config
 from models.transformer import Transformer
 
 LAYERS, HEADS, WIDTH = 2, 4, 32
+LENGTH = 128  # of tables: as long as a typed text may be
 UNTOUCHED = HeadPlan()
 TEXT = "y=7; x=1; x=3; y=?; z=5; x=?"  # 12 tokens and two questions
 
 
-def make_model(attention: str, seed: int = 0, causal: bool = True) -> Transformer:
+def heads_of(attention: str) -> int:
+    """A gated attention unit has one head, the others several."""
+    return 1 if attention.startswith("gau-") else HEADS
+
+
+def make_config(attention: str, causal: bool = True, length: int = LENGTH) -> Config:
+    return Config(attention, vocabulary=Assignment.vocabulary, width=WIDTH, layers=LAYERS, heads=heads_of(attention),
+                  causal=causal, trained_length=length)
+
+
+def make_model(attention: str, seed: int = 0, causal: bool = True, length: int = LENGTH) -> Transformer:
     """Random weights twice as large as LeCun's: scores of standard deviation 4, so that weights are far from flat
-    and F from 0; and a larger embedding, so that the output's distribution is far from flat too."""
+    and F from 0; and a larger embedding, so that the output's distribution is far from flat too. Everything that
+    starts at zero, at one or near it is random here: it could hide a mistake."""
     torch.manual_seed(seed)
-    config = Config(attention, vocabulary=Assignment.vocabulary, width=WIDTH, layers=LAYERS, heads=HEADS, causal=causal)
-    model = Transformer(config, initial_std=2 * WIDTH**-0.5)
-    model.embedding.weight.data *= 20
-    return model.eval().requires_grad_(False)
+    model = Transformer(make_config(attention, causal, length), initial_std=2 * WIDTH**-0.5).requires_grad_(False)
+    model.embedding.weight *= 20
+    for block in model.blocks:
+        for name, parameter in attention_state(block.attention):
+            noise = torch.randn_like(parameter)
+            if name.endswith(("mixing_table", "bias_table", "shift")):
+                parameter += 0.5 * noise
+            elif name.endswith(("query_table", "key_table")):
+                parameter.copy_(0.8 * noise)  # a product of rank 8 then has a standard deviation of 2
+            elif name.endswith("table"):
+                parameter.copy_(2 * noise)
+            elif name.endswith("positions.weight"):
+                parameter.copy_(0.5 * noise)
+            elif name.endswith(("tiled.weight", "interleaved.weight")):
+                parameter.copy_(0.3 * noise)
+            elif name.endswith(("hidden.linear.bias", "source.scale")):
+                parameter.copy_(noise)
+            elif name.endswith(("scalable", "log_divisor")):
+                parameter *= 1 + 0.2 * noise
+    return model.eval()
+
+
+def attention_state(module: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Parameters and buffers, by name."""
+    yield from module.named_parameters()
+    yield from module.named_buffers()
 
 
 @functools.cache
-def make_lab(attention: str) -> Lab:
+def make_lab(attention: str, causal: bool = True, length: int = LENGTH) -> Lab:
     """Shared by all tests, as a Lab is never changed."""
-    model, task = make_model(attention), Assignment()
-    return Lab(f"tiny-{attention}", task, model, {"self": mean_weights(model, task.typical(8))}, card={})
+    model, task = make_model(attention, causal=causal, length=length), Assignment()
+    constant = mean_weights(model, task.typical(8)[:, :limit_of(model, task)])
+    return Lab(f"tiny-{attention}", task, model, {"self": constant}, card={})
 
 
 def with_constant(lab: Lab, constant: Tensor) -> Lab:
@@ -44,9 +81,29 @@ def with_constant(lab: Lab, constant: Tensor) -> Lab:
     return replace(lab, constant={"self": constant})
 
 
-def all_heads(**state: object) -> HeadPlan:
-    """A plan in which every head of a tiny model has this state, like constant=True."""
-    return HeadPlan().with_heads([("self", layer, head) for layer in range(LAYERS) for head in range(HEADS)], **state)
+def with_attention(recipe: Recipe, attention: str, **changes: object) -> Recipe:
+    """The same training of a model with another attention."""
+    heads = 1 if attention.startswith("gau-") else recipe.config.heads
+    return replace(recipe, config=replace(recipe.config, attention=attention, heads=heads), **changes)
+
+
+def address(lab: Lab, layer: int, head: int) -> tuple[str, int, int]:
+    """A head of a tiny model; its only one where it has one."""
+    return "self", layer, head % lab.shape["self"][1]
+
+
+def all_heads(lab: Lab, **state: object) -> HeadPlan:
+    """A plan in which every head of the model has this state, like constant=True."""
+    layers, heads = lab.shape["self"]
+    return HeadPlan().with_heads([("self", layer, head) for layer in range(layers) for head in range(heads)], **state)
+
+
+def another_scale(lab: Lab, plan: HeadPlan = UNTOUCHED) -> HeadPlan:
+    """The plan under a scale that the model's type has and was not trained with; as it is if there is none."""
+    policies = lab.attention.policies
+    if "logn" in policies:
+        return plan.with_scale("logn", 9)
+    return plan.with_scale("length") if "length" in policies else plan
 
 
 def random_ids(count: int, n: int, seed: int = 0) -> Tensor:
@@ -56,8 +113,11 @@ def random_ids(count: int, n: int, seed: int = 0) -> Tensor:
     return ids
 
 
+def prompt_of(ids: Tensor) -> Prompt:
+    """Any (N,) ids, which need not be a text that the task can read; asked after every token."""
+    return Prompt(tuple(ids.tolist()), tuple(map(str, ids.tolist())), tuple(range(len(ids))), (*ids[1:].tolist(), -1))
+
+
 def trace_of(lab: Lab, ids: Tensor, plan: HeadPlan = UNTOUCHED) -> Trace:
-    """The Trace of any (N,) ids, which need not be a text that the task can read; asked after every token."""
-    n = len(ids)
-    prompt = Prompt(tuple(ids.tolist()), tuple(map(str, ids.tolist())), tuple(range(n)), (*ids[1:].tolist(), -1))
-    return run_prompt(lab, prompt, plan)
+    """The Trace of prompt_of these ids."""
+    return run_prompt(lab, prompt_of(ids), plan)

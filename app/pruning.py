@@ -1,0 +1,120 @@
+"""Writing with a limited memory: the choice of budgets, what each layer still keeps, and what forgetting costs."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+
+import pandas
+import streamlit as st
+
+from app.text import plain
+from components.charts import memory_chart
+from models import Lab
+from models.decoding import Reading, can_decode
+from models.memory import measured
+
+ALL = "Memory: all"
+BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
+CONTROL = "stories-softmax"  # what forgetting with F is compared with
+_WAYS = {"chosen": "budgets chosen by layer", "equal": "equal budgets", "oldest": "equal budgets, the oldest goes"}
+
+
+def can_forget(lab: Lab) -> bool:
+    """True if the page offers this model a limited memory: it writes, and says itself what may go."""
+    return lab.task.name == "stories" and lab.attention.selects and can_decode(lab.model)
+
+
+def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:
+    """What a visitor can choose -> a budget for each layer; None for all tokens."""
+    layers = lab.shape["self"][0]
+    offered: dict[str, tuple[int, ...] | None] = {ALL: None}
+    offered |= {f"Memory: {budget} tokens a layer": (budget,) * layers for budget in BUDGETS}
+    for point in (measured(lab.name) or {"points": []})["points"]:
+        if point["way"] == "chosen" and point["factor"] > 1:
+            budgets = tuple(point["budgets"])
+            offered[f"Memory: 1/{point['factor']}, as measured ({', '.join(map(str, budgets))})"] = budgets
+    return offered
+
+
+def counts(readings: Sequence[Reading]) -> str:
+    """How many tokens each layer keeps, in words."""
+    kept = " · ".join(f"layer {layer + 1} keeps {len(places)}" for layer, places in enumerate(readings[-1].kept))
+    return f"Of {len(readings)} tokens {kept}"
+
+
+def struck(readings: Sequence[Reading], layer: int) -> str:
+    """The text as Markdown: what the layer has forgotten is grey and struck through; … stands where writing began."""
+    kept, parts = set(readings[-1].kept[layer]), []
+    runs = itertools.groupby(range(len(readings)), key=lambda place: (readings[place].is_new, place in kept))
+    for (is_new, is_kept), places in runs:
+        text = "".join(readings[place].token if place else f"({readings[place].token}) " for place in places)
+        if is_new and " …" not in parts:
+            parts.append(" …")
+        parts.append(_literal(text) if is_kept else _forgotten(text))
+    return "".join(parts)
+
+
+def _forgotten(text: str) -> str:
+    """Spaces stay outside: Markdown strikes nothing that begins or ends with one."""
+    words = text.strip()
+    before, after = text[:len(text) - len(text.lstrip())], text[len(text.rstrip()):]
+    return f"{_spaces(before)}:gray[~~{_literal(words)}~~]{_spaces(after)}" if words else _spaces(text)
+
+
+def _literal(text: str) -> str:
+    """Nothing in a visitor's text is Markdown: no link, no emoji, no formula."""
+    # The parser makes links and emoji of finished text too, where escapes are gone: word joiners break them up.
+    return plain(re.sub(r"([:.@])", "\\1\u2060", _spaces(text)))
+
+
+def _spaces(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+def section(lab: Lab) -> None:
+    """The curve of perplexity against memory, as measured on held-out text."""
+    result = measured(lab.name)
+    if result is None:
+        st.caption(f"Not measured yet: `python -m models.memory {lab.name} --data DIR`")
+        return
+    control = measured(CONTROL)
+    table, order = points(lab.name, result, control)
+    st.markdown(f"**Perplexity against memory**, on {result['windows']} held-out windows of {result['window']} tokens, "
+                "half of them from books. At 1/8, the layers together keep an eighth of the tokens and forget those "
+                "with the largest F." + _verdict(result, control))
+    st.altair_chart(memory_chart(table, order))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.download_button("Points as CSV", table.to_csv(index=False), f"{lab.name}-memory.csv", "text/csv",
+                           on_click="ignore")
+        st.caption(f"Budgets were chosen on {result['validation_windows']} other windows. `{result['command']}`")
+
+
+def points(name: str, result: dict, control: dict | None) -> tuple[pandas.DataFrame, list[str]]:
+    """All measured points of a model, and of the control, a row each; and the names of the lines in order."""
+    rows = []
+    for model, its in ((name, result), (CONTROL, control)):
+        if its is None:
+            continue
+        whole = its["points"][0]
+        for way, title in _WAYS.items():
+            line = [point for point in its["points"] if point["way"] == way and point["factor"] > 1]
+            title = title if model == name else f"{model}, {title}, the oldest goes"
+            for point in [whole, *line] if line else []:  # every line starts where nothing is forgotten
+                budgets = " ".join(map(str, point["budgets"]))
+                rows.append({"line": title, "model": model} | point | {"way": way, "budgets": budgets})
+    table = pandas.DataFrame(rows)
+    return table, list(dict.fromkeys(table["line"]))
+
+
+def _verdict(result: dict, control: dict | None) -> str:
+    """How little memory does as well as the control with all of its own; empty if that is not known."""
+    if control is None:
+        return ""
+    limit = control["points"][0]["perplexity"]
+    good = [p["factor"] for p in result["points"] if p["way"] == "chosen" and p["perplexity"] <= limit]
+    if not good:
+        return f" {CONTROL} with all its memory: {limit:.2f}."
+    part = f"1/{max(good)} of the memory" if max(good) > 1 else "all the memory"
+    return f" With {part} it reads as well as {CONTROL} with all of its own ({limit:.2f}) or better."

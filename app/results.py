@@ -1,0 +1,123 @@
+"""The Results page: each source's claims, statement by statement, with our numbers beside theirs, a verdict that a rule
+computed, a chart, and the command that measures it again."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+from pathlib import Path
+
+import altair
+import streamlit as st
+
+from app import header, session
+from app.text import plain
+from components import charts
+from models import checkpoint, short
+from models.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, claims
+from models.claims.evidence import MEASUREMENTS
+
+BADGES = {HOLDS: ("green", ":material/check_circle:"), PART: ("orange", ":material/contrast:"),
+          FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
+CLAIM = "claim"  # key of the choice of a claim
+
+
+@st.fragment
+def page() -> None:
+    session.fill_widgets()
+    header.draw(session.history())
+    with st.container(width=960):
+        _claims()
+
+
+def _claims() -> None:
+    st.markdown("Papers say what these kinds of attention do. Here is each statement that can be checked, the source's "
+                "number, ours from the small models of this site, and a verdict that a rule computes from the numbers. "
+                "A verdict is about these models and this training, not about the paper.")
+    found = {claim.key: claim for claim in _found(_stamp())}
+    titles = {key: claim.title.split(":")[0] for key, claim in found.items()}
+    key = st.segmented_control("Claim", list(titles), format_func=titles.get, default=next(iter(titles)), key=CLAIM,
+                               required=True, label_visibility="collapsed")
+    claim = found[key]
+    st.markdown(f"#### {plain(claim.title)}")
+    st.caption(f"{plain(claim.source)}. {plain(claim.setting)}")
+    _summary(claim)
+    for statement in claim.statements:
+        _statement(statement)
+    with st.expander("How verdicts are computed"):
+        st.markdown(RULES)
+
+
+def _summary(claim: Claim) -> None:
+    """How many statements have which verdict."""
+    words = [statement.verdict.word for statement in claim.statements]
+    with st.container(horizontal=True, gap="small"):
+        for word, (colour, icon) in BADGES.items():
+            if word in words:
+                st.badge(f"{words.count(word)} {word}", icon=icon, color=colour)
+
+
+def _statement(statement: Statement) -> None:
+    colour, icon = BADGES[statement.verdict.word]
+    with st.container(border=True, key=f"claim-{statement.key}"):
+        st.markdown(f"**{plain(statement.text)}**")
+        st.badge(statement.verdict.word, icon=icon, color=colour)
+        if statement.verdict.why:
+            st.caption(f"{plain(statement.verdict.why)}.")
+        st.markdown(f"Source: {plain(statement.source)}. *{plain(statement.sure)}*  \n"
+                    f"Asked here: {plain(statement.rule)}.")
+        if statement.chart is not None:
+            st.altair_chart(drawn(statement.chart), width="stretch", alt=statement.chart.alt)
+        st.table([{plain(name): plain(value) for name, value in row.items()} for row in statement.table],
+                 border="horizontal", hide_index=True)
+        if statement.reason and statement.verdict.word in (PART, FAILS):
+            how = f"tested: {plain(statement.tested)}" if statement.tested else "a guess, not tested"
+            st.markdown(f"Likeliest reason (*{how}*): {plain(statement.reason)}")
+        with st.container(horizontal=True, vertical_alignment="top"):
+            st.download_button("Table as CSV", as_csv(statement), file_name=f"{statement.key}.csv", mime="text/csv",
+                               key=f"csv-{statement.key}", on_click="ignore", icon=":material/download:")
+            with st.popover("Measure it again"):
+                st.code(statement.command, language="bash", wrap_lines=True)
+
+
+RULES = """
+- A difference between two models is taken seed by seed: same seed, same texts in the same order, same number of steps.
+- Models that ship are trained once, in full. Three seeds of each are trained for a quarter of the steps, without being
+  kept, to see how much is chance. (Variable assignment is always trained in full.)
+- With several seeds a difference is *clear* if it is larger than twice its standard error over seeds. With one seed it
+  has to be larger than 1% of perplexity or one point of accuracy, and the verdict says *one seed*. Three seeds settle
+  large differences only.
+- The number of steps with more seeds decides. If the other one clearly says the opposite, that part holds in part.
+- **holds**: every part, clearly. **does not hold here**: no part. **holds in part**: anything between, which includes
+  the right direction without a clear difference. **not measured yet**: what is missing could still decide.
+"""
+
+
+def as_csv(statement: Statement) -> str:
+    """The statement's table, as a file."""
+    file = io.StringIO()
+    columns = list(dict.fromkeys(name for row in statement.table for name in row))
+    writer = csv.DictWriter(file, columns, restval="")
+    writer.writeheader()
+    writer.writerows(statement.table)
+    return file.getvalue()
+
+
+def drawn(chart: Chart) -> altair.LayerChart:
+    """The picture of a chart's numbers."""
+    if chart.kind == "dots":
+        return charts.dots_chart(chart.points, chart.title, chart.rule)
+    return charts.lines_chart(chart.points, chart.title, chart.across, chart.rule)
+
+
+def _stamp() -> tuple[tuple[str, int], ...]:
+    """Changes when anything that was measured does; a visitor's page costs a look at some forty files."""
+    patterns = ((checkpoint.CHECKPOINTS, "*/card.json"), (short.SEEDS, "*.json"), (MEASUREMENTS, "*.json"))
+    return tuple((str(path), path.stat().st_mtime_ns) for folder, pattern in patterns
+                 for path in sorted(Path(folder).glob(pattern)))
+
+
+@functools.lru_cache(maxsize=2)
+def _found(stamp: tuple[tuple[str, int], ...]) -> list[Claim]:
+    return claims()

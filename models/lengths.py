@@ -1,0 +1,128 @@
+"""What length does to a model, measured on held-out text: loss, accuracy, and each head's entropy and normaliser.
+
+    python -m models.lengths masked-softmax masked-log-n --data DIR
+
+Writes models/measurements/NAME.length.json, which the Length page draws. A model is read at each length as it was
+trained, and under each scale policy that means something else to it; log n takes the trained length as its base.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from models.attention.base import Record
+from models.checkpoint import read_json, write_json
+from models.heads import HeadPlan
+from models.lab import Lab, load, names
+from models.recipes import task_of
+from models.tasks.assignment import TEST_SEED, TEST_TEXTS, Assignment, draw
+from models.tasks.base import Batch, Task, generator
+from models.tasks.masked import TEST_SEED as MASKED_SEED
+from models.tasks.masked import Masked, hide
+
+MEASUREMENTS = Path(__file__).with_name("measurements")
+EVENTS = (6, 12, 24, 48, 96)
+LENGTHS = {"masked": (16, 32, 64, 128, 256, 512), "stories": (32, 64, 128, 256, 512, 1024),
+           "assignment": tuple(2 * events + 1 for events in EVENTS)}
+TOKENS = 32_768  # that a loss is the mean over, at each length
+CAPTURED = 8_192  # tokens of these whose weights are looked at
+
+
+def read_lengths(name: str) -> dict[str, Any] | None:
+    """What was measured of a model; None if nothing was."""
+    path = MEASUREMENTS / f"{name}.length.json"
+    return read_json(path) if path.exists() else None
+
+
+def plans_of(lab: Lab) -> dict[str, HeadPlan]:
+    """The readings of a model: as trained, and by the policies that say something else."""
+    policies = [p for p in lab.attention.policies if p != lab.attention.trained_policy]
+    return {policy: HeadPlan() if policy == "trained" else
+            HeadPlan().with_scale(policy, lab.trained_length if policy == "logn" else None) for policy in policies}
+
+
+def batches(task: Task, length: int) -> Iterator[Batch]:
+    """Held-out texts of one length, with what is asked of the model, in parts of about CAPTURED tokens."""
+    if isinstance(task, Assignment):
+        tokens, answers = draw(min(TEST_TEXTS, TOKENS // length), (length - 1) // 2, generator(TEST_SEED, 0, length))
+        texts = Batch(tokens, answers)
+    elif isinstance(task, Masked):
+        rows = task.held_out(length)
+        texts = hide(rows[_spread(len(rows), TOKENS // length)], generator(MASKED_SEED, length), 0.0, 0.0)
+    else:
+        rows = task.held_out(length)
+        targets = rows[_spread(len(rows), TOKENS // length)]
+        texts = Batch(functional.pad(targets, (1, -1), value=0), targets)
+    size = max(1, CAPTURED // length)
+    yield from (Batch(*pair) for pair in zip(texts.tokens.split(size), texts.targets.split(size), strict=True))
+
+
+def _spread(count: int, wanted: int) -> Tensor:
+    """Indices of `wanted` rows, evenly over all `count`, so that books and stories are both there."""
+    return torch.linspace(0, count - 1, min(count, wanted)).long()
+
+
+@torch.inference_mode()
+def measure(lab: Lab, task: Task, length: int, plan: HeadPlan) -> dict[str, Any]:
+    """Loss (nats), accuracy, and by layer and head the mean entropy (nats) and ln Z of a row; see Record."""
+    losses, right, captured = [], [], {}
+    for index, batch in enumerate(batches(task, length)):
+        records: list[Record] | None = [] if index == 0 else None
+        places = batch.targets >= 0
+        logits = lab.model.logits(lab.model(batch.tokens, lab.interventions(plan, length), records)[places])
+        losses.append(functional.cross_entropy(logits, batch.targets[places], reduction="none"))
+        right.append(logits.argmax(-1) == batch.targets[places])
+        if records:
+            attentions = [block.attention for block in lab.model.blocks]
+            captured = {
+                "entropy": [_by_head(entropies(record.live)) for record in records],
+                "log_normaliser": [_by_head(attention.log_normaliser(record.scores))
+                                   for attention, record in zip(attentions, records, strict=True)],
+            }
+    return {"loss": round(float(torch.cat(losses).mean()), 4),
+            "accuracy": round(float(torch.cat(right).float().mean()), 4), **captured}
+
+
+def entropies(weights: Tensor) -> Tensor:
+    """(B, H, N, M) -> (B, H, N) nats; a row of relu² is made to sum to 1 first."""
+    rows = weights / weights.sum(-1, keepdim=True).clamp_min(1e-9)
+    return -torch.special.xlogy(rows, rows).sum(-1)
+
+
+def _by_head(values: Tensor) -> list[float]:
+    return [round(float(value), 3) for value in values.mean((0, 2))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="+", choices=names(), metavar="NAME", help=", ".join(names()))
+    parser.add_argument("--data", type=Path, help="folder of the data sets; variable assignment needs none")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        lab, task = load(name), task_of(name, arguments.data, arguments.runs)
+        lengths = [n for n in LENGTHS[task.name] if n <= (lab.model.longest or math.inf)]
+        work = [(policy, plan, n) for policy, plan in plans_of(lab).items() for n in lengths]
+        readings: dict[str, dict[str, Any]] = {}
+        began = time.perf_counter()
+        for done, (policy, plan, n) in enumerate(work, 1):
+            readings.setdefault(policy, {})[str(n)] = measure(lab, task, n, plan)
+            left = (time.perf_counter() - began) / done * (len(work) - done)
+            print(f"{name} {policy} {n} tokens: loss {readings[policy][str(n)]['loss']}, {left:.0f} s left", flush=True)
+        MEASUREMENTS.mkdir(exist_ok=True)
+        write_json(MEASUREMENTS / f"{name}.length.json", {
+            "name": name, "trained_length": lab.trained_length, "tokens_per_length": TOKENS,
+            "command": f"python -m models.lengths {name} --data DIR", "readings": readings})
+
+
+if __name__ == "__main__":
+    main()
