@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 import models
-from app import header, serving, session
+from app import card, header, session
 from app.text import plain
 from models.checkpoint import CheckpointError
 
@@ -28,23 +28,19 @@ def _text() -> None:
     cards = []
     for name in models.names():
         try:
-            cards.append(serving.load(name).card)
+            cards.append(card.card_of(name))
         except CheckpointError as error:
             st.error(plain(str(error)))
-    st.table([{"model": card["name"], "attention": card["attention"]["title"],
-               "parameters": f"{card['model']['parameters']:,}", "held out": headline(card["metric"])}
-              for card in cards])
+    st.table([{"model": each["name"], "attention": each["attention"]["title"],
+               "parameters": f"{each['model']['parameters']:,}", "held out": card.headline(each["metric"])}
+              for each in cards])
+    names = [each["name"] for each in cards]
+    present = session.history().present.model
+    chosen = st.selectbox("Card of", names, index=names.index(present) if present in names else 0)
+    with st.container(border=True):
+        card.draw(card.card_of(chosen))
     st.markdown("#### The data")
-    sources = {source["name"]: source for card in cards for source in card["data"] if source["licence"]}
+    sources = {source["name"]: source for each in cards for source in each["data"] if source["licence"]}
     for source in sources.values():
         st.markdown(f"- {plain(source['name'])}. Licence: {plain(source['licence'])}. {plain(source['attribution'])}.")
     st.markdown("The code and the models' weights are under the MIT licence.")
-
-
-def headline(metric: dict) -> str:
-    """A card's first number in words."""
-    if "perplexity" in metric:
-        return (f"perplexity {metric['perplexity']} (books {metric['perplexity_books']}, "
-                f"stories {metric['perplexity_stories']})")
-    share = metric["accuracy_by_events"]
-    return "right answers at " + ", ".join(f"{events} events {share[events]:.1%}" for events in ("12", "24", "48"))

@@ -24,9 +24,9 @@ from models.lengths import entropies, read_lengths
 from models.short import read_seeds
 from models.tasks.base import InputError
 
-QUANTITIES = {"Loss": ("loss", "loss, nats"), "Accuracy": ("accuracy", "accuracy"),
-              "Entropy": ("entropy", "entropy of a row, mean of all heads, nats"),
-              "Normaliser": ("log_normaliser", "ln Z of a row, mean of all heads")}
+QUANTITIES = {"Loss": ("loss", "nats"), "Accuracy": ("accuracy", "share right"),
+              "Entropy of a row, mean of all heads": ("entropy", "nats"),
+              "Normaliser of a row, mean of all heads": ("log_normaliser", "ln Z")}
 READINGS = {"trained": "", "sqrt": ", read with 1/√d", "logn": ", read with log n", "fixed": ", n as trained",
             "length": ", n = length"}
 
@@ -79,9 +79,11 @@ def _draw(lab: Lab, history: History, shown: str) -> None:
     st.session_state[session.LENGTH] = length
     st.select_slider("Length, tokens", lengths, key=session.LENGTH, on_change=session.on_length)
     points = pandas.DataFrame([point for name in names for point in _points(name, state, shown)])
-    for row in (("Loss", "Accuracy"), ("Entropy", "Normaliser")):
+    titles = list(QUANTITIES)
+    for row in (titles[:2], titles[2:]):
         for column, title in zip(st.columns(2, gap="medium"), row, strict=True):
             with column:
+                st.markdown(f"**{title}**")
                 st.altair_chart(length_chart(_table(curves, title), [c.label for c in curves], QUANTITIES[title][1],
                                              length, lab.trained_length, points, QUANTITIES[title][0]))
     st.caption(f"Lines: measured on {measured_tokens(curves):,} held-out tokens at each length. Grey rule: the trained "

@@ -18,7 +18,8 @@ from models.memory import measured
 ALL = "Memory: all"
 BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
 CONTROL = "stories-softmax"  # what forgetting with F is compared with
-_WAYS = {"chosen": "budgets chosen by layer", "equal": "equal budgets", "oldest": "equal budgets, the oldest goes"}
+_WAYS = {"chosen": "chosen budgets", "equal": "equal budgets", "chosen-oldest": "chosen budgets, the oldest goes",
+         "equal-oldest": "equal budgets, the oldest goes"}
 
 
 def can_forget(lab: Lab) -> bool:
@@ -82,13 +83,14 @@ def section(lab: Lab) -> None:
     control = measured(CONTROL)
     table, order = points(lab.name, result, control)
     st.markdown(f"**Perplexity against memory**, on {result['windows']} held-out windows of {result['window']} tokens, "
-                "half of them from books. At 1/8, the layers together keep an eighth of the tokens and forget those "
-                "with the largest F." + _verdict(result, control))
+                "half of them from books. At 8, the layers together keep an eighth of all tokens; those with the "
+                "largest F go, or, for comparison, the oldest but the first." + _verdict(result, control))
     st.altair_chart(memory_chart(table, order))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button("Points as CSV", table.to_csv(index=False), f"{lab.name}-memory.csv", "text/csv",
                            on_click="ignore")
-        st.caption(f"Budgets were chosen on {result['validation_windows']} other windows. `{result['command']}`")
+        st.caption(f"Chosen budgets: shared out among the layers on {result['validation_windows']} other windows. "
+                   f"`{result['command']}`")
 
 
 def points(name: str, result: dict, control: dict | None) -> tuple[pandas.DataFrame, list[str]]:

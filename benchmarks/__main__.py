@@ -1,4 +1,4 @@
-"""All benchmarks, as Markdown tables: `make bench`, or `python -m benchmarks forward interaction start visitors`."""
+"""All benchmarks, as Markdown tables: `make bench`, or `python -m benchmarks forward memory ...`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.sync_api import sync_playwright
 from benchmarks import forward, interaction, start, visitors
 from tests.browser import chromium, serve
 
-NAMES = ("forward", "interaction", "start", "visitors")
+NAMES = ("forward", "interaction", "start", "visitors", "memory")
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -44,6 +44,8 @@ def main() -> None:
                 rows.append(visitors.measure(address, count, 3.0, 40.0, states))
         print("\n### Visitors, one action every 3 s\n\n" + table(rows), flush=True)
         print("\n" + table([start.memory_of_visitors()]), flush=True)
+    if "memory" in names:
+        print("\n### Memory of all models\n\n" + table([start.memory_of_models()]), flush=True)
 
 
 if __name__ == "__main__":

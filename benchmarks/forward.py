@@ -18,8 +18,7 @@ from torch.nn import functional
 import models
 from app import serving
 from models import HeadPlan
-from models.attention.base import rotary_table
-from models.heads import TRAINED
+from models.attention.rotary import rotary_table
 from models.trace import run_prompt
 
 LENGTHS = (16, 64, 128)
@@ -36,7 +35,7 @@ def measure(name: str = "stories-selective") -> list[dict[str, Any]]:
     plan = HeadPlan().with_heads(everything, constant=True, gate=0.5)
     rows = []
     for n in LENGTHS:
-        whole = lab.task.read(TEXT)
+        whole = lab.read(TEXT)
         prompt = replace(whole, ids=whole.ids[:n], tokens=whole.tokens[:n], asked=(n - 1,),
                          targets=(*whole.ids[1:n], -1), left_out=0)
         plain, captured, planned = _interleaved(
@@ -56,9 +55,9 @@ def _plain(lab: models.Lab, prompt: Any) -> Any:
     x = model.embedding(tokens)
     for block in model.blocks:
         attention, h = block.attention, block.attention_norm(x)
-        live, _ = attention.normalise(attention.scores(h, rotary, TRAINED))
+        live, _ = attention.normalise(attention.scores(h, rotary))
         weights.append(live)
-        x = x + attention.output((live @ attention.split(attention.value(h))).transpose(1, 2).flatten(2))
+        x = x + attention.output(attention.outputs(live, h).transpose(1, 2).flatten(2))
         x = x + block.down(functional.gelu(block.up(block.mlp_norm(x)), approximate="tanh"))
     return model.logits(model.norm(x)[0]).log_softmax(-1), weights
 

@@ -6,6 +6,7 @@ Measured in the browser, on its own clock: from the event to the first frame aft
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,7 +18,7 @@ from tests.browser import serve
 LENGTHS = (16, 64, 128)
 ACTIONS = 30
 DEBOUNCE = 200.0  # ms that the text box waits for another letter: no part of the answer's time
-MODEL = "stories-selective"
+MODEL, OTHER = "stories-selective", "stories-random-softmax"
 STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
 
 # From the last `event` on the page to the frame after `part` has drawn again; times are kept in labTimes.
@@ -46,7 +47,7 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
     with serve("benchmarks/floor_app.py") as floor:
         for n in LENGTHS:
             story = _text(n)
-            for action in ("state", "select", "typing"):
+            for action in ("state", "select", "typing", "model"):
                 page = browser.new_page(viewport={"width": 1440, "height": 900})
                 bare = browser.new_page(viewport={"width": 1440, "height": 900})
                 page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': story})}")
@@ -71,7 +72,7 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
 
 def _text(n: int) -> str:
     """A story of n tokens, less three for what is typed behind it."""
-    prompt = load(MODEL).task.read(STORY)
+    prompt = load(MODEL).read(STORY)
     return "".join(prompt.tokens[1:n - 3])
 
 
@@ -82,6 +83,10 @@ def _act(page: Page, action: str, turn: int) -> float:
         box = page.get_by_label("Text", exact=True)
         box.press("End")
         box.press("a" if turn % 2 == 0 else "Backspace")
+    elif action == "model":  # both are in memory after the first two turns
+        box = page.get_by_role("combobox", name=re.compile("Model"))
+        box.fill(OTHER if turn % 2 == 0 else MODEL)
+        box.press("Enter")
     else:
         chosen = page.locator('[role="gridcell"][tabindex="0"]')
         chosen.focus()

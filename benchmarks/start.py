@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from playwright.sync_api import Browser
 
 from benchmarks.visitors import measure as visit
-from tests.browser import serve
+from tests.browser import ROOT, serve
 
 LOADS = 7
 
@@ -33,6 +34,21 @@ def memory_of_visitors(visitors: int = 100) -> dict[str, Any]:
         visit(address, visitors=visitors, every=3, seconds=12)
         after = _resident(address)
     return {"visitors": visitors, "MB before": before, "MB a visitor": (after - before) / visitors}
+
+
+def memory_of_models() -> dict[str, Any]:
+    """MB of a process that has loaded every model, and of what it holds of them."""
+    code = ("import models, models.lab; from app import serving; serving.tune(); names = models.names();"
+            "labs = [serving.load(name) for name in names];"
+            "[models.run(lab, lab.task.examples[0][1]) for lab in labs];"
+            "held = models.lab._held.values();"
+            "status = open('/proc/self/status').read();"
+            "print(len(names), len(held), sum(lab.nbytes for lab in held) / 1e6,"
+            "      int(status.split('VmRSS:')[1].split()[0]) / 1000)")
+    printed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    names, held, weights, resident = printed.stdout.split()
+    return {"models": int(names), "held at once": int(held), "MB of weights held": float(weights),
+            "MB of the process": float(resident)}
 
 
 def _load(browser: Browser, address: str) -> float:

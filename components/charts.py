@@ -111,7 +111,7 @@ def length_chart(curves: pandas.DataFrame, order: Sequence[str], title: str, len
         layers.append(altair.Chart(points[points[quantity].notna()]).mark_point(
             size=150, strokeWidth=3, filled=False).encode(
             x="n:Q", y=f"{quantity}:Q", color=colour, tooltip=["which", "n", altair.Tooltip(quantity, format=".4f")]))
-    return altair.layer(*layers).properties(height=250)
+    return altair.layer(*layers).properties(height=330)
 
 
 def head_chart(table: pandas.DataFrame, order: Sequence[str]) -> altair.FacetChart:

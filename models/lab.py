@@ -109,8 +109,8 @@ class Lab:
 
 
 def names() -> list[str]:
-    """The models that are shipped, family by family in the order of their recipes."""
-    return [name for name in RECIPES if (checkpoint.CHECKPOINTS / name / "config.json").exists()]
+    """The models that are shipped, in alphabetical order."""
+    return sorted(name for name in RECIPES if (checkpoint.CHECKPOINTS / name / "card.json").exists())
 
 
 def type_of(name: str) -> type[SelfAttention]:

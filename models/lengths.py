@@ -33,7 +33,7 @@ MEASUREMENTS = Path(__file__).with_name("measurements")
 EVENTS = (6, 12, 24, 48, 96)
 LENGTHS = {"masked": (16, 32, 64, 128, 256, 512), "stories": (32, 64, 128, 256, 512, 1024),
            "assignment": tuple(2 * events + 1 for events in EVENTS)}
-TOKENS = 32_768  # that a loss is the mean over, at each length
+TOKENS = 16_384  # that a loss is the mean over, at each length
 CAPTURED = 8_192  # tokens of these whose weights are looked at
 
 

@@ -6,10 +6,11 @@ writes models/measurements/NAME.memory.json: perplexity of held-out windows at 1
 
     factor = N · L / sum of K_l,   K_l the keys that layer l keeps (models/decoding.py), N the window's tokens
 
-in up to three ways: `chosen`, budgets shared out among the layers greedily (always from the layer where it costs the
-least) on other held-out windows than those reported; `equal`, the same budget in every layer; and, of a model with
-F, `oldest`, equal budgets that forget the oldest key but BOS instead of the one with the largest F. A model without
-F forgets the oldest in any case. Source of factor and greedy choice: Leviathan et al. 2024, arXiv 2410.02703.
+in two ways: `chosen`, budgets shared out among the layers greedily (taken from the layer where it costs the least) on
+other held-out windows than those reported; `equal`, the same budget in every layer. Of a model with F both again as
+controls, `chosen-oldest` and `equal-oldest`: the same budgets, but the oldest key but BOS is forgotten instead of the
+one with the largest F. A model without F forgets the oldest in any case. Source of factor and greedy choice: Leviathan
+et al. 2024, arXiv 2410.02703.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from models.transformer import Transformer
 
 MEASUREMENTS = Path(__file__).with_name("measurements")
 FACTORS = (1, 2, 4, 8, 16, 32)
-MOVES = 4  # that take budgets from one factor to the next, twice as large
+MOVES = 8  # that take budgets from one factor to the next, twice as large; 4 would leave no choice between layers
+OLDEST = "-oldest"  # ends the controls' names
 WINDOWS, VALIDATION = 64, 24  # held-out windows that are reported, and that budgets are chosen on
 SEED = 7  # of the choice of windows: the same ones for every model
 
@@ -115,16 +117,18 @@ def measure(model: Transformer, targets: Tensor, validation: Tensor,
         targets: (W, N) ids of the windows that are reported: books' first, then as many of stories.
         validation: (V, N) ids of those that budgets are chosen on.
     """
-    layers, n, selects = model.config.layers, targets.shape[1], model.blocks[0].attention.selects
-    ways = ("chosen", "equal", "oldest") if selects else ("chosen", "equal")
-    lessened = len(factors) - 1
-    progress = Progress(lessened * (MOVES * layers * len(validation) + len(ways) * len(targets)) + len(targets))
-    plans = {"chosen": choose(model, validation, factors, progress)}
-    plans |= {way: {factor: [n // factor] * layers for factor in factors[1:]} for way in ways[1:]}
+    layers, n = model.config.layers, targets.shape[1]
+    lessened, controls = len(factors) - 1, model.blocks[0].attention.selects
+    ways = 4 if controls else 2
+    progress = Progress(lessened * (MOVES * layers * len(validation) + ways * len(targets)) + len(targets))
+    chosen = choose(model, validation, factors, progress)
+    plans = {"chosen": chosen, "equal": {factor: [n // factor] * layers for factor in factors[1:]}}
+    if controls:
+        plans |= {f"{way}{OLDEST}": {f: plan for f, plan in its.items() if f > 1} for way, its in plans.items()}
     points = []
-    for way in ways:
-        for factor, budgets in plans[way].items():
-            loss = losses(model, targets, budgets, by_age=way == "oldest")
+    for way, its in plans.items():
+        for factor, budgets in its.items():
+            loss = losses(model, targets, budgets, by_age=way.endswith(OLDEST))
             books, stories = (math.exp(part.mean()) for part in loss.chunk(2))
             points.append({"way": way, "factor": factor, "perplexity": round(math.exp(loss.mean()), 3),
                            "perplexity_books": round(books, 3), "perplexity_stories": round(stories, 3),

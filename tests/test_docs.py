@@ -10,7 +10,7 @@ import re
 import pytest
 
 import models
-from app.about import headline
+from app.card import card_of, headline
 from models.recipes import RECIPES
 from tests.browser import ROOT
 
@@ -19,7 +19,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("name", models.names())
 def test_readme_shows_each_cards_numbers(name):
-    card = models.load(name).card
+    card = card_of(name)
     cells = (f"`{name}`", card["attention"]["title"], f"{card['model']['parameters']:,}", headline(card["metric"]))
     assert f"| {' | '.join(cells)} |" in README
 

@@ -170,4 +170,4 @@ def test_measure_of_random_weights(few_texts: None, attention: str):
     random_digit = Guess(lambda tokens: DIGIT + model.logits(model(tokens))[..., DIGIT:DIGIT + 10].argmax(-1),
                          model.longest)
     for accuracy in TASK.metric(random_digit)["accuracy_by_events"].values():
-        assert 0.05 < accuracy < 0.15
+        assert 0.05 < accuracy < 0.2

@@ -258,7 +258,8 @@ def test_measured_points(capsys):
     model, targets = model_of("selective"), texts_of(6, 32)
     points = measure(model, targets[:4], targets[4:], factors=(1, 2, 4))
     assert [(p["way"], p["factor"]) for p in points] == [
-        ("chosen", 1), ("chosen", 2), ("chosen", 4), ("equal", 2), ("equal", 4), ("oldest", 2), ("oldest", 4)]
+        ("chosen", 1), ("chosen", 2), ("chosen", 4), ("equal", 2), ("equal", 4),
+        ("chosen-oldest", 2), ("chosen-oldest", 4), ("equal-oldest", 2), ("equal-oldest", 4)]
     for point in points:
         assert sum(point["budgets"]) * point["factor"] == 32 * LAYERS
     assert points[0]["kept_share"] == 1

@@ -1,0 +1,131 @@
+"""Compare, Length and About without a browser: good links, bad ones, and models that cannot read a text."""
+
+from __future__ import annotations
+
+import re
+
+import numpy
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import models
+from app.length import curves_of
+from app.state import LabState, read_query
+from components.payload import unpack
+from models.recipes import RECIPES
+from tests.browser import ROOT
+
+PAIR = {"model": "assignment-softmax", "with": "assignment-selective"}
+LONG = "; ".join(f"a={i % 10}" for i in range(40)) + "; a=?"  # 82 tokens; tables of assignment-random end at 49
+
+
+def opened(page: str, **link: str) -> AppTest:
+    app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
+    for key, value in link.items():
+        app.query_params[key] = value
+    app.run()
+    return app.switch_page(f"views/{page}.py").run() if page != "explore" else app
+
+
+def sent(app: AppTest, name: str) -> list[tuple[dict, dict[str, numpy.ndarray]]]:
+    """Headers and arrays of every component of this kind."""
+    return [unpack(element.proto.bytes) for element in app.get("bidi_component")
+            if element.proto.component_name.endswith(f"attention_lab_{name}")]
+
+
+def test_compare_shows_each_model_with_its_own_numbers():
+    text = "y=7; x=1; x=3; y=?; z=5; x=?"
+    app = opened("compare", text=text, **PAIR)
+    assert not app.exception and not app.error
+    maps, effects = sent(app, "head_map"), sent(app, "effect")
+    assert len(maps) == len(effects) == len(sent(app, "heads")) == 2
+    for name, (_, arrays), (header, _) in zip((PAIR["model"], PAIR["with"]), maps, effects, strict=True):
+        trace = models.run(models.load(name), text)
+        numpy.testing.assert_allclose(arrays["live"], trace.live["self"][0, 0][numpy.tril_indices(len(trace.tokens))])
+        assert header["before"] == pytest.approx(trace.loss, abs=1e-6)
+    assert maps[0][0]["rows"] == maps[1][0]["rows"]  # aligned: the same tokens
+
+
+def test_a_plan_and_a_selection_hold_for_all():
+    app = opened("compare", plan="self-1.2c-1.0g0", at="1.2", **PAIR)
+    for header, _ in sent(app, "heads"):
+        assert header["constant"][1][2] and header["gates"][1][0] == 0
+        assert header["selection"] == {"layer": 1, "head": 2, "scope": "head"}
+    assert all(header["changed"] for header, _ in sent(app, "effect"))
+
+
+def test_nothing_to_compare_is_said():
+    app = opened("compare", model="assignment-softmax")
+    assert len(sent(app, "head_map")) == 1
+    assert "Nothing to compare" in app.info[0].value
+
+
+def test_models_of_different_tasks_do_not_stand_beside_each_other():
+    app = opened("compare", **PAIR | {"with": "stories-softmax no-such-model assignment-selective"})
+    assert len(sent(app, "head_map")) == 2
+    told = " ".join(sent(app, "notice")[0][0]["messages"])
+    assert "stories-softmax" in told and "no-such-model" in told
+
+
+def test_a_text_beyond_a_models_tables_is_refused_there_and_shown_elsewhere():
+    if "assignment-random" not in models.names():
+        pytest.fail("assignment-random is not shipped")
+    app = opened("compare", model="assignment-softmax", text=LONG, **{"with": "assignment-random"})
+    assert len(sent(app, "head_map")) == 1
+    assert "49" in app.warning[0].value and "82" in app.warning[0].value
+    alone = opened("explore", model="assignment-random", text=LONG)
+    assert "49 at most" in " ".join(sent(alone, "notice")[0][0]["messages"])
+
+
+@pytest.mark.parametrize("page", ["compare", "length"])
+def test_a_text_that_cannot_be_read_leaves_the_last_picture(page: str):
+    app = opened(page, text="k=4; k=44", **PAIR)
+    assert not app.exception
+    assert sent(app, "notice")[0][0]["problem"]
+
+
+def test_length_draws_what_was_measured():
+    app = opened("length", **PAIR)
+    assert not app.exception and not app.error
+    slider = app.select_slider(key="length")
+    assert slider.value == 49
+    slider.set_value(193).run()
+    assert not app.exception
+    assert any("193 tokens" in markdown.value for markdown in app.markdown)
+    assert app.get("download_button")
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_model_was_measured_at_its_trained_length(name: str):
+    curves = curves_of(name)
+    assert curves[0].label == name
+    for curve in curves:
+        assert RECIPES[name].config.trained_length in curve.by_length
+        assert all(values["loss"] > 0 and 0 <= values["accuracy"] <= 1 for values in curve.by_length.values())
+        assert all(value >= 0 for values in curve.by_length.values() for row in values["entropy"] for value in row)
+
+
+def test_about_shows_a_card_of_every_model():
+    app = opened("about", model="assignment-softmax")
+    assert not app.exception and not app.error
+    text = " ".join(table.value.to_string() for table in app.table)
+    assert all(name in text for name in models.names())
+
+
+def test_the_link_holds_what_stands_beside_and_the_length():
+    state = LabState("assignment-softmax", compared=("assignment-selective",), length=97)
+    state = LabState(state.model, "x=1; x=?", compared=state.compared, length=97)
+    query = dict(re.findall(r"([^&=]+)=([^&]*)", state.query().replace("%3D", "=").replace("+", " ")))
+    assert query["with"] == "assignment-selective" and query["n"] == "97"
+    again, problems = read_query({"model": state.model, "text": state.text, "with": query["with"], "n": "97"})
+    assert (again, problems) == (state, [])
+
+
+@pytest.mark.parametrize(("given", "kept"), [
+    ("", ()), ("assignment-softmax", ()), ("assignment-selective assignment-selective", ("assignment-selective",)),
+    ("x" * 5000, ()), ("<script>", ()),
+])
+def test_links_with_odd_companions(given: str, kept: tuple[str, ...]):
+    state, problems = read_query({"model": "assignment-softmax", "with": given})
+    assert state.compared == kept
+    assert bool(problems) == (given in ("x" * 5000, "<script>"))

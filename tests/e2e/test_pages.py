@@ -1,0 +1,124 @@
+"""Compare, Length, Results and masked words in a real browser.
+
+    pytest tests/e2e/test_pages.py
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+PAIR = {"model": "assignment-softmax", "with": "assignment-selective"}
+
+
+def query(page: Page) -> dict[str, str]:
+    return {key: values[0] for key, values in parse_qs(urlparse(page.url).query).items()}
+
+
+def go(page: Page, name: str) -> None:
+    """By the link in the header, as people do."""
+    page.get_by_role("link", name=name, exact=True).click()
+    page.wait_for_url(re.compile(f"/{name.lower()}"))
+
+
+def test_one_selection_and_one_plan_for_all_models(visit):
+    page = visit(**PAIR)
+    go(page, "Compare")
+    expect(page.get_by_role("grid", name="Heads")).to_have_count(2)
+    first = page.get_by_role("gridcell", name=re.compile("^layer 2, head 3,"))
+    expect(first).to_have_count(2)
+    first.first.click()
+    page.keyboard.press("c")
+    expect(page.get_by_role("gridcell", name="layer 2, head 3, constant", exact=True)).to_have_count(2)
+    expect(page.get_by_role("heading", name=re.compile("Layer 2, head 3"))).to_have_count(2)
+    page.wait_for_function("location.search.includes('plan=self-1.2c')")
+    assert query(page)["with"] == "assignment-selective"
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("gridcell", name="layer 2, head 3, live", exact=True)).to_have_count(2)
+
+
+def test_a_model_is_added_and_the_link_opens_the_same(visit, address):
+    page = visit(model="assignment-softmax")
+    go(page, "Compare")
+    expect(page.get_by_text("Nothing to compare yet")).to_be_visible()
+    box = page.get_by_role("combobox", name=re.compile("Beside"))
+    box.fill("log-n")
+    box.press("Enter")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("grid", name="Heads")).to_have_count(2)
+    page.wait_for_function("location.search.includes('with=assignment-log-n')")
+    again = visit(**query(page))
+    go(again, "Compare")
+    expect(again.get_by_role("grid", name="Heads")).to_have_count(2)
+
+
+def test_typing_reaches_every_model(visit):
+    page = visit(**PAIR)
+    go(page, "Compare")
+    expect(page.get_by_role("grid", name="Heads")).to_have_count(2)
+    box = page.get_by_label("Text", exact=True)
+    box.click()
+    box.press("Control+a")
+    box.press_sequentially("q=4; q=8; q=?", delay=15)
+    expect(page.locator(".right")).to_have_count(2)
+    for row in page.locator(".right").all():
+        expect(row).to_contain_text("8")
+
+
+def test_the_length_is_dragged(visit):
+    page = visit(**PAIR)
+    go(page, "Length")
+    slider = page.get_by_role("slider", name=re.compile("Length"))
+    expect(page.get_by_text("Every head at 49 tokens")).to_be_visible()
+    slider.focus()
+    slider.press("ArrowRight")
+    expect(page.get_by_text("Every head at 97 tokens")).to_be_visible()
+    page.wait_for_function("location.search.includes('n=97')")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download as CSV").click()
+    assert download.value.suggested_filename.endswith(".csv")
+
+
+def test_a_word_is_hidden_by_a_click_and_guessed(visit):
+    page = visit(model="masked-softmax", text="The cat sat on the mat.")
+    expect(page.get_by_text("Nothing is hidden yet", exact=False)).to_be_visible()
+    page.get_by_role("button", name="cat", exact=True).click()
+    expect(page.get_by_label("Text", exact=True)).to_have_value("The [cat] sat on the mat.")
+    expect(page.get_by_role("heading", name=re.compile("Hidden: cat"))).to_be_visible()
+    page.get_by_role("button", name="cat", exact=True).click()
+    expect(page.get_by_label("Text", exact=True)).to_have_value("The cat sat on the mat.")
+
+
+@pytest.mark.parametrize("text", ["[MASK] " * 10, "<img src=x onerror=alert(1)> [MASK]", "[MASK]", "\u202e [x] 👩‍👩‍👧"])
+def test_odd_masked_texts(visit, text: str):
+    page = visit(model="masked-gau-relu2", text=text)
+    expect(page.get_by_role("heading", name=re.compile("Hidden")).first).to_be_visible()
+    expect(page.get_by_role("gridcell")).to_have_count(8)
+
+
+def test_both_readings_of_relu2(visit):
+    page = visit(model="masked-gau-relu2", text="The cat [sat] on the mat.")
+    page.get_by_label("n = length").check()
+    page.wait_for_function("location.search.includes('scale-length')")
+    expect(page.get_by_text(re.compile(r"KL")).first).to_be_visible()
+
+
+def test_results_open_and_say_what_they_are_measured_by(visit):
+    page = visit()
+    go(page, "Results")
+    expect(page.get_by_text("python -m models.claims", exact=False).first).to_be_visible()
+    expect(page.locator('[data-testid="stException"]')).to_have_count(0)
+
+
+@pytest.mark.parametrize("name", ["Compare", "Length", "Results", "About"])
+def test_a_phone_shows_every_page(visit, name: str):
+    page = visit(phone=True, **PAIR)
+    go(page, name)
+    page.wait_for_timeout(1500)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    expect(page.locator('[data-testid="stException"]')).to_have_count(0)
