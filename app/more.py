@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
@@ -29,7 +29,7 @@ class Continuation:
     Attributes:
         key: what it was begun for.
         trained, planned: what was written so far.
-        remembered: the text read and written so far within the memory, under the plan too.
+        remembered: the text read and written so far within the memory, under the plan too; `kept` of the last only.
         steps: for `trained`, and where there is a plan for `planned`.
         memory: for `remembered`, where memory is limited.
     """
@@ -72,7 +72,8 @@ def continuation(lab: Lab, reading: Reading, state: LabState) -> None:
         reason = f"The text already has the {lab.task.limit} tokens that this model reads at most"
     button.button("Stop" if running else "Continue the text", key="continue", on_click=start_or_stop,
                   disabled=reason is not None, help=reason)
-    with st.container(height=HEIGHT_WITH_MEMORY if budgets else HEIGHT, border=False):
+    # With memory the text is long: what was written last is what one looks at.
+    with st.container(height=HEIGHT_WITH_MEMORY if budgets else HEIGHT, border=False, autoscroll=bool(budgets)):
         places = [st.empty() for _ in range(4)]
         _show(now, places, state)
         if not running:
@@ -112,7 +113,10 @@ def _step(now: Continuation) -> bool:
     now.trained += words[0] or ""
     now.planned += words[-1] or "" if len(words) > 1 else ""
     read = next(now.memory, None)
-    now.remembered += [read] if read else []
+    if read is not None:
+        if now.remembered:  # only what is kept now is drawn; the rest would be half a megabyte a visitor
+            now.remembered[-1] = replace(now.remembered[-1], kept=())
+        now.remembered.append(read)
     return read is not None or any(word is not None for word in words)
 
 
@@ -125,7 +129,7 @@ def _show(now: Continuation | None, places: list[st.delta_generator.DeltaGenerat
         places[1].text(f"Under the plan: …{_line(now.planned)}")
     if now.remembered:
         layer = state.selection.layer
-        places[2].caption(pruning.counts(now.remembered))
+        places[2].caption(f"{'Under the plan. ' if state.plan else ''}{pruning.counts(now.remembered)}")
         places[3].markdown(f"**Layer {layer + 1} reads:** {pruning.struck(now.remembered, layer)}")
 
 

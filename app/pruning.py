@@ -10,7 +10,7 @@ import pandas
 import streamlit as st
 
 from app.text import plain
-from components.charts import memory_chart
+from components.memory_chart import memory_chart
 from models import Lab
 from models.decoding import Reading, can_decode
 from models.memory import measured
@@ -31,18 +31,21 @@ def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:
     """What a visitor can choose -> a budget for each layer; None for all tokens."""
     layers = lab.shape["self"][0]
     offered: dict[str, tuple[int, ...] | None] = {ALL: None}
-    offered |= {f"Memory: {budget} tokens a layer": (budget,) * layers for budget in BUDGETS}
+    offered |= {f"Memory: {budget} a layer": (budget,) * layers for budget in BUDGETS}
     for point in (measured(lab.name) or {"points": []})["points"]:
-        if point["way"] == "chosen" and point["factor"] > 1:
+        if point["factor"] > 1:
             budgets = tuple(point["budgets"])
-            offered[f"Memory: 1/{point['factor']}, as measured ({', '.join(map(str, budgets))})"] = budgets
+            offered[f"Memory: 1/{point['factor']}, chosen ({', '.join(map(str, budgets))})"] = budgets
     return offered
 
 
 def counts(readings: Sequence[Reading]) -> str:
     """How many tokens each layer keeps, in words."""
-    kept = " · ".join(f"layer {layer + 1} keeps {len(places)}" for layer, places in enumerate(readings[-1].kept))
-    return f"Of {len(readings)} tokens {kept}"
+    kept = [len(places) for places in readings[-1].kept]
+    if len(set(kept)) == 1:
+        return f"Each layer keeps {kept[0]} of {len(readings)} tokens"
+    others = "".join(f" · layer {layer} {count}" for layer, count in enumerate(kept[1:], 2))
+    return f"Layer 1 keeps {kept[0]} of {len(readings)} tokens{others}"
 
 
 def struck(readings: Sequence[Reading], layer: int) -> str:
@@ -67,7 +70,7 @@ def _forgotten(text: str) -> str:
 def _literal(text: str) -> str:
     """Nothing in a visitor's text is Markdown: no link, no emoji, no formula."""
     # The parser makes links and emoji of finished text too, where escapes are gone: word joiners break them up.
-    return plain(re.sub(r"([:.@])", "\\1\u2060", _spaces(text)))
+    return plain(re.sub(r"(?=[:.@])", "\u2060", _spaces(text)))
 
 
 def _spaces(text: str) -> str:
@@ -99,9 +102,9 @@ def points(name: str, result: dict, control: dict | None) -> tuple[pandas.DataFr
     for model, its in ((name, result), (CONTROL, control)):
         if its is None:
             continue
-        whole = its["points"][0]
+        whole, *lessened = its["points"]
         for way, title in _WAYS.items():
-            line = [point for point in its["points"] if point["way"] == way and point["factor"] > 1]
+            line = [point for point in (*lessened, *its["comparisons"]) if point["way"] == way]
             title = title if model == name else f"{model}, {title}, the oldest goes"
             for point in [whole, *line] if line else []:  # every line starts where nothing is forgotten
                 budgets = " ".join(map(str, point["budgets"]))
@@ -115,7 +118,7 @@ def _verdict(result: dict, control: dict | None) -> str:
     if control is None:
         return ""
     limit = control["points"][0]["perplexity"]
-    good = [p["factor"] for p in result["points"] if p["way"] == "chosen" and p["perplexity"] <= limit]
+    good = [point["factor"] for point in result["points"] if point["perplexity"] <= limit]
     if not good:
         return f" {CONTROL} with all its memory: {limit:.2f}."
     part = f"1/{max(good)} of the memory" if max(good) > 1 else "all the memory"

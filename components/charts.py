@@ -131,74 +131,84 @@ def head_chart(table: pandas.DataFrame, order: Sequence[str]) -> altair.FacetCha
 _SHAPES = ["diamond", "circle", "triangle-up", "square", "cross"]
 
 
-def dots_chart(points: list[dict], title: str, rule: tuple[float, str] | None = None) -> altair.LayerChart:
+def dots_chart(points: list[dict], title: str, rule: tuple[float, str] | None = None,
+               form: str = ".4~r") -> altair.LayerChart:
     """Values along a line, a row for each name; what they come from by colour and form.
 
     Args:
         points: with name, value, which.
         title: of the values.
         rule: a value that a rule marks, and what it means.
+        form: of the values on their axis, as d3 has it.
     """
-    table = pandas.DataFrame(points)
-    names, whiches = list(dict.fromkeys(table["name"])), list(dict.fromkeys(table["which"]))
-    # Around the middle of a row, so that equal values of different origins can be seen.
+    names, whiches = _distinct(points, "name"), _distinct(points, "which")
+    # Beside each other in a row, so that equal values of different origins can be seen.
     offset = altair.YOffset("which:N", sort=whiches) if len(whiches) > 1 else altair.Undefined
-    dots = altair.Chart(table).mark_point(size=80, filled=True, opacity=0.85).encode(
-        x=altair.X("value:Q", title=title, scale=altair.Scale(zero=False, padding=12)),
+    dots = altair.Chart(_inline(points)).mark_point(size=80, filled=True, opacity=0.85).encode(
+        x=altair.X("value:Q", title=None, scale=altair.Scale(zero=False, padding=12),
+                   axis=altair.Axis(format=form, tickCount=6)),
         y=altair.Y("name:N", sort=names, title=None, axis=altair.Axis(labelLimit=170, grid=True)),
         yOffset=offset,
         color=altair.Color("which:N", title=None, scale=altair.Scale(domain=whiches, range=_cycle(SERIES, whiches)),
-                           legend=altair.Legend(orient="top", columns=2)),
+                           legend=altair.Legend(orient="top", columns=1)),
         shape=altair.Shape("which:N", title=None, scale=altair.Scale(domain=whiches, range=_cycle(_SHAPES, whiches))),
-        tooltip=["name", "which", altair.Tooltip("value", format=".4~g")])
+        tooltip=["name:N", "which:N", altair.Tooltip("value:Q", format=".4~r")])
     layers = [dots, *([_rule(rule, "x")] if rule else [])]
-    return altair.layer(*layers).properties(height=max(90, len(names) * (14 + 10 * len(whiches))))
+    height = max(210, 120 + len(names) * (16 + 10 * len(whiches)))  # title, legend and axis are part of it
+    return altair.layer(*layers).properties(height=height, title=_heading(title))
 
 
-def lines_chart(points: list[dict], title: str, across: str,
-                rule: tuple[float, str] | None = None) -> altair.LayerChart:
-    """Means over seeds as lines, each seed as a point; names differ in colour and dashes.
+def lines_chart(points: list[dict], title: str, across: str, rule: tuple[float, str] | None = None,
+                form: str = ".4~r") -> altair.LayerChart:
+    """Means over seeds as lines, each seed as a ring; names differ in colour and dashes.
 
     Args:
         points: with name, x, value, seed.
         title, across: of the values and of x, whose values stand at equal distances.
         rule: a value that a rule marks, and what it means.
+        form: of the values on their axis, as d3 has it.
     """
-    table = pandas.DataFrame(points)
-    names = list(dict.fromkeys(table["name"]))
-    base = altair.Chart(table).encode(
-        x=altair.X("x:O", title=across, sort=sorted(set(table["x"])), axis=altair.Axis(labelAngle=0)),
+    names = _distinct(points, "name")
+    base = altair.Chart(_inline(points)).encode(
+        x=altair.X("x:O", title=across, sort=sorted(_distinct(points, "x")), axis=altair.Axis(labelAngle=0)),
         color=altair.Color("name:N", title=None, scale=altair.Scale(domain=names, range=_cycle(SERIES, names)),
-                           legend=altair.Legend(orient="top", columns=2, labelLimit=260)))
+                           legend=altair.Legend(orient="top", columns=1, labelLimit=300, symbolType="stroke",
+                                                symbolSize=400)))
     lines = base.mark_line(strokeWidth=2.5).encode(
-        y=altair.Y("mean(value):Q", title=title, scale=altair.Scale(zero=False)),
+        y=altair.Y("mean(value):Q", title=None, scale=altair.Scale(zero=False),
+                   axis=altair.Axis(format=form, tickCount=5)),
         strokeDash=altair.StrokeDash("name:N", title=None,
                                      scale=altair.Scale(domain=names, range=_cycle(DASHES, names))))
-    dots = base.mark_point(size=45, filled=True, opacity=0.7).encode(
-        y="value:Q", tooltip=["name", altair.Tooltip("x", title=across), altair.Tooltip("value", format=".4~g"),
-                              "seed:N"])
-    layers = [lines, dots, *([_rule(rule, "y")] if rule else [])]
-    return altair.layer(*layers).properties(height=260)
+    rings = base.mark_point(size=40, filled=False, strokeWidth=1.8).encode(
+        y="value:Q", tooltip=["name:N", altair.Tooltip("x:Q", title=across),
+                              altair.Tooltip("value:Q", format=".1%" if form.endswith("%") else ".4~r"), "seed:N"])
+    layers = [lines, rings, *([_rule(rule, "y")] if rule else [])]
+    return altair.layer(*layers).properties(height=320 + 24 * len(names), title=_heading(title))
+
+
+def _heading(text: str) -> altair.TitleParams:
+    """Above the picture, where a phone has room for it and a saved one keeps it."""
+    return altair.TitleParams(text, anchor="start", frame="bounds", fontSize=13, fontWeight="normal")
 
 
 def _rule(rule: tuple[float, str], axis: str) -> altair.Chart:
     """A thin line at a value, told in its tooltip."""
-    table = pandas.DataFrame([{"at": rule[0], "what": rule[1]}])
     at = {"x": altair.X("at:Q")} if axis == "x" else {"y": altair.Y("at:Q")}
-    return altair.Chart(table).mark_rule(strokeDash=[3, 3], color="#8a8aa0", strokeWidth=1.5).encode(
-        **at, tooltip=["what", "at"])
+    chart = altair.Chart(_inline([{"at": rule[0], "what": rule[1]}]))
+    return chart.mark_rule(strokeDash=[3, 3], color="#8a8aa0", strokeWidth=1.5).encode(
+        **at, tooltip=["what:N", "at:Q"])
 
 
 def _cycle(values: list, names: list[str]) -> list:
     return [values[i % len(values)] for i in range(len(names))]
 
 
-def memory_chart(table: pandas.DataFrame, order: Sequence[str]) -> altair.Chart:
-    """Perplexity against memory, a line for each way to forget.
+def _inline(points: list[dict]) -> altair.InlineData:
+    """Data as part of the chart: unlike a data frame's, its form does not depend on Altair's global settings."""
+    return altair.InlineData(values=[point | {"seed": str(point["seed"])} if "seed" in point else point
+                                     for point in points])  # a seed is a number, or the word `source`
 
-    Args:
-        table: columns line, factor (1, 2, 4, ...: whole memory over what is kept) and perplexity.
-        order: the lines' names.
-    """
-    return lines_of(table, "factor", "perplexity", "line", order, "whole memory / kept memory", "perplexity",
-                    log_x=True)
+
+def _distinct(points: list[dict], key: str) -> list:
+    """In the order of their first appearance."""
+    return list(dict.fromkeys(point[key] for point in points))

@@ -9,8 +9,8 @@ writes models/measurements/NAME.memory.json: perplexity of held-out windows at 1
 in two ways: `chosen`, budgets shared out among the layers greedily (taken from the layer where it costs the least) on
 other held-out windows than those reported; `equal`, the same budget in every layer. Of a model with F both again as
 controls, `chosen-oldest` and `equal-oldest`: the same budgets, but the oldest key but BOS is forgotten instead of the
-one with the largest F. A model without F forgets the oldest in any case. Source of factor and greedy choice: Leviathan
-et al. 2024, arXiv 2410.02703.
+one with the largest F. A model without F forgets the oldest in any case. The file's `points` are those of `chosen`,
+its `comparisons` the rest. Source of factor and greedy choice: Leviathan et al. 2024, arXiv 2410.02703.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.checkpoint import CheckpointError, read_json, write_json
+from models.checkpoint import CHECKPOINTS, CheckpointError, read_json, write_json
 from models.decoding import FEWEST, Decoder, can_decode
 from models.lab import load, names
 from models.recipes import task_of
@@ -44,9 +44,12 @@ SEED = 7  # of the choice of windows: the same ones for every model
 
 
 def measured(name: str) -> dict[str, Any] | None:
-    """What was measured for a model, as `measure` returns it; None if it never was."""
-    path = MEASUREMENTS / f"{name}.memory.json"
-    return read_json(path) if path.exists() else None
+    """What was measured for a shipped model, as the file holds it; None if it never was, or of other weights."""
+    try:
+        result = read_json(MEASUREMENTS / f"{name}.memory.json")
+        return result if result["metric"] == read_json(CHECKPOINTS / name / "card.json")["metric"] else None
+    except (OSError, ValueError, KeyError):
+        return None
 
 
 @torch.inference_mode()
@@ -165,22 +168,24 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
     arguments = parser.parse_args()
     try:
-        model = load(arguments.name).model
-        if not can_decode(model):
+        lab = load(arguments.name)
+        if not can_decode(lab.model):
             parser.error(f"{arguments.name} has no cache of keys to forget from")
         task = task_of(arguments.name, arguments.data, arguments.runs)
         targets = held_out(task, arguments.windows)
         validation = held_out(task, arguments.validation, skip=arguments.windows)
     except (CheckpointError, ValueError, FileNotFoundError) as error:
         parser.error(str(error))
-    points = measure(model, targets, validation)
+    points = measure(lab.model, targets, validation)
     MEASUREMENTS.mkdir(exist_ok=True)
     options = "".join(f" --{option} {value}" for option, value, usual in (
         ("windows", arguments.windows, WINDOWS), ("validation", arguments.validation, VALIDATION)) if value != usual)
     write_json(MEASUREMENTS / f"{arguments.name}.memory.json", {
         "name": arguments.name, "window": CONTEXT, "windows": len(targets), "validation_windows": len(validation),
-        "cpu_seconds": round(time.process_time()),
-        "command": f"python -m models.memory {arguments.name} --data DIR{options}", "points": points})
+        "cpu_seconds": round(time.process_time()), "metric": lab.card["metric"],
+        "command": f"python -m models.memory {arguments.name} --data DIR{options}",
+        "points": [point for point in points if point["way"] == "chosen"],
+        "comparisons": [point for point in points if point["way"] != "chosen"]})
 
 
 def _even(text: str) -> int:

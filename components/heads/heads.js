@@ -1,6 +1,7 @@
 // The grid of all heads. What it shows is what Python sent plus the events that Python has not answered yet, so a click
 // shows at once and a late answer never turns it back.
 
+const HEIGHT = 400; // px that the tiles may take
 const HINT = 'Keys: arrows · C constant · P prune · R live · + − gate';
 
 /** Whether (layer, head) belongs to a selection. */
@@ -99,6 +100,8 @@ function build(state, { layers, heads }) {
   });
   grid.addEventListener('keydown', event => press(state, event));
   state.board.style.setProperty('--heads', heads);
+  // Many layers with few heads each: the controls stay on the first screen.
+  state.board.style.setProperty('--most', `${Math.max(40, Math.min(96, HEIGHT / layers))}px`);
   state.board.replaceChildren(word('Head', 'across'), word('Layer', 'down'), grid);
 }
 

@@ -29,7 +29,7 @@ class Evidence:
         self._seeds = seeds or short.SEEDS
         self._measurements = measurements or MEASUREMENTS
         self._metrics: dict[str, dict[int, dict[int, Metric]]] = {}
-        self.measured: dict[str, Any] = _read(self._measurements / CLAIMS) or {}
+        self.measured: dict[str, Any] = _read_dict(self._measurements / CLAIMS) or {}
 
     def metrics(self, name: str) -> dict[int, dict[int, Metric]]:
         """Steps -> seed -> metric, of the shipped model and of the short trainings."""
@@ -39,13 +39,13 @@ class Evidence:
 
     def _collected(self, name: str) -> dict[int, dict[int, Metric]]:
         result: dict[int, dict[int, Metric]] = {}
-        card = _read(self._checkpoints / name / "card.json")
+        card = _read_dict(self._checkpoints / name / "card.json")
         if card:
             readings = self.measured_of(name, "readings")
             own = card["metric"] | ({"readings": readings} if readings else {})
             others = {int(seed): metric for seed, metric in card.get("other_seeds", {}).items()}
             result[card["training"]["steps"]] = {card["training"]["seed"]: own} | others
-        seeds = _read(self._seeds / f"{name}.json")
+        seeds = _read_dict(self._seeds / f"{name}.json")
         if seeds:
             known = result.setdefault(seeds["steps"], {})
             for seed, metric in seeds["metrics"].items():
@@ -66,19 +66,23 @@ class Evidence:
     def measured_of(self, name: str, what: str) -> Any:
         """What claims.json says of a shipped model; None if it was measured on a model that has since been replaced."""
         entry = self.measured.get(what, {}).get(name)
-        card = _read(self._checkpoints / name / "card.json")
+        card = _read_dict(self._checkpoints / name / "card.json")
         return entry["values"] if entry and card and entry["metric"] == card["metric"] else None
 
-    def memory(self, name: str) -> list[tuple[float, float]]:
-        """(factor, perplexity) of selective attention that keeps 1 / factor of the context; sorted, or empty."""
-        found = _read(self._measurements / f"{name}.memory.json")
-        points = found.get("points", []) if isinstance(found, dict) else found or []
-        return sorted((float(p["factor"]), float(p["perplexity"])) for p in points
-                      if "factor" in p and "perplexity" in p)
+    def memory(self, name: str, way: str = "chosen") -> dict[float, float]:
+        """Factor -> perplexity of a model that keeps 1 / factor of its memory, on the same windows for all models;
+        `way` as in models/memory.py. Empty if not measured, or measured on weights that have since been replaced."""
+        found = _read_dict(self._measurements / f"{name}.memory.json") or {}
+        card = _read_dict(self._checkpoints / name / "card.json")
+        if not card or found.get("metric") != card["metric"]:
+            return {}
+        points = [*found.get("points", []), *found.get("comparisons", [])]
+        return {point["factor"]: point["perplexity"] for point in sorted(points, key=lambda point: point["factor"])
+                if point["way"] == way or point["factor"] == 1}
 
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
         """Length -> mean entropy of each head in nats, all layers in one list; from models/lengths.py, or empty."""
-        found = _read(self._measurements / f"{name}.length.json") or {}
+        found = _read_dict(self._measurements / f"{name}.length.json") or {}
         return {int(n): [value for layer in values["entropy"] for value in layer]
                 for n, values in found.get("readings", {}).get(policy, {}).items() if "entropy" in values}
 
@@ -89,3 +93,8 @@ def _read(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
+
+
+def _read_dict(path: Path) -> dict[str, Any] | None:
+    found = _read(path)
+    return found if isinstance(found, dict) else None

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 import torch
+from numpy import ndarray
 from torch import Tensor
 
 from models import short
@@ -67,17 +68,26 @@ def pairs_perplexity(task: Stories) -> float:
         numpy.add.at(pairs, (stream[:-1], stream[1:]), 1)
     single = numpy.bincount(numpy.concatenate(training), minlength=VOCABULARY) + 1.0
     single /= single.sum()
-    total, kinds = pairs.sum(1), (pairs > 0).sum(1)
-    loss = count = 0
+    loss, count = 0.0, 0
     for corpus in corpora:
         stream = task._stream(corpus, "test").numpy().astype(numpy.int64)
         after = stream[:len(stream) // CONTEXT * CONTEXT].reshape(-1, CONTEXT)
         before = numpy.pad(after, ((0, 0), (1, 0)))[:, :-1]  # a window begins with BOS
-        seen = numpy.maximum(total[before], 1)
-        p = numpy.maximum(pairs[before, after] - DISCOUNT, 0) / seen
-        left = numpy.where(total[before] > 0, DISCOUNT * kinds[before] / seen, 1.0)
-        loss, count = loss - numpy.log(p + left * single[after]).sum(), count + after.size
+        loss -= numpy.log(pair_probability(pairs, single, before, after)).sum()
+        count += after.size
     return round(math.exp(loss / count), 2)
+
+
+def pair_probability(pairs: ndarray, single: ndarray, before: ndarray, after: ndarray) -> ndarray:
+    """p(after | before), of the shape of both, see pairs_perplexity.
+
+    Args:
+        pairs: (V, V) counts. single: (V,) probabilities.
+    """
+    total, kinds = pairs.sum(1), (pairs > 0).sum(1)
+    seen = numpy.maximum(total[before], 1)
+    left = numpy.where(total[before] > 0, DISCOUNT * kinds[before] / seen, 1.0)
+    return numpy.maximum(pairs[before, after] - DISCOUNT, 0) / seen + left * single[after]
 
 
 def readings(data: Path | None, runs: Path) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def _chart(read: Mapping[str, ByLength], names: tuple[str, ...],
     points += [{"name": f"source, {name}", "x": n, "value": value / 100, "seed": "source"}
                for name, by_length in (theirs or {}).items() for n, value in by_length.items()]
     return Chart("lines", points, f"hidden tokens guessed right, {steps:,} steps", f"tokens; trained at {TRAINED}",
-                 alt=alt)
+                 alt=alt, form=".0%")
 
 
 def _above(read: Mapping[str, ByLength], one: str, other: str, n: int) -> Check:
@@ -203,7 +203,7 @@ def _relu2(evidence: Evidence) -> Statement:
         "relu² admits no entropy-invariant version: positive homogeneity cancels a temperature",
         "Read in the post. It is algebra: relu(c s)² = c² relu(s)², and c² cancels when a row is divided by its sum.",
         f"with scores times 1/4 to 4, no weight of a row that is divided by its sum changes by more than "
-        f"{UNCHANGED:g}, while softmax's do",
+        f"{UNCHANGED:.5f}, while softmax's do",
         verdict, table or [{"scores times": tables.NOTHING, "source": "relu²: the same", "here": tables.NOTHING}],
         Chart("lines", points, "mean entropy of a row, nats", "factor on the scores",
               alt="relu² stays level; softmax falls as the factor grows") if points else None,

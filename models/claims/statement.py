@@ -19,6 +19,7 @@ class Chart:
         across: of x, for lines.
         rule: value that a rule marks, and what it means; or None.
         alt: what is to be seen, for those who cannot see it.
+        form: of the values on their axis, as d3 has it: `.0%` for shares.
     """
 
     kind: str
@@ -27,6 +28,7 @@ class Chart:
     across: str = ""
     rule: tuple[float, str] | None = None
     alt: str = ""
+    form: str = ".4~r"
 
 
 @dataclass(frozen=True)

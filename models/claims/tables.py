@@ -52,12 +52,12 @@ def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int
     for label, by_x in rows:
         published = (theirs or {}).get(label)
         if published:
-            result.append({unit: f"{label}, source"} | {
+            result.append({unit: f"{label}: source"} | {
                 str(x): f"{published[x]:.1f}%" if x in published else NOTHING for x in across})
         for steps in steps_of(list(by_x.values())) or [None]:
             found = {x: by_x[x].get(steps, {}) for x in across}
             seeds = max(len(values) for values in found.values())
-            title = f"{label}, here, {steps:,} steps, {_seeds(seeds)}" if seeds else f"{label}, here"
+            title = f"{label}: {steps:,} steps, {_seeds(seeds)}" if seeds else label
             result.append({unit: title} | {str(x): _share(values) for x, values in found.items()})
     return result
 
@@ -81,7 +81,7 @@ def dots(rows: Sequence[tuple[str, float | None, Samples]]) -> list[dict[str, An
         if theirs is not None:
             points.append({"name": label, "value": round(theirs, 4), "which": SOURCE})
         points += [{"name": label, "value": round(value, 4), "which": f"here, {steps:,} steps"}
-                   for steps, values in samples.items() for value in values.values()]
+                   for steps, values in sorted(samples.items(), reverse=True) for value in values.values()]
     return points
 
 

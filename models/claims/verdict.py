@@ -126,10 +126,10 @@ def conclude(checks: list[Check]) -> Verdict:
     if counts:
         fewest = min(counts)
         parts.append("one seed" if fewest == 1 else f"{fewest} seeds")
-    text = ". ".join(parts)
-    return Verdict(word, text[:1].upper() + text[1:])
+    return Verdict(word, ". ".join(part[:1].upper() + part[1:] for part in parts))
 
 
 def _count(checks: list[Check]) -> str:
     held = sum(check.outcome == YES for check in checks)
-    return f"all {len(checks)} parts hold" if held == len(checks) else f"{held} of {len(checks)} parts hold"
+    every = "both" if len(checks) == 2 else f"all {len(checks)}"
+    return f"{every} parts hold" if held == len(checks) else f"{held} of {len(checks)} parts hold"

@@ -94,13 +94,14 @@ class Masked(Stories):
         origin += range(last, len(piece))
         encoding = self.tokenizer.encode(plain, add_special_tokens=False)
         ends = [right for _, right in hidden]
+        closed = set(ends)
         for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
             nearest = bisect.bisect_right(ends, start)  # the first that ends after the token's start
             is_hidden = nearest < len(hidden) and hidden[nearest][0] < stop
-            closes = is_hidden and stop == ends[nearest]  # the bracket is read with the word
             ids.append(MASK_ID if is_hidden else token)
             targets.append(token if is_hidden else -1)
-            stops.append(place + (origin[stop - 1] + 1 + closes if stop else 0))
+            # A bracket that closes is read with the word before it.
+            stops.append(place + (origin[stop - 1] + 1 + (stop in closed) if stop else 0))
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         random = generator(seed, step)

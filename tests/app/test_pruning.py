@@ -12,23 +12,29 @@ import pytest
 
 from app import pruning
 from models import load, memory
-from models.checkpoint import write_json
+from models.checkpoint import read_json, write_json
 from models.decoding import Reading
 from tests.app.test_pages import opened
 
-POINTS = [{"way": way, "factor": factor, "perplexity": 20.0 + factor, "perplexity_books": 30.0,
-           "perplexity_stories": 10.0, "budgets": [256 // factor] * 4, "kept_share": 1 / factor}
-          for way, factors in (("chosen", (1, 2, 4)), ("equal", (2, 4)), ("equal-oldest", (2, 4))) for factor in factors]
+
+def points_of(way: str, *factors: int, worse: float = 0.0) -> list[dict]:
+    return [{"way": way, "factor": factor, "perplexity": 20.0 + factor + worse, "perplexity_books": 30.0,
+             "perplexity_stories": 10.0, "budgets": [256 // factor] * 4, "kept_share": 1 / factor}
+            for factor in factors]
+
+
+SELECTIVE = {"points": points_of("chosen", 1, 2, 4),
+             "comparisons": points_of("equal", 2, 4) + points_of("equal-oldest", 2, 4)}
+CONTROL = {"points": points_of("chosen", 1, 2, 4, worse=1.5), "comparisons": points_of("equal", 2, 4, worse=1.5)}
 
 
 @pytest.fixture
 def measurements(tmp_path, monkeypatch):
     """Measurements of a selective model and of the control, which is a little worse with all its memory."""
-    for name, worse in (("stories-selective", 0), ("stories-softmax", 1.5)):
-        write_json(tmp_path / f"{name}.memory.json", {
+    for name, curves in (("stories-selective", SELECTIVE), ("stories-softmax", CONTROL)):
+        write_json(tmp_path / f"{name}.memory.json", curves | {
             "name": name, "window": 256, "windows": 64, "validation_windows": 24, "cpu_seconds": 1,
-            "command": f"python -m models.memory {name} --data DIR",
-            "points": [p | {"perplexity": p["perplexity"] + worse} for p in (POINTS[:5] if worse else POINTS)]})
+            "metric": load(name).card["metric"], "command": f"python -m models.memory {name} --data DIR"})
     monkeypatch.setattr(memory, "MEASUREMENTS", tmp_path)
 
 
@@ -46,14 +52,20 @@ def test_nothing_in_a_text_is_markdown():
     tokens = ["start", "<b>", "[x](javascript:1)", " :smile:", " $x$", " www.a.b", "`c`", "~~", "#", " me@a.b"]
     for kept in ((0,), tuple(range(len(tokens)))):
         text = pruning.struck(readings(tokens, kept, 99), 0)
-        for unwanted in ("<b>", "](", ":smile:", "$x$", "www.a", "`c`", "me@a"):
+        for unwanted in ("<b>", "](", ":smile:", "$x$", "www.", "www\\.", "`c`", "me@a"):
             assert unwanted not in text
+
+
+def test_counts_in_words():
+    assert pruning.counts([Reading("a", False, ((0,), (0,)))]) == "Each layer keeps 1 of 1 tokens"
+    some = [Reading("a", False, ((0,), (0,)))] * 4 + [Reading("a", False, ((0, 4), (0, 1, 4), (0, 1, 2, 4)))]
+    assert pruning.counts(some) == "Layer 1 keeps 2 of 5 tokens · layer 2 3 · layer 3 4"
 
 
 def written(**link: str):
     """The page after a continuation within 8 tokens a layer."""
     app = opened(model="stories-selective", **link)
-    app.selectbox(key="memory").set_value("Memory: 8 tokens a layer").run()
+    app.selectbox(key="memory").set_value("Memory: 8 a layer").run()
     app.button(key="continue").click().run()
     for _ in range(100):
         if app.button(key="continue").label != "Stop":
@@ -66,22 +78,21 @@ def test_continuation_within_a_memory():
     app = written(plan="self-0.1g0", at="2.0")
     assert not app.exception
     assert [text.value.split(":")[0] for text in app.text] == ["As trained", "Under the plan"]
-    told = [caption.value for caption in app.caption if caption.value.startswith("Of ")]
-    assert told and told[0].count("keeps 8") == 4
+    assert any(caption.value.startswith("Under the plan. Each layer keeps 8 of ") for caption in app.caption)
     reads = [markdown.value for markdown in app.markdown if markdown.value.startswith("**Layer 3 reads:**")]
     assert reads and ":gray[~~" in reads[0]
 
 
 def test_another_memory_begins_anew():
     app = written()
-    app.selectbox(key="memory").set_value("Memory: 4 tokens a layer").run()
+    app.selectbox(key="memory").set_value("Memory: 4 a layer").run()
     assert not app.exception
     assert not app.text
 
 
 def test_measured_budgets_can_be_chosen(measurements):
     choices = pruning.choices(load("stories-selective"))
-    assert choices["Memory: 1/4, as measured (64, 64, 64, 64)"] == (64,) * 4
+    assert choices["Memory: 1/4, chosen (64, 64, 64, 64)"] == (64,) * 4
     assert choices[pruning.ALL] is None
     assert "Memory: 1/1" not in " ".join(choices)
 
@@ -95,8 +106,15 @@ def test_the_curve(measurements):
     assert app.get("vega_lite_chart") or app.get("arrow_vega_lite_chart")
 
 
+def test_a_measurement_of_other_weights_is_not_shown(measurements, tmp_path):
+    path = tmp_path / "stories-selective.memory.json"
+    assert memory.measured("stories-selective")
+    write_json(path, read_json(path) | {"metric": {"perplexity": 1.0}})
+    assert memory.measured("stories-selective") is None
+
+
 def test_the_curves_points():
-    table, order = pruning.points("stories-selective", {"points": POINTS}, {"points": POINTS[:5]})
+    table, order = pruning.points("stories-selective", SELECTIVE, CONTROL)
     assert len(order) == 5
     assert set(table.groupby("line")["factor"].min()) == {1}  # every line starts at the whole memory
     again = pandas.read_csv(io.StringIO(table.to_csv(index=False)))
@@ -113,7 +131,7 @@ def test_a_model_that_was_never_measured(monkeypatch, tmp_path):
 
 def test_only_selective_models_have_a_memory():
     app = opened(model="stories-selective")
-    app.selectbox(key="memory").set_value("Memory: 8 tokens a layer").run()
+    app.selectbox(key="memory").set_value("Memory: 8 a layer").run()
     app.button_group(key="section").set_value("Memory").run()
     app.selectbox(key="model").set_value("stories-softmax").run()
     assert not app.exception

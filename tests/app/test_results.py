@@ -1,0 +1,99 @@
+"""The Results page without a browser: every statement with its verdict in words, tables, charts, commands, and what is
+shown while nothing is measured.
+
+    pytest tests/app/test_results.py
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import results
+from models.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, Verdict, claims
+from models.claims.evidence import Evidence
+from tests.browser import ROOT
+
+
+def opened() -> AppTest:
+    app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60).run()
+    return app.switch_page("views/results.py").run()
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(element.value for kind in ("markdown", "caption") for element in app.get(kind)).replace("\\", "")
+
+
+@pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.key)
+def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
+    app = opened()
+    app.button_group(key=results.CLAIM).set_value(claim.key).run()
+    assert not app.exception
+    shown = texts(app)
+    for statement in claim.statements:
+        assert statement.text in shown
+        assert statement.source in shown
+        assert statement.sure in shown
+    assert {element.value for element in app.code} >= {statement.command for statement in claim.statements}
+    assert len(app.table) == len(claim.statements)
+    assert len(app.get("download_button")) == len(claim.statements)
+    assert len(app.get("vega_lite_chart")) == sum(statement.chart is not None for statement in claim.statements)
+
+
+def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "_found", lambda stamp: claims(Evidence(tmp_path, tmp_path, tmp_path)))
+    app = opened()
+    assert not app.exception
+    assert OPEN in texts(app)
+    assert not app.get("vega_lite_chart")
+
+
+CHARTS = (Chart("dots", [{"name": "a [b](c)", "value": 1.0, "which": "source"},
+                         {"name": "d", "value": 2.0, "which": "here"}], "ratio", rule=(1.0, "equal"), alt="a and d"),
+          Chart("lines", [{"name": name, "x": x, "value": x / 2, "seed": seed}
+                          for name in "ab" for x in (64, 128) for seed in (0, "source")], "share", "tokens"))
+
+
+def made_up() -> list[Claim]:
+    """A statement of each verdict, with and without charts and test."""
+    verdicts = zip((HOLDS, PART, FAILS, OPEN), itertools.cycle(CHARTS), ("", "a second training", "", ""), strict=False)
+    return [Claim("made", "Made up: for this test", "Nobody", "Nothing", [
+        Statement(f"made-{i}", f"Statement {i} is $1 *bold*", "1.0", "sure.", "asked", Verdict(word, "because"),
+                  [{"a": "1", "b": "2, 3"}], chart if word != OPEN else None, f"command {i}", "reason", tested)
+        for i, (word, chart, tested) in enumerate(verdicts)])]
+
+
+def test_verdicts_are_words_and_reasons_say_whether_they_were_tested(monkeypatch):
+    monkeypatch.setattr(results, "_found", lambda stamp: made_up())
+    app = opened()
+    assert not app.exception
+    shown = texts(app)
+    for word in (HOLDS, PART, FAILS, OPEN):
+        assert f"{word}: 1" in shown
+        assert f": {word}]" in shown  # of a badge
+    assert shown.count("Likeliest reason") == 2  # only where a statement does not hold, or in part
+    assert "tested: a second training" in shown
+    assert "a guess, not tested" in shown
+    assert "Statement 0 is $1 *bold*" in shown
+    assert "\\*bold\\*" in "".join(element.value for element in app.markdown)  # text, not Markdown
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.kind)
+def test_charts_can_be_saved_as_they_are(chart: Chart):
+    spec = results.drawn(chart).to_dict()
+    values = [row for rows in spec["datasets"].values() for row in rows]
+    assert all(point["name"] in [row.get("name") for row in values] for point in chart.points)
+    marks = [layer["mark"]["type"] for layer in spec["layer"]]
+    assert ("rule" in marks) == (chart.rule is not None)
+    encodings = [layer["encoding"] for layer in spec["layer"]]
+    # Never colour alone.
+    assert any("shape" in encoding or "strokeDash" in encoding for encoding in encodings)
+
+
+def test_tables_are_files():
+    statement = made_up()[0].statements[0]
+    assert list(csv.DictReader(io.StringIO(results.as_csv(statement)))) == statement.table

@@ -1,0 +1,94 @@
+"""run_both is two runs in one: for every type, every plan and every scale that the type has, the Trace as trained and
+the Trace under the plan are those of two calls of run_prompt."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy import ndarray
+from tiny import TEXT, all_heads, make_lab, prompt_of, random_ids
+from torch.testing import assert_close
+
+from models.attention import TYPES
+from models.heads import HeadPlan, HeadState, Scale
+from models.lab import Lab
+from models.trace import Trace, run_both, run_prompt
+
+# One pass over two texts adds in another order than two passes.
+NEARLY = {"rtol": 1e-4, "atol": 2e-5}
+
+
+def arrays(trace: Trace) -> dict[str, ndarray]:
+    found = {name: getattr(trace, name)["self"] for name in ("scores", "live", "weights", "norms")}
+    found |= {f"output {output.position}": output.distribution for output in trace.outputs}
+    return found | {"losses": trace.losses} | ({} if trace.mask is None else {"mask": trace.mask})
+
+
+def check(lab: Lab, prompt, plan: HeadPlan) -> None:
+    both, alone = run_both(lab, prompt, plan), [run_prompt(lab, prompt, each) for each in (HeadPlan(), plan)]
+    for found, expected in zip(both, alone, strict=True):
+        assert found.tokens == expected.tokens and found.prompt == expected.prompt
+        assert arrays(found).keys() == arrays(expected).keys()
+        for name, array in arrays(expected).items():
+            assert array.shape == arrays(found)[name].shape
+            assert_close(torch.tensor(arrays(found)[name]), torch.tensor(array), equal_nan=True, **NEARLY,
+                         msg=lambda text, name=name: f"{name}: {text}")
+        assert found.nbytes == expected.nbytes  # live weights that are the used ones are shared in both
+
+
+def scales_of(attention: str) -> st.SearchStrategy[Scale]:
+    policies = TYPES[attention].policies
+    plain = st.sampled_from([Scale(policy) for policy in policies if policy != "logn"])
+    return plain | st.integers(2, 600).map(lambda base: Scale("logn", base)) if "logn" in policies else plain
+
+
+def plans_of(lab: Lab) -> st.SearchStrategy[HeadPlan]:
+    layers, heads = lab.shape["self"]
+    addresses = st.tuples(st.just("self"), st.integers(0, layers - 1), st.integers(0, heads - 1))
+    states = st.builds(HeadState, st.booleans(), st.sampled_from([0.0, 0.3, 1.0]))
+    return st.builds(HeadPlan, st.dictionaries(addresses, states), scales_of(lab.model.config.attention))
+
+
+LABS = [(name, causal) for name in TYPES for causal in (True, False) if causal or name != "selective"]
+
+
+@pytest.mark.parametrize("attention, causal", LABS)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_both_are_two_runs(attention: str, causal: bool, data: st.DataObject):
+    lab = make_lab(attention, causal)
+    ids = random_ids(1, data.draw(st.integers(1, 14)), data.draw(st.integers(0, 9)))[0]
+    check(lab, prompt_of(ids), data.draw(plans_of(lab)))
+
+
+@pytest.mark.parametrize("attention, causal", LABS)
+def test_both_under_every_policy(attention: str, causal: bool):
+    """Alone, and with heads that are constant or gated; on a text with questions. A policy changes what is not trained
+    so, which is what the comparison is for."""
+    lab = make_lab(attention, causal)
+    prompt = lab.read(TEXT)
+    for policy in TYPES[attention].policies:
+        scale = Scale(policy, 9 if policy == "logn" else None)
+        for plan in (HeadPlan(), all_heads(lab, gate=0.5), HeadPlan().constant("self", 1, 0),
+                     all_heads(lab, constant=True, gate=0.5)):
+            check(lab, prompt, HeadPlan(plan.heads, scale))
+
+
+def test_the_first_is_not_touched_by_the_second(lab: Lab):
+    """All heads pruned: the first Trace does not notice, the second has nothing left of attention."""
+    before, after = run_both(lab, lab.read(TEXT), all_heads(lab, gate=0.0))
+    assert_close(torch.tensor(before.norms["self"]), torch.tensor(run_prompt(lab, lab.read(TEXT)).norms["self"]),
+                 **NEARLY)
+    assert (before.norms["self"] > 0).any() and (after.norms["self"] == 0).all()
+    assert not math.isclose(before.loss, after.loss, rel_tol=1e-3)
+
+
+def test_traces_of_both_cannot_be_changed(lab: Lab):
+    for trace in run_both(lab, lab.read(TEXT), all_heads(lab, constant=True)):
+        assert not [name for name, array in arrays(trace).items() if array.flags.writeable]
+        assert all(isinstance(array, numpy.ndarray) for array in arrays(trace).values())

@@ -1,0 +1,76 @@
+"""What a card says of cost and of where it comes from, for every recipe: shipped or not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from tiny import make_config, make_model
+
+from models.attention import TYPES
+from models.cards import cost, make_card
+from models.checkpoint import CARD_KEYS, write_json
+from models.recipes import RECIPES
+from models.tasks.assignment import Assignment
+from models.transformer import Transformer
+
+UNITS_SHARED, RANK = 128, 8
+
+
+def multiplications(attention: str, c: int, h: int, n: int, factors: tuple[int, int]) -> int:
+    """Of one layer's scores for one text of n tokens, by hand, from the papers' formulas."""
+    own = {"dot": 2 * n * c * c + n * n * c,  # two projections; n² products of c / h numbers in each of h heads
+           "random": 0, "fixed-random": 0, "factorized-random": h * n * n * RANK,
+           "dense": n * c * c + n * c * n, "factorized-dense": n * c * c + n * c * sum(factors),
+           "unit": n * c * UNITS_SHARED + n * n * UNITS_SHARED}
+    own |= {"random-dense": own["dense"], "dense-softmax": own["dense"] + own["dot"], "random-softmax": own["dot"]}
+    return own.get(attention, own["unit"] if attention.startswith("gau-") else own["dot"])
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_cost_by_hand(name: str):
+    """And beside it softmax attention's with as many parameters in values and MLP: for gated attention units half as
+    many layers of eight heads."""
+    config = RECIPES[name].config
+    factors = {256: (16, 16), 64: (8, 8), 49: (7, 7)}[config.trained_length]
+    found, shape = cost(config), (config.width, config.heads, config.trained_length, factors)
+    assert found["score_multiplications"] == config.layers * multiplications(config.attention, *shape)
+    layers = config.layers // 2 if config.attention.startswith("gau-") else config.layers
+    assert found["softmax_score_multiplications"] == layers * multiplications("softmax", *shape)
+    assert found["softmax_score_parameters"] == layers * 2 * config.width**2
+    with torch.device("meta"):
+        sources = [block.attention.source for block in Transformer(config).blocks]
+    assert found["score_parameters"] == sum(p.numel() for source in sources for p in source.parameters())
+
+
+def test_a_card(attention: str, tmp_path: Path):
+    """Of a tiny model, trained by nobody: everything that readers of cards rely on; alpha for mixtures alone."""
+    name = "assignment-softmax"
+    run = tmp_path / "seed-0"
+    run.mkdir()
+    (run / "log.txt").write_text("step 50 loss 1.0 rate 1e-3 seconds 60 left 9\nstep 100 loss 1.0 seconds 90 left 0\n")
+    (tmp_path / "seed-1").mkdir()
+    write_json(tmp_path / "seed-1" / "card.json", {"metric": {"accuracy": 0.5}})
+    model = make_model(attention, length=49)
+    card = make_card(name, model, Assignment(), run, 0, {"accuracy": 1.0})
+    assert all(key in card for key in CARD_KEYS) and card["name"] == name
+    kind = TYPES[attention]
+    assert card["attention"] == {"title": kind.title, "formula": kind.formula, "source": kind.published}
+    assert card["model"]["parameters"] == sum(p.numel() for p in model.parameters())
+    assert card["model"]["longest_text"] == (49 if kind.source_type.is_limited else 128)
+    assert card["training"]["minutes"] == 1.5 and card["other_seeds"] == {"1": {"accuracy": 0.5}}
+    assert ("alpha" in card) == hasattr(kind, "parts")
+    if "alpha" in card:
+        assert card["alpha"]["parts"] == list(kind.parts) and len(card["alpha"]["by_layer"]) == 2
+        for row in card["alpha"]["by_layer"]:
+            assert sum(row) == pytest.approx(1, abs=1e-3) and row != [0.5, 0.5]
+
+
+def test_the_cost_of_a_type_is_its_own():
+    """The same whatever the seed and the batch: of one text, in a pass on no device."""
+    config = make_config("dense-softmax")
+    torch.manual_seed(1)
+    assert cost(config) == cost(config) and torch.initial_seed() == 1
+    assert cost(replace(config, layers=6))["score_multiplications"] == 3 * cost(config)["score_multiplications"]

@@ -1,0 +1,415 @@
+"""The verdicts: what the rules say of numbers made up for them, that every statement gives a verdict whatever is
+missing, and that numbers as the sources have them make their claims hold.
+
+    pytest tests/models/test_claims.py
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models import short, training
+from models.claims import (
+    FAILS,
+    HOLDS,
+    OPEN,
+    PART,
+    Evidence,
+    claims,
+    measure,
+    normalisation,
+    selective,
+    synthesizer,
+    tables,
+)
+from models.claims.__main__ import told
+from models.claims.verdict import (
+    MARGIN,
+    NO,
+    PARTLY,
+    UNKNOWN,
+    YES,
+    Check,
+    below,
+    conclude,
+    differences,
+    fact,
+    not_above,
+    spread,
+    within,
+)
+from models.recipes import RECIPES, SHORT, short_recipe
+from models.tasks import assignment
+
+numbers = st.floats(-10, 10)
+seeds = st.dictionaries(st.integers(0, 5), numbers, max_size=4)
+budgets = st.dictionaries(st.sampled_from([300, 1200]), seeds, max_size=2)
+outcomes = st.lists(st.sampled_from([YES, PARTLY, NO, UNKNOWN]), min_size=1, max_size=6)
+
+
+class Made:
+    """A folder of made-up evidence."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def card(self, name: str, metric: dict, steps: int = 1200, **more: object) -> dict:
+        card = {"training": {"steps": steps, "seed": 0}, "metric": metric} | more
+        self._write(f"checkpoints/{name}/card.json", card)
+        return card
+
+    def seeds(self, name: str, metrics: list[dict], steps: int = 300) -> None:
+        for seed, metric in enumerate(metrics):
+            short.add(name, steps, seed, metric, self.folder / "seeds")
+
+    def measured(self, file: str, content: object) -> None:
+        self._write(f"measurements/{file}", content)
+
+    def memory(self, name: str, whole: float, less: dict[int, float]) -> None:
+        """What models/memory.py writes of a model whose card is there."""
+        card = json.loads((self.folder / f"checkpoints/stories-{name}/card.json").read_text())
+        self.measured(f"stories-{name}.memory.json", {"metric": card["metric"], "points": [
+            {"way": "chosen", "factor": factor, "perplexity": value} for factor, value in ({1: whole} | less).items()],
+            "comparisons": [{"way": "chosen-oldest", "factor": 4, "perplexity": 99.0}]})
+
+    def _write(self, path: str, content: object) -> None:
+        (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / path).write_text(json.dumps(content))
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence(*(self.folder / name for name in ("checkpoints", "seeds", "measurements")))
+
+    def verdicts(self) -> dict[str, str]:
+        return {s.key: s.verdict.word for claim in claims(self.evidence) for s in claim.statements}
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    return Made(tmp_path)
+
+
+def as_the_sources_have_it(made: Made) -> None:
+    """Cards, seeds and measurements in which every claim holds."""
+    for name, perplexity in synthesizer.LM1B.items():
+        # The source's language modelling does not have random + softmax ahead, nor at softmax; let it.
+        value = {"random-softmax": 35.0}.get(name, perplexity)
+        made.card(f"stories-{name}", {"perplexity": value})
+        made.seeds(f"stories-{name}", [{"perplexity": value * factor} for factor in (2, 2.02, 1.98)])
+    made.card("stories-selective", {"perplexity": 36.0})
+    made.card("stories-selective-memory", {"perplexity": 38.2})
+    for name, shares in {"selective": (1.0, 0.99, 0.97), "softmax": (0.999, 0.9, 0.7), "log-n": (0.99, 0.8, 0.6),
+                         "random": (0.3,)}.items():
+        made.card(f"assignment-{name}", {"accuracy_by_events": dict(zip(("24", "48", "96"), shares, strict=False))},
+                  steps=3000)
+    made.memory("selective", 36.0, {4: 38.0, 16: 50.0})
+    made.memory("softmax", 38.21, {4: 45.0})
+    lengths = normalisation.LENGTHS
+
+    def by_length(*shares: float) -> dict:
+        return {"accuracy_by_length": {str(n): share for n, share in zip(lengths, shares, strict=True)}}
+
+    cards = {name: made.card(f"masked-{name}", by_length(*shares)) for name, shares in {
+        "gau-relu2": (.35, .40, .37, .30, .20), "gau-relu2-mixed": (.37, .40, .40, .35, .25),
+        "gau-softmax": (.395, .40, .41, .38, .30), "log-n": (.38, .43, .41, .34, .20),
+        "temperature": (.38, .43, .37, .25, .15), "softmax": (.38, .43, .37, .23, .15)}.items()}
+
+    def read(fixed: tuple[float, ...], length: tuple[float, ...]) -> dict:
+        return {policy: {str(n): {"accuracy": share} for n, share in zip(lengths, shares, strict=True)}
+                for policy, shares in (("fixed", fixed), ("length", length))}
+
+    made.measured("claims.json", {
+        "readings": {
+            "masked-gau-relu2": {"metric": cards["gau-relu2"]["metric"], "values": read(
+                (.35, .40, .37, .30, .20), (.30, .40, .30, .20, .10))},
+            "masked-gau-relu2-mixed": {"metric": cards["gau-relu2-mixed"]["metric"], "values": read(
+                (.30, .40, .30, .20, .10), (.37, .40, .40, .35, .25))}},
+        "no_attention": {"stories-softmax": {"metric": {"perplexity": 38.21},
+                                             "values": {"gates_0": 900.0, "trained_without": 200.0}}},
+        "relu2_scale": {"scores": "random", "factors": [0.5, 1.0], "relu2_entropy": [2.0, 2.0], "relu2_change": 1e-8,
+                        "softmax_entropy": [3.0, 2.0], "softmax_change": 0.5},
+        "speed": {"rows": [{"what": "whole model", "texts": 1, "tokens": 128, "median": 0.8, "quartiles": [0.7, 0.9]}],
+                  "repetitions": 60}})
+
+    def entropies(*values: float) -> dict:
+        return {str(n): {"entropy": [[value, value + 0.1]] * 2} for n, value in zip(lengths, values, strict=True)}
+
+    made.measured("masked-softmax.length.json", {"readings": {
+        "trained": entropies(2.0, 2.5, 3.0, 3.6, 4.3), "logn": entropies(2.2, 2.5, 2.7, 2.9, 3.1)}})
+
+
+# The rules.
+
+
+def test_the_textbook_example():
+    """Three seeds, differences -2, -3, -4: mean -3, standard error 1 / sqrt 3, so clear up to -3 + 1.155."""
+    values = {300: {0: -2.0, 1: -3.0, 2: -4.0}}
+    assert spread(values[300]) == pytest.approx((-3, 2 / math.sqrt(3)))
+    assert below("", values, -1.8).outcome == YES
+    assert below("", values, -1.9).outcome == PARTLY
+    assert below("", values, -3.1).outcome == NO
+    assert not_above("", values, -4.1).outcome == YES  # above, but within chance
+    assert not_above("", values, -4.2).outcome == NO
+    assert within("", values, 4.2).outcome == YES
+    assert within("", values, 4.1).outcome == PARTLY
+    assert within("", values, 2.9).outcome == NO
+
+
+def test_one_seed_needs_a_margin_and_is_named():
+    assert below("", {1200: {0: -MARGIN / 2}}).outcome == PARTLY
+    assert below("", {1200: {0: -MARGIN * 2}}).outcome == YES
+    assert conclude([below("", {1200: {0: -1.0}})]).why == "One seed"
+    assert conclude([below("", {1200: {0: -1.0, 1: -1.1}})]).why == "2 seeds"
+
+
+def test_more_seeds_decide_and_the_other_budget_may_object():
+    agree, object_ = {300: {0: -1.0, 1: -1.1}, 1200: {0: -1.0}}, {300: {0: -1.0, 1: -1.1}, 1200: {0: 1.0}}
+    assert below("", agree) == Check("", YES, 2)
+    assert below("", object_).outcome == PARTLY
+    assert below("", {300: {0: 1.0, 1: 1.1}, 1200: {0: -1.0}}).outcome == PARTLY
+    assert below("", {300: {0: -1.0, 1: -1.1}, 1200: {0: -MARGIN / 2}}).outcome == YES  # it objects to nothing clearly
+
+
+def test_only_equal_steps_and_equal_seeds_are_compared():
+    one, other = {300: {0: 5.0, 1: 6.0}, 1200: {0: 1.0}}, {300: {1: 4.0, 2: 9.0}, 1500: {0: 3.0}}
+    assert differences(one, other) == {300: {1: 2.0}}
+
+
+@given(budgets, numbers)
+def test_below_and_not_below_agree(samples, limit: float):
+    """Whatever the numbers: a claim and its contrary are never both clear, and nothing is known of nothing."""
+    mirrored = {steps: {seed: -value for seed, value in values.items()} for steps, values in samples.items()}
+    one, other = below("", samples, limit).outcome, below("", mirrored, -limit).outcome
+    assert (one, other) != (YES, YES)
+    assert (one == UNKNOWN) == (not any(samples.values())) == (other == UNKNOWN)
+    if one == YES:
+        assert not_above("", samples, limit).outcome == YES
+
+
+@given(budgets, numbers, st.floats(0, 5))
+def test_a_larger_limit_is_easier(samples, limit: float, more: float):
+    order = {NO: 0, PARTLY: 1, YES: 2, UNKNOWN: 3}
+    for rule in (below, not_above):
+        assert order[rule("", samples, limit).outcome] <= order[rule("", samples, limit + more).outcome]
+
+
+@given(outcomes)
+def test_conclusions(found: list[str]):
+    verdict = conclude([Check(str(i), outcome) for i, outcome in enumerate(found)])
+    expected = {(YES,): HOLDS, (NO,): FAILS, (UNKNOWN,): OPEN, (UNKNOWN, YES): OPEN, (NO, UNKNOWN): OPEN}
+    assert verdict.word == expected.get(tuple(sorted(set(found))), PART)
+    for i, outcome in enumerate(found):
+        if verdict.word == PART and outcome != YES:
+            assert str(i) in verdict.why
+
+
+@given(outcomes, st.sampled_from([YES, PARTLY, NO]))
+def test_what_is_still_missing_never_turns_a_verdict_round(found: list[str], then: str):
+    """A verdict that was given with parts missing stays when they are measured."""
+    before = conclude([Check("", outcome) for outcome in found]).word
+    after = conclude([Check("", then if outcome == UNKNOWN else outcome) for outcome in found]).word
+    assert before in (OPEN, after)
+
+
+def test_facts():
+    assert [fact("", value).outcome for value in (True, False, None)] == [YES, NO, UNKNOWN]
+
+
+# The claims.
+
+
+def test_nothing_is_measured_in_an_empty_folder(made: Made):
+    assert set(made.verdicts().values()) == {OPEN}
+    for claim in claims(made.evidence):
+        assert claim.key in told(claim).lower() or claim.title in told(claim)
+        for statement in claim.statements:
+            assert statement.chart is None
+            assert statement.table and statement.rule and statement.source and statement.sure and statement.reason
+
+
+def test_all_hold_where_the_numbers_are_the_sources(made: Made):
+    as_the_sources_have_it(made)
+    assert {key for key, word in made.verdicts().items() if word != HOLDS} == set()
+    for claim in claims(made.evidence):
+        for statement in claim.statements:
+            assert statement.chart and statement.chart.points and statement.chart.alt
+            assert all(math.isfinite(point["value"]) for point in statement.chart.points)
+            assert all(isinstance(cell, str) for row in statement.table for cell in row.values())
+            assert len({tuple(row) for row in statement.table}) == 1  # the same columns in every row
+
+
+def test_statements_are_told_apart():
+    keys = [statement.key for claim in claims() for statement in claim.statements]
+    assert len(keys) == len(set(keys)) and all(key.replace("-", "").isalnum() for key in keys)
+
+
+@pytest.mark.parametrize("name, metric, key, word", [
+    ("stories-dense", {"perplexity": 60.0}, "synthesizer-close", PART),
+    ("stories-fixed-random", {"perplexity": 30.0}, "synthesizer-fixed", FAILS),
+    ("stories-fixed-random", {"perplexity": 150.0}, "synthesizer-floor", PART),
+    ("stories-random", {"perplexity": 60.0}, "synthesizer-alike", FAILS),
+    ("stories-random-softmax", {"perplexity": 41.0}, "synthesizer-mixtures", PART),
+    ("stories-random-softmax", {"perplexity": 60.0}, "synthesizer-best", FAILS),
+    ("stories-selective", {"perplexity": 40.0}, "selective-perplexity", FAILS),
+    ("stories-selective-memory", {"perplexity": 38.4}, "selective-loss", HOLDS),  # above by less than the margin
+    ("stories-selective-memory", {"perplexity": 39.4}, "selective-loss", FAILS),
+    ("assignment-random", {"accuracy_by_events": {"24": 0.9}}, "selective-random", PART),
+    ("assignment-selective", {"accuracy_by_events": {"24": 0.97}}, "selective-solved", FAILS),
+    ("masked-log-n", {"accuracy_by_length": {"256": 0.2, "512": 0.1}}, "normalisation-log-n", FAILS),
+])
+def test_other_numbers_make_other_verdicts(made: Made, name: str, metric: dict, key: str, word: str):
+    as_the_sources_have_it(made)
+    made.card(name, metric, steps=3000 if name.startswith("assignment") else 1200)
+    (made.folder / "seeds" / f"{name}.json").unlink(missing_ok=True)
+    assert made.verdicts()[key] == word
+
+
+def test_a_model_trained_for_other_steps_is_not_compared(made: Made):
+    made.card("stories-softmax", {"perplexity": 49.0}, steps=1200)
+    made.card("stories-selective", {"perplexity": 37.0}, steps=1500)
+    assert made.verdicts()["selective-perplexity"] == OPEN
+
+
+def test_what_was_measured_on_a_model_that_was_replaced_is_forgotten(made: Made):
+    as_the_sources_have_it(made)
+    made.card("stories-softmax", {"perplexity": 38.0})
+    assert made.verdicts()["synthesizer-floor"] == OPEN
+
+
+@pytest.mark.parametrize("broken", ["", "{", "[]", "null", "7"])
+def test_files_that_cannot_be_read_are_not_measured(made: Made, broken: str):
+    for path in ("checkpoints/stories-softmax/card.json", "seeds/stories-softmax.json",
+                 "measurements/stories-selective.memory.json", "measurements/masked-softmax.length.json",
+                 "measurements/claims.json"):
+        (made.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (made.folder / path).write_text(broken)
+    assert set(made.verdicts().values()) == {OPEN}
+
+
+def test_seeds_of_the_card_and_of_short_trainings_of_the_same_steps_are_one(made: Made):
+    made.card("assignment-softmax", {"accuracy_by_events": {"24": 0.5}}, 3000,
+              other_seeds={"1": {"accuracy_by_events": {"24": 0.6}}})
+    made.seeds("assignment-softmax", [{"accuracy_by_events": {"24": x}} for x in (0.0, 0.1, 0.7)], 3000)
+    assert made.evidence.samples("assignment-softmax", selective.right_answers(24)) == {3000: {0: .5, 1: .6, 2: .7}}
+
+
+@pytest.mark.parametrize("curve, limit, factor", [
+    ({}, 11, None), ({1: 10}, None, None), ({1: 10}, 9, 0), ({1: 10, 2: 10.5, 4: 11.5, 8: 10}, 11, 2),
+    ({8: 10, 1: 10}, 11, 8)])
+def test_the_largest_factor(curve, limit, factor):
+    assert selective.largest_factor(curve, limit) == factor
+
+
+def test_memory_is_read_by_way_and_only_of_the_present_weights(made: Made):
+    made.card("stories-selective", {"perplexity": 36.0})
+    made.memory("selective", 36.0, {2: 37.0})
+    assert made.evidence.memory("stories-selective") == {1: 36.0, 2: 37.0}
+    assert made.evidence.memory("stories-selective", "chosen-oldest") == {1: 36.0, 4: 99.0}
+    made.card("stories-selective", {"perplexity": 35.0})
+    assert made.evidence.memory("stories-selective") == {}
+
+
+def test_memory_needs_softmaxs_on_the_same_windows(made: Made):
+    as_the_sources_have_it(made)
+    made.memory("selective", 36.0, {2: 39.0, 4: 40.0})
+    assert made.verdicts()["selective-memory"] == FAILS
+    (made.folder / "measurements" / "stories-softmax.memory.json").unlink()
+    assert made.verdicts()["selective-memory"] == OPEN
+
+
+def test_cells():
+    assert tables.cell({}, ".2f") == tables.NOTHING
+    assert tables.cell({0: 1.0}, ".2f") == "1.00 (one seed)"
+    assert tables.cell({0: 1.0, 1: 2.0, 2: 3.0}, ".2f") == "2.00 ± 1.00 (3 seeds)"
+
+
+# What is measured.
+
+
+def test_pairs_give_probabilities():
+    random = numpy.random.default_rng(1)
+    pairs = random.integers(0, 3, (6, 6))
+    pairs[2] = 0  # a token that nothing followed
+    single = numpy.full(6, 1 / 6)
+    before, after = numpy.divmod(numpy.arange(36), 6)
+    p = measure.pair_probability(pairs, single, before, after).reshape(6, 6)
+    numpy.testing.assert_allclose(p.sum(1), 1)
+    assert (p > 0).all()
+    numpy.testing.assert_allclose(p[2], single)
+
+
+def test_pairs_that_always_come_together_are_no_surprise():
+    """1 2 1 2 ... after BOS: all but the window's first token is known."""
+    class Alternating:
+        def _stream(self, corpus: str, split: str) -> torch.Tensor:
+            return torch.tensor([1, 2]).repeat(512)
+
+    assert measure.pairs_perplexity(Alternating()) == pytest.approx(1, abs=0.05)
+
+
+def test_no_factor_changes_rows_of_relu2():
+    found = measure.relu2_scale(None, Path())
+    assert found["relu2_change"] < 1e-6 and found["softmax_change"] > 0.1
+    assert found["softmax_entropy"] == sorted(found["softmax_entropy"], reverse=True)
+
+
+def test_speed_is_a_ratio_of_both(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(measure, "REPETITIONS", 3)
+    monkeypatch.setattr(measure, "_seconds", lambda work, model: 1.0 if model.longest else 2.0)  # random has tables
+    rows = measure.speed(None, Path())["rows"]
+    assert {(row["what"], row["texts"], row["tokens"]) for row in rows} == {
+        (what, texts, tokens) for what in ("attention layer", "whole model") for texts in (1, 8)
+        for tokens in (128, 256)}
+    assert all(row["median"] == row["quartiles"][0] == row["quartiles"][1] == 0.5 for row in rows)
+
+
+# Short trainings.
+
+
+def test_seeds_are_added_and_another_budget_begins_anew(tmp_path: Path):
+    short.add("x", 300, 2, {"a": 1}, tmp_path)
+    short.add("x", 300, 0, {"a": 2}, tmp_path)
+    assert json.loads((tmp_path / "x.json").read_text()) == {
+        "name": "x", "steps": 300, "metrics": {"0": {"a": 2}, "2": {"a": 1}}}
+    short.add("x", 200, 1, {"a": 3}, tmp_path)
+    assert json.loads((tmp_path / "x.json").read_text())["metrics"] == {"1": {"a": 3}}
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
+
+
+def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    name = "assignment-random"
+    monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], steps=2))
+    monkeypatch.setattr(short, "SEEDS", tmp_path / "seeds")
+    monkeypatch.setattr(training, "finish", None)  # would fail if it were called
+    monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
+    monkeypatch.setattr("sys.argv", ["training", name, "--seed", "1", "--short", "--runs", str(tmp_path / "runs")])
+    training.main()
+    found = json.loads((tmp_path / "seeds" / f"{name}.json").read_text())
+    assert found["steps"] == 2 and set(found["metrics"]) == {"1"}
+    assert set(found["metrics"]["1"]["accuracy_by_events"]) == {"6", "12", "24"}
+    assert [path.name for path in (tmp_path / "runs" / name).iterdir()] == ["short-1"]
+
+
+def test_short_recipes_differ_in_steps_alone():
+    for name, recipe in RECIPES.items():
+        shorter = short_recipe(name)
+        assert shorter.steps * SHORT[name.split("-")[0]] == recipe.steps
+        assert vars(shorter) | {"steps": 0} == vars(recipe) | {"steps": 0}
+
+
+def test_every_model_that_a_claim_speaks_of_has_a_recipe():
+    for name in (*synthesizer.TITLES, "selective", "selective-memory"):
+        assert f"stories-{name}" in RECIPES
+    for name in selective.KINDS:
+        assert f"assignment-{name}" in RECIPES
+    for name in ("gau-relu2", "gau-relu2-mixed", "gau-softmax", "log-n", "temperature", "softmax"):
+        assert f"masked-{name}" in RECIPES

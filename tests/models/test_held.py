@@ -1,0 +1,128 @@
+"""Which models are held: those asked for last, as many as fit into MEMORY; what somebody still uses lives on, and what
+nobody uses any more leaves the memory."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from tiny import make_lab, make_model, random_ids, trace_of
+
+import models
+from models import checkpoint, lab
+from models.checkpoint import CheckpointError, limit_of, mean_weights
+from models.recipes import RECIPES
+from models.tasks.assignment import Assignment
+
+NAMES = [name for name in RECIPES if name.startswith("assignment")]  # four
+
+
+@pytest.fixture
+def loads(tmp_path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Tiny models of equal size in place of those that are shipped; the names in the order of being read."""
+    for seed, name in enumerate(NAMES):
+        model = make_model("softmax", seed, length=21)
+        constant = mean_weights(model, Assignment().typical(4)[:, :limit_of(model, Assignment())])
+        checkpoint.write(tmp_path / name, model, constant)
+        checkpoint.write_json(tmp_path / name / "card.json", dict.fromkeys(checkpoint.CARD_KEYS, {}) | {"name": name})
+    monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
+    monkeypatch.setattr(lab, "_held", OrderedDict())
+    read, read_model = [], checkpoint.read_model
+
+    def counted(folder):
+        read.append(folder.name)
+        return read_model(folder)
+
+    monkeypatch.setattr(checkpoint, "read_model", counted)
+    return read
+
+
+def room_for(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory for so many of the tiny models, and a half; none is held yet."""
+    sizes = {models.load(name).nbytes for name in NAMES}
+    assert len(sizes) == 1
+    lab._held.clear()
+    monkeypatch.setattr(lab, "MEMORY", (count + 0.5) * sizes.pop())
+
+
+def test_nbytes_is_the_memory_of_weights_and_matrices():
+    tables = 2 * 4 * 128**2  # layers, heads
+    others = 64 * 32 + 2 * (2 * 32**2 + 8 * 32**2 + 2 * 32) + 32  # embedding, blocks, norm
+    for attention in ("random", "fixed-random"):  # buffers are memory too
+        assert make_lab(attention).nbytes == 4 * (tables + others + 2 * 4 * 128**2)
+
+
+def test_while_it_is_held_it_is_the_same(loads: list[str], monkeypatch: pytest.MonkeyPatch):
+    room_for(2, monkeypatch)
+    loads.clear()
+    first = models.load(NAMES[0])
+    models.load(NAMES[1])
+    assert models.load(NAMES[0]) is first and models.load(NAMES[1]) is models.load(NAMES[1])
+    assert loads == NAMES[:2]
+
+
+def test_the_one_asked_for_longest_ago_goes(loads: list[str], monkeypatch: pytest.MonkeyPatch):
+    room_for(2, monkeypatch)
+    loads.clear()
+    one, two, three, _ = NAMES
+    for name in (one, two, one, three):  # `two` goes, not `one`, which was asked for again
+        models.load(name)
+    models.load(one)
+    assert loads == [one, two, three]
+    models.load(two)
+    assert loads == [one, two, three, two]
+    assert sum(held.nbytes for held in lab._held.values()) <= lab.MEMORY
+
+
+def test_what_nobody_uses_leaves_the_memory(loads: list[str], monkeypatch: pytest.MonkeyPatch):
+    room_for(1, monkeypatch)
+    gone = weakref.ref(models.load(NAMES[0]))
+    weights = weakref.ref(gone().model.embedding.weight)
+    models.load(NAMES[1])
+    gc.collect()
+    assert gone() is None and weights() is None
+
+
+def test_what_somebody_uses_lives_on(loads: list[str], monkeypatch: pytest.MonkeyPatch):
+    """It still runs, and whoever asks anew gets another object with the same weights."""
+    room_for(1, monkeypatch)
+    used = models.load(NAMES[0])
+    before = trace_of(used, random_ids(1, 12)[0]).output.distribution
+    models.load(NAMES[1])
+    assert (trace_of(used, random_ids(1, 12)[0]).output.distribution == before).all()
+    again = models.load(NAMES[0])
+    assert again is not used
+    assert (trace_of(again, random_ids(1, 12)[0]).output.distribution == before).all()
+
+
+def test_one_model_is_held_however_large(loads: list[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(lab, "MEMORY", 1)
+    for name in NAMES:
+        assert models.load(name) is models.load(name)
+    assert loads == NAMES
+
+
+def test_a_model_that_cannot_be_read_pushes_nobody_out(loads: list[str], monkeypatch: pytest.MonkeyPatch):
+    room_for(2, monkeypatch)
+    held = [models.load(name) for name in NAMES[:2]]
+    (checkpoint.CHECKPOINTS / NAMES[2] / "model.safetensors").unlink()
+    with pytest.raises(CheckpointError):
+        models.load(NAMES[2])
+    assert [models.load(name) for name in NAMES[:2]] == held
+
+
+def test_many_visitors_with_little_memory(loads: list[str], monkeypatch: pytest.MonkeyPatch):
+    """Each gets the model that was asked for, and no more is held at the end than fits."""
+    room_for(2, monkeypatch)
+    wanted = NAMES * 10
+    with ThreadPoolExecutor(8) as pool:
+        assert [found.name for found in pool.map(models.load, wanted)] == wanted
+    assert sum(held.nbytes for held in lab._held.values()) <= lab.MEMORY
+
+
+def test_models_of_a_family_share_their_task(loads: list[str]):
+    """It holds a tokenizer, which is large."""
+    assert len({id(models.load(name).task) for name in NAMES}) == 1

@@ -1,0 +1,157 @@
+"""Masked words, what a person types: brackets hide the words inside, [MASK] a token that nobody knows, and whatever the
+text, the tokens are those that it has without its brackets."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from models.tasks.base import InputError, Prompt
+from models.tasks.masked import LENGTH, MASK, MASK_ID, Masked
+from models.tasks.stories import Stories
+
+TASK, STORIES = Masked(), Stories()
+
+
+def plain_ids(text: str) -> list[int]:
+    """The tokens of a text by the tokenizer alone, without BOS and without any limit."""
+    return TASK.tokenizer.encode(text, add_special_tokens=False).ids
+
+
+def restored(prompt: Prompt) -> list[int]:
+    """Ids with the hidden words where they were."""
+    return [target if target >= 0 else i for i, target in zip(prompt.ids, prompt.targets, strict=True)]
+
+
+def test_a_known_answer():
+    prompt = TASK.read("The cat [sat] on the mat")
+    assert prompt.tokens == ("start", "The", " cat", MASK, " on", " the", " m", "at")
+    assert prompt.asked == (3,) and TASK.labels[prompt.targets[3]] == " sat"
+    assert [i for i, target in enumerate(prompt.targets) if target >= 0] == [3]
+    assert (prompt.left_out, prompt.hint, prompt.read_chars) == (0, "", len("The cat [sat] on the mat"))
+
+
+def test_an_unknown_answer():
+    """[MASK] is a token of its own and takes the space before it, as a word would."""
+    prompt = TASK.read("The cat [MASK] on[MASK]")
+    assert prompt.tokens == ("start", "The", " cat", MASK, " on", MASK) and prompt.asked == (3, 5)
+    assert set(prompt.targets) == {-1} and prompt.read_chars == 23
+    assert TASK.read("[MASK]").tokens == ("start", MASK)
+
+
+def test_several_words_and_both_kinds():
+    prompt = TASK.read("[The] cat [sat on] the [MASK].")
+    assert prompt.tokens == ("start", MASK, " cat", MASK, MASK, " the", MASK, ".")
+    assert prompt.asked == (1, 3, 4, 6)
+    assert [TASK.labels[t] for t in prompt.targets if t >= 0] == ["The", " sat", " on"]
+    assert prompt.targets[6] == -1
+
+
+def test_a_part_of_a_token_hides_it_all():
+    """Brackets cut no token: what a model has never seen in pieces is not shown in pieces."""
+    assert plain_ids("The cats") == [*plain_ids("The"), *plain_ids(" cats")] and len(plain_ids(" cats")) == 1
+    prompt = TASK.read("The ca[t]s")
+    assert prompt.tokens == ("start", "The", MASK) and TASK.labels[prompt.targets[2]] == " cats"
+
+
+@pytest.mark.parametrize("text, shown", [
+    ("a [] b", "a [] b"), ("a [b", "a [b"), ("a] b", "a] b"), ("][", "]["), ("[[The]]", "[[MASK]]"),
+    ("[The]", "[MASK]"), ("[[MASK]]", "[[MASK]]"), ("[MASK]]", "[MASK]]"), ("[MASK", "[MASK"),
+    ("[\n]", "[MASK]"), ("[ ]", "[MASK]"),
+])
+def test_brackets_that_hide_nothing_are_text(text: str, shown: str):
+    """Empty ones, single ones, and the outer ones of two; spaces are tokens and can be hidden."""
+    assert "".join(TASK.read(text).tokens[1:]) == shown
+
+
+def test_without_a_hidden_word_there_is_a_hint():
+    prompt = TASK.read("The cat sat on the mat")
+    assert prompt.asked == () and "[MASK]" in prompt.hint and "[brackets]" in prompt.hint
+    assert prompt.ids == STORIES.read("The cat sat on the mat").ids
+
+
+@pytest.mark.parametrize("title, text", TASK.examples)
+def test_examples_can_be_read(title: str, text: str):
+    prompt = TASK.read(text)
+    assert title and prompt.asked and not prompt.left_out and not prompt.hint and prompt.read_chars == len(text)
+    assert len(prompt.ids) <= LENGTH  # as long as texts of training, so that the model is at home
+
+
+words = st.text(st.sampled_from("abcdefgh ,.THE'éß😀\n"), min_size=1, max_size=8)
+segments = st.lists(st.tuples(words, st.booleans()), min_size=1, max_size=8)
+
+
+@given(segments)
+@example([("The", False), (" cat", True), ("s", False)])
+def test_tokens_are_those_of_the_text_without_brackets(parts: list[tuple[str, bool]]):
+    """And exactly those are hidden that have a character in brackets, by counting characters."""
+    text = "".join(f"[{word}]" if hidden else word for word, hidden in parts)
+    plain = "".join(word for word, _ in parts)
+    prompt = TASK.read(text)
+    encoding = TASK.tokenizer.encode(plain, add_special_tokens=False)
+    assert restored(prompt)[1:] == encoding.ids and prompt.left_out == 0
+    inside = [hidden for word, hidden in parts for _ in word]
+    expected = [i + 1 for i, (start, stop) in enumerate(encoding.offsets) if any(inside[start:stop])]
+    assert list(prompt.asked) == expected == [i for i, token in enumerate(prompt.ids) if token == MASK_ID]
+    assert prompt.read_chars == len(text)  # brackets and all
+
+
+@given(segments, st.integers(2, 12))
+def test_a_cut_text_is_the_beginning_of_the_whole(parts: list[tuple[str, bool]], limit: int):
+    text = "".join(f"[{word}]" if hidden else word for word, hidden in parts)
+    whole, cut = TASK.read(text), TASK.read(text, limit)
+    assert cut.ids == whole.ids[:limit] and cut.targets == whole.targets[:limit]
+    assert cut.asked == tuple(i for i in whole.asked if i < limit)
+    assert cut.left_out == len(whole.ids) - len(cut.ids) and cut.read_chars <= whole.read_chars
+    assert (cut.read_chars == whole.read_chars) or cut.left_out
+
+
+odd = st.characters(categories=["Cs", "Cc", "Mn", "Zs", "Ps"])  # surrogates, controls, accents, spaces, brackets
+
+
+@given(st.text() | st.text(st.sampled_from("[]MASK ab\ud800é\u0301")) | st.text(odd)
+       | st.lists(st.sampled_from(["[MASK]", " [MASK]", *"[] é😀\0", "cat", "e\u0301"])).map("".join))
+@example("[" * 5000 + "]" * 5000)
+@example("“[cat]”")
+@example("[e]\u0301")
+@example("\u0344[x]")
+def test_any_text_is_read_or_refused(text: str):
+    try:
+        prompt = TASK.read(text)
+    except InputError as error:
+        assert 0 <= error.start <= error.stop <= len(text) and str(error)
+        assert not text
+    else:
+        assert 1 < len(prompt.ids) == len(prompt.tokens) == len(prompt.targets) <= TASK.limit
+        assert prompt.ids[0] == 0 and 0 not in prompt.ids[1:] and max(prompt.ids) <= MASK_ID
+        assert 0 <= prompt.read_chars <= len(text)
+        assert all(target == -1 or prompt.ids[i] == MASK_ID for i, target in enumerate(prompt.targets))
+        assert MASK_ID not in prompt.targets and bool(prompt.hint) == (not prompt.asked)
+
+
+@pytest.mark.parametrize("text", ["[a] " * 40_000, "[MASK]" * 30_000, "[a[" * 60_000, "[" * 180_000,
+                                  "a" * 180_000 + "]"],
+                         ids=["brackets", "masks", "half open", "open", "one word"])
+def test_a_long_text_is_read_at_once(text: str):
+    """The page keeps 200,000 characters. Time that grows with the square of the brackets would be minutes here."""
+    began = time.process_time()
+    prompt = TASK.read(text)
+    assert time.process_time() - began < 5
+    assert len(prompt.ids) == TASK.limit and prompt.left_out > 1000 and prompt.read_chars < 2000
+
+
+def test_nothing_is_refused():
+    with pytest.raises(InputError, match="hidden word") as error:
+        TASK.read("")
+    assert (error.value.start, error.value.stop) == (0, 0)
+
+
+def test_labels():
+    """Those of stories, [MASK], and names for ids that only make the vocabulary a multiple of 8."""
+    assert len(TASK.labels) == TASK.vocabulary and TASK.vocabulary % 8 == 0
+    assert TASK.labels[:MASK_ID] == STORIES.labels and TASK.labels[MASK_ID] == MASK
+    assert set(TASK.labels[MASK_ID + 1:]) == {"unused"} and torch.tensor(TASK.read("[MASK] x").ids).max() == MASK_ID

@@ -1,0 +1,173 @@
+"""Masked words, what is drawn: how many tokens are hidden and what stands in their place, batches of one length and of
+several, and a measure that gives 1 to a model that knows and asks about the same words of the same texts every time."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional
+from torch.testing import assert_close
+
+from models.recipes import RECIPES, task_of
+from models.tasks import masked
+from models.tasks.base import generator
+from models.tasks.masked import KEPT, LENGTH, MASK_ID, MIXED, SHARE, TOKENS, Masked, hide
+
+V = Masked.vocabulary
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> type[Masked]:
+    """On a stream that counts: token t is followed by t + 1, no token is BOS."""
+    monkeypatch.setattr(Masked, "_stream", lambda self, corpus, split: (torch.arange(20_000) % 4095 + 1).short())
+    monkeypatch.setattr(masked, "TEST_TOKENS", 1024)
+    return Masked
+
+
+# Hiding.
+
+@given(st.integers(2, 200), st.integers(1, 20), st.integers(0, 1000))
+def test_how_many_are_asked_for(n: int, count: int, seed: int):
+    """SHARE of every row, at least one, never BOS; and the answers are what stood there."""
+    texts = torch.randint(1, MASK_ID, (count, n), generator=generator(seed))
+    texts[:, 0] = 0
+    batch = hide(texts, generator(seed, 1), 0.1, 0.1)
+    asked = batch.targets >= 0
+    assert asked.sum(1).tolist() == [max(1, round(SHARE * n))] * count
+    assert not asked[:, 0].any() and (batch.tokens[:, 0] == 0).all()
+    assert_close(batch.targets[asked], texts[asked])
+    assert_close(batch.tokens[~asked], texts[~asked])
+    assert (batch.tokens[asked] != 0).all() and batch.tokens.max() <= MASK_ID
+
+
+def test_of_ten_eight_are_hidden():
+    """One stays and one becomes another token, as in BERT; 30,720 are asked for, so to within five deviations."""
+    texts = torch.randint(1, MASK_ID, (1024, 200), generator=generator(1))
+    batch = hide(texts, generator(2), 0.1, 0.1)
+    asked = batch.targets >= 0
+    shown, right = batch.tokens[asked], batch.targets[asked]
+    count = len(right)
+    for share, found in ((0.8, shown == MASK_ID), (0.1, shown == right), (0.1, (shown != right) & (shown != MASK_ID))):
+        assert abs(float(found.float().mean()) - share) < 5 * (share * (1 - share) / count) ** 0.5
+    exchanged = shown[(shown != right) & (shown != MASK_ID)]
+    assert exchanged.float().mean() == pytest.approx(MASK_ID / 2, rel=0.05)  # any token alike
+    places = asked[:, 1:].float().mean(0)
+    assert (places - 30 / 199).abs().max() < 5 * (0.15 * 0.85 / 1024) ** 0.5  # any place alike
+
+
+def test_all_of_them_can_be_hidden():
+    texts = torch.randint(1, MASK_ID, (8, 50), generator=generator(1))
+    batch = hide(texts, generator(2), 0.0, 0.0)
+    assert_close(batch.tokens == MASK_ID, batch.targets >= 0)
+
+
+# Batches.
+
+def test_batches_are_decided_by_three_numbers(counting: type[Masked]):
+    task = counting()
+    batch, again = task.batch(3, 10, 1), task.batch(3, 10, 1)
+    assert_close((batch.tokens, batch.targets), (again.tokens, again.targets))
+    assert batch.tokens.shape == batch.targets.shape == (TOKENS // LENGTH, LENGTH)
+    whole = torch.where(batch.targets >= 0, batch.targets, batch.tokens)
+    steps = whole[:, 1:].diff(dim=1)
+    assert ((steps == 1) | (steps == -4094)).all() and (whole[:, 0] == 0).all()
+    kept = ((batch.tokens == batch.targets).sum() / (batch.targets >= 0).sum()).item()
+    assert abs(kept - KEPT) < 5 * (0.1 * 0.9 / 640) ** 0.5
+    for other in (task.batch(4, 10, 1), task.batch(3, 10, 2)):
+        assert not torch.equal(other.tokens, batch.tokens)
+
+
+def test_mixed_lengths(counting: type[Masked]):
+    """Each length about as often as the others, as many tokens in every step; one length a step."""
+    task = counting(lengths=MIXED)
+    shapes = [tuple(task.batch(step, 400, 0).tokens.shape) for step in range(400)]
+    assert {math.prod(shape) for shape in shapes} == {TOKENS}
+    for length in MIXED:
+        times = sum(shape[1] == length for shape in shapes)
+        assert abs(times - 100) < 5 * (400 * 0.25 * 0.75) ** 0.5
+    assert {shape[1] for shape in shapes} == set(MIXED)
+
+
+def test_which_recipes_mix_lengths():
+    for name, recipe in RECIPES.items():
+        assert bool(recipe.lengths) == (name == "masked-gau-relu2-mixed")
+    assert task_of("masked-gau-relu2-mixed")._lengths == MIXED and task_of("masked-softmax")._lengths == (LENGTH,)
+
+
+def test_typical_texts_fill_the_limit(counting: type[Masked]):
+    texts = counting().typical(6)
+    assert texts.shape == (6, Masked.limit) and (texts[:, 0] == 0).all()
+
+
+# The measure.
+
+class Guess:
+    """Like a Transformer that gives the right token, which is between its neighbours, the probability `p`; the rest is
+    evenly spread."""
+
+    def __init__(self, p: float) -> None:
+        self.p = p
+        self.read: list[Tensor] = []
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        self.read.append(tokens)
+        n = tokens.shape[1]
+        # t counts along the row, so a shown token says what all others are.
+        place = torch.arange(n)
+        known = (tokens != MASK_ID) & (place > 0)
+        first = known.int().argmax(1)
+        offset = tokens.gather(1, first[:, None]) - first[:, None]
+        right = (offset + place - 1) % 4095 + 1
+        probabilities = torch.full((*tokens.shape, V), (1 - self.p) / (V - 1))
+        return probabilities.scatter(-1, right.unsqueeze(-1), self.p).log()
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return hidden
+
+
+@pytest.mark.parametrize("p", [0.25, 0.5])
+def test_measure_of_a_model_that_knows(counting: type[Masked], monkeypatch: pytest.MonkeyPatch, p: float):
+    monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH))
+    metric = counting().metric(Guess(p))
+    assert metric["accuracy_by_length"] == {"32": 1.0, "64": 1.0}
+    for loss in metric["loss_by_length"].values():
+        assert loss == pytest.approx(-math.log(p), abs=1e-3)
+    assert metric["perplexity_at_trained_length"] == pytest.approx(1 / p, rel=1e-3)
+    assert metric["tokens_per_length"] == 2 * 1024
+
+
+def test_every_hidden_token_is_hidden_in_the_measure(counting: type[Masked], monkeypatch: pytest.MonkeyPatch):
+    """No model is asked about what it sees; the same texts and words each time; all lengths read the same corpus."""
+    monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH))
+    one, other = Guess(0.5), Guess(0.5)
+    for guess in (one, other):
+        counting().metric(guess)
+    assert_close(one.read, other.read, rtol=0, atol=0)
+    for tokens in one.read:
+        assert ((tokens == MASK_ID).sum(1) == round(SHARE * tokens.shape[1])).all()
+    assert {tokens.shape[1] for tokens in one.read} == {32, 64}
+    for length in (32, LENGTH, 100):
+        rows = counting().held_out(length)
+        used = 1024 // (length - 1) * (length - 1)
+        assert rows.shape == (2 * (used // (length - 1)), length) and (rows[:, 0] == 0).all()
+        stream = (torch.arange(20_000) % 4095 + 1)[:used]
+        assert_close(rows[:, 1:].flatten(), torch.cat((stream, stream)))
+
+
+def test_measure_of_chance(counting: type[Masked]):
+    """A model that says the same everywhere: ln V, and right as seldom as chance."""
+    class Same:
+        def __call__(self, tokens: Tensor) -> Tensor:
+            return functional.one_hot(torch.full_like(tokens, 7), V).float() * 0
+
+        def logits(self, hidden: Tensor) -> Tensor:
+            return hidden
+
+    losses, right = counting().measure(Same(), LENGTH)
+    assert losses.mean().item() == pytest.approx(math.log(V), rel=1e-5) and right.float().mean() < 0.01
+    assert len(losses) == len(right) == 2 * (1024 // 63) * round(SHARE * LENGTH)

@@ -1,0 +1,94 @@
+"""Which optimiser has which parameter: every one exactly once, matrices with weight decay, tables with a rate of their
+own."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tiny import make_config, make_model
+
+from models.recipes import RECIPES, Recipe
+from models.tasks.base import generator
+from models.training import optimisers_of, rate
+from models.transformer import Transformer
+
+
+def recipe_of(attention: str, muon: bool) -> Recipe:
+    return Recipe(make_config(attention), steps=100, learning_rate=0.01, muon=muon, beta2=0.9, weight_decay=0.3,
+                  table_rate=7.0)
+
+
+@pytest.mark.parametrize("muon", [False, True])
+def test_every_parameter_is_in_one_group_once(attention: str, muon: bool):
+    model = make_model(attention).requires_grad_(True)
+    optimisers = optimisers_of(model, recipe_of(attention, muon))
+    groups = [group for optimiser in optimisers for group in optimiser.param_groups]
+    found = [id(parameter) for group in groups for parameter in group["params"]]
+    assert len(found) == len(set(found)) and set(found) == {id(parameter) for parameter in model.parameters()}
+    assert all(group["params"] and "factor" in group for group in groups)
+    assert [type(optimiser).__name__ for optimiser in optimisers] == (["Muon", "AdamW"] if muon else ["AdamW"])
+
+
+@pytest.mark.parametrize("muon", [False, True])
+def test_what_each_parameter_gets(attention: str, muon: bool):
+    """Decay on matrices alone; the factor of tables on tables alone; Muon for matrices of the layers alone, as its
+    authors say: embeddings and vectors by AdamW."""
+    model = make_model(attention).requires_grad_(True)
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    for optimiser in optimisers_of(model, recipe_of(attention, muon)):
+        for group in optimiser.param_groups:
+            for parameter in group["params"]:
+                name = names[id(parameter)]
+                is_table = name.endswith("table")
+                assert group["factor"] == (7.0 if is_table else 1.0), name
+                if parameter.ndim < 2 or is_table:
+                    assert group["weight_decay"] == 0, name
+                if name.endswith(("value.weight", "output.weight", "up.weight", "query.weight", "shared.weight")):
+                    assert group["weight_decay"] == 0.3, name
+                    assert isinstance(optimiser, torch.optim.Muon) == muon, name
+                if parameter.ndim != 2 or name == "embedding.weight" or is_table:
+                    assert isinstance(optimiser, torch.optim.AdamW), name
+                if isinstance(optimiser, torch.optim.AdamW):
+                    assert group["betas"] == (0.9, 0.9)
+
+
+def test_tables_are_those_with_a_number_a_position(attention: str):
+    """A rate of their own for what is named so, and all that has one number a position is."""
+    model = Transformer(make_config(attention, length=23))
+    for name, parameter in model.named_parameters():
+        if 23 in parameter.shape and not name.endswith(".weight"):  # W2 is a matrix like another
+            assert name.endswith("table"), name
+        if name.endswith("table") and not name.endswith(("mixing_table", "bias_table")):
+            assert 23 in parameter.shape, name
+
+
+@pytest.mark.parametrize("shape", [(32, 32), (96, 32), (32, 128)])
+def test_a_step_of_muon_is_as_large_as_one_of_adamw(shape: tuple[int, int]):
+    """Orthogonal, and scaled so that AdamW's learning rates can be kept: root mean square 0.2 times the rate (Liu et
+    al. 2025, section 2.2), whatever the gradient's size and the matrix's shape."""
+    for size in (1e-3, 10.0):
+        model = torch.nn.Module()
+        model.embedding = torch.nn.Embedding(4, 4)
+        model.linear = torch.nn.Linear(*reversed(shape), bias=False)
+        recipe = Recipe(make_config("softmax"), steps=10, learning_rate=0.01, muon=True, weight_decay=0.0)
+        muon = optimisers_of(model, recipe)[0]
+        before = model.linear.weight.detach().clone()
+        model.linear.weight.grad = size * torch.randn(shape, generator=generator(1))
+        muon.step()
+        step = (model.linear.weight.detach() - before) / 0.01
+        assert float(step.square().mean().sqrt()) == pytest.approx(0.2, rel=0.25)
+        values = torch.linalg.svdvals(step)
+        assert values.max() / values.min() < 2.5  # five steps of Newton and Schulz make them about equal
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_rates_of_the_recipes(name: str):
+    """At most what the recipe says; and a table's, which is a multiple of it, stays below 1."""
+    recipe = RECIPES[name]
+    with torch.device("meta"):
+        model = Transformer(recipe.config)
+    highest = max(rate(step, recipe) for step in range(recipe.steps))
+    assert highest <= recipe.learning_rate
+    for optimiser in optimisers_of(model, recipe):
+        for group in optimiser.param_groups:
+            assert group["lr"] == recipe.learning_rate and 0 < highest * group["factor"] < 1

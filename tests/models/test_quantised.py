@@ -1,0 +1,122 @@
+"""Weights as 8-bit integers: how much they lose, and what they must not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+from tiny import make_lab, make_model, random_ids
+from torch import Tensor
+from torch.testing import assert_close
+
+from models.checkpoint import dequantise, pack, quantise, read_constant, read_model, unpack, write
+
+EXACTLY = {"rtol": 0, "atol": 0}
+numbers = st.floats(-1e6, 1e6, width=32, allow_subnormal=False)
+shapes = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)
+
+
+@st.composite
+def tensors(draw: st.DrawFn) -> Tensor:
+    """Rows of all sizes beside each other, zeros among them."""
+    shape = draw(shapes)
+    count = torch.Size(shape).numel()
+    values = torch.tensor(draw(st.lists(numbers, min_size=count, max_size=count))).view(shape)
+    return values * 10.0 ** torch.tensor(draw(st.integers(-6, 2)))
+
+
+@given(tensors())
+def test_a_round_trip_is_off_by_half_a_step_at_most(tensor: Tensor):
+    """A step is the row's largest absolute value / 127: rows do not pay for each other. Vectors are exact."""
+    packed = quantise({"w": tensor})
+    read = dequantise(packed)["w"]
+    assert read.shape == tensor.shape and read.dtype == torch.float32
+    if tensor.ndim == 1:
+        assert_close(read, tensor, **EXACTLY)
+        return
+    assert packed["w"].dtype == torch.int8 and packed["w.scale"].shape == (*tensor.shape[:-1], 1)
+    for row, found in zip(tensor.flatten(0, -2).tolist(), read.flatten(0, -2).tolist(), strict=True):
+        step = max(map(abs, row)) / 127
+        for value, near in zip(row, found, strict=True):
+            # Where a row is all but zero, steps are no smaller than 1e-12 / 127.
+            assert abs(near - value) <= 0.5001 * max(step, 1e-12 / 127)
+            if abs(value) == max(map(abs, row)) > 1e-12:
+                assert near == pytest.approx(value, rel=1e-5)  # the largest is kept, with its sign
+
+
+@given(tensors())
+def test_what_was_rounded_once_is_not_rounded_again(tensor: Tensor):
+    once = quantise({"w": tensor})
+    twice = quantise(dequantise(once))
+    assert_close(twice["w"], once["w"], **EXACTLY)
+
+
+def test_a_weight_may_be_called_scale():
+    """A gated attention unit has a parameter `source.scale`, which has a scale of its own, `source.scale.scale`."""
+    weights = {"source.scale": torch.randn(2, 8), "shared.weight": torch.randn(8, 4), "norm.weight": torch.ones(5)}
+    packed = quantise(weights)
+    assert packed["source.scale"].dtype == torch.int8 and packed["source.scale.scale"].shape == (2, 1)
+    read = dequantise(packed)
+    assert read.keys() == weights.keys()
+    for name, tensor in weights.items():
+        assert_close(read[name], tensor, rtol=0, atol=float(tensor.abs().max()) / 250)
+
+
+def test_a_model_keeps_its_parameters(attention: str):
+    """Every name and shape; vectors and numbers bit by bit; a fourth of the bytes for the rest."""
+    state = make_model(attention).state_dict()
+    packed = quantise(state)
+    read = dequantise(packed)
+    assert read.keys() == state.keys()
+    for name, tensor in state.items():
+        assert read[name].shape == tensor.shape
+        if tensor.ndim < 2:
+            assert_close(read[name], tensor, **EXACTLY)
+        else:
+            step = tensor.abs().amax(-1, keepdim=True) / 127
+            assert ((read[name] - tensor).abs() <= 0.5001 * step).all(), name
+    assert all(tensor.is_contiguous() for tensor in packed.values())  # safetensors takes no others
+    size, before = (sum(tensor.nbytes for tensor in tensors.values()) for tensors in (packed, state))
+    assert size < 0.45 * before
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_model_is_written_and_read(attention: str, causal: bool, tmp_path: Path):
+    """By files: the Config, the weights as rounded, buffers too, and the constant matrices; predictions stay."""
+    if attention == "selective" and not causal:
+        pytest.skip("selective attention is causal")
+    lab = make_lab(attention, causal)
+    write(tmp_path, lab.model, lab.constant["self"])
+    model = read_model(tmp_path)
+    constant = read_constant(tmp_path, model.config, lab.limit)
+    assert model.config == lab.model.config and not model.training
+    assert not any(parameter.requires_grad for parameter in model.parameters())
+    assert_close(model.state_dict(), dequantise(quantise(lab.model.state_dict())), **EXACTLY)
+    assert_close(constant, lab.constant["self"], rtol=2**-10, atol=2**-24)
+    ids = random_ids(4, 12)
+    before, after = (which.logits(which(ids)).softmax(-1) for which in (lab.model, model))
+    assert (before - after).abs().mean() < 0.1 * (before - before.mean(0)).abs().mean()
+
+
+def test_no_file_holds_more_than_numbers(attention: str, tmp_path: Path):
+    lab = make_lab(attention)
+    write(tmp_path, lab.model, lab.constant["self"])
+    types = {file: {tensor.dtype for tensor in load_file(tmp_path / f"{file}.safetensors").values()}
+             for file in ("model", "constant")}
+    assert types == {"model": {torch.int8, torch.float32}, "constant": {torch.float16}}
+
+
+@given(st.integers(1, 6), st.booleans(), st.booleans())
+def test_packing_loses_nothing(n: int, causal: bool, is_distribution: bool):
+    """Of causal matrices the upper half is not kept, of others everything is."""
+    matrices = torch.rand(2, 3, n, n, generator=torch.Generator().manual_seed(n)) + 0.01
+    matrices = matrices.tril() if causal else matrices
+    if is_distribution:
+        matrices /= matrices.sum(-1, keepdim=True)
+    packed = pack(matrices, causal)
+    assert packed.numel() == 6 * (n * (n + 1) // 2 if causal else n * n)
+    assert_close(unpack(packed, n, causal, is_distribution), matrices)
