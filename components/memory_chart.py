@@ -25,4 +25,4 @@ def memory_chart(table: pandas.DataFrame, order: Sequence[str]) -> altair.Chart:
         color=altair.Color("line:N", sort=order, title=None, legend=legend,
                            scale=altair.Scale(domain=order, range=(SERIES * 4)[:len(order)])),
         tooltip=["line", "factor", altair.Tooltip("perplexity", format=".2f"),
-                 altair.Tooltip("budgets", title="tokens that each layer keeps")]).properties(height=330)
+                 altair.Tooltip("budgets", title="tokens that each layer keeps")]).properties(height=420)
