@@ -7,7 +7,7 @@ import streamlit as st
 import torch
 from streamlit.delta_generator import DeltaGenerator
 
-from app import compute, frame, more, serving, session
+from app import compute, frame, more, pruning, serving, session
 from app.effect import mean_loss, predictions, token_losses
 from app.state import LabState
 from app.text import Reading
@@ -41,6 +41,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> DeltaGenerator:
         effect(key="effect", predictions=predictions(lab, before, after), index=state.asked,
                loss_before=mean_loss(before), loss_after=mean_loss(after), tokens=token_losses(lab, before, after),
                changed=bool(state.plan), on_event=session.on_effect)
+        pruning.choose(lab, state)
         continuation = st.container()
     more.below(lab, state, before, after)
     return continuation

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from app import pruning
+from app import card, pruning
 from app.state import LabState
 from app.text import Reading
-from components.charts import entropy_chart
+from components.charts import entropy_chart, entropy_table
 from models import HeadPlan, Lab, Trace, decoding
 from models.trace import entropy, generate
 
@@ -32,6 +32,7 @@ class Continuation:
         remembered: the text read and written so far within the memory, under the plan too; `kept` of the last only.
         steps: for `trained`, and where there is a plan for `planned`.
         memory: for `remembered`, where memory is limited.
+        began, done: when it was begun, by perf_counter, and the tokens written since.
     """
 
     key: tuple
@@ -41,6 +42,13 @@ class Continuation:
     remembered: list[decoding.Reading] = field(default_factory=list)
     steps: list[Iterator[str]] = field(default_factory=list)
     memory: Iterator[decoding.Reading] = field(default_factory=lambda: iter(()))
+    began: float = field(default_factory=time.perf_counter)
+    done: int = 0
+
+    @property
+    def left(self) -> float:
+        """Seconds until the last token, at the pace so far; a text may end before."""
+        return (time.perf_counter() - self.began) / max(1, self.done) * max(0, TOKENS - self.done)
 
 
 @st.fragment
@@ -49,10 +57,7 @@ def continuation(lab: Lab, reading: Reading, state: LabState) -> None:
     short chunks: between two of them clicks and keys get through, Stop among them."""
     if lab.task.name != "stories":
         return
-    prompt = reading.prompt
-    with st.container(horizontal=True, vertical_alignment="center"):
-        button = st.empty()
-        budgets = _memory(lab)
+    prompt, budgets = reading.prompt, state.budgets
     key = (lab.name, prompt, state.plan, budgets)
     now: Continuation | None = st.session_state.get("continuation")
     if now is not None and now.key != key:
@@ -70,7 +75,7 @@ def continuation(lab: Lab, reading: Reading, state: LabState) -> None:
         reason = "The text cannot be read"
     elif len(prompt.ids) >= lab.task.limit:
         reason = f"The text already has the {lab.task.limit} tokens that this model reads at most"
-    button.button("Stop" if running else "Continue the text", key="continue", on_click=start_or_stop,
+    st.button("Stop" if running else "Continue the text", key="continue", on_click=start_or_stop,
                   disabled=reason is not None, help=reason)
     # With memory the text is long: what was written last is what one looks at.
     with st.container(height=HEIGHT_WITH_MEMORY if budgets else HEIGHT, border=False, autoscroll=bool(budgets)):
@@ -88,16 +93,6 @@ def continuation(lab: Lab, reading: Reading, state: LabState) -> None:
         st.rerun()
 
 
-def _memory(lab: Lab) -> tuple[int, ...] | None:
-    """The chosen budget of each layer; None for all tokens, or where a model cannot say what may go."""
-    if not pruning.can_forget(lab):
-        return None
-    choices = pruning.choices(lab)
-    chosen = st.selectbox("Memory", list(choices), key="memory", label_visibility="collapsed",
-                          help="How many tokens each layer keeps while the text is read and written")
-    return choices.get(chosen)
-
-
 def _begun(lab: Lab, key: tuple) -> Continuation:
     _, prompt, plan, budgets = key
     plans = [HeadPlan(), plan] if plan else [plan]
@@ -109,6 +104,7 @@ def _begun(lab: Lab, key: tuple) -> Continuation:
 
 def _step(now: Continuation) -> bool:
     """One token of each text; False when all have ended."""
+    now.done += 1
     words = [next(steps, None) for steps in now.steps]
     now.trained += words[0] or ""
     now.planned += words[-1] or "" if len(words) > 1 else ""
@@ -124,7 +120,8 @@ def _show(now: Continuation | None, places: list[st.delta_generator.DeltaGenerat
     if now is None:
         places[0].caption("The most probable next words, as trained and under your plan.")
         return
-    places[0].text(f"As trained: …{_line(now.trained)}")
+    left = f" ({now.left:.0f} s left)" if now.running else ""
+    places[0].text(f"As trained{left}: …{_line(now.trained)}")
     if state.plan:
         places[1].text(f"Under the plan: …{_line(now.planned)}")
     if now.remembered:
@@ -143,29 +140,27 @@ def below(lab: Lab, state: LabState, before: Trace, after: Trace) -> None:
     sections = [name for name in SECTIONS if name != "Memory" or pruning.can_forget(lab)]
     section = st.segmented_control("More", sections, key="section", label_visibility="collapsed")
     if section == "Entropy":
-        _entropy(state, before, after)
+        _entropy(lab, state, before, after)
     elif section == "Memory":
         pruning.section(lab)
     elif section == "Model card":
-        _card(lab)
+        with st.container(width=960):
+            card.draw(lab.card)
 
 
-def _entropy(state: LabState, before: Trace, after: Trace) -> None:
+def _entropy(lab: Lab, state: LabState, before: Trace, after: Trace) -> None:
     layer, head = state.selection.layer, state.selection.head
-    st.markdown(f"**Entropy against n**, all heads of layer {layer + 1}; n is the number of keys that a query sees. "
-                "Dotted: ln n, the most there can be. A scale of log n aims to keep a head's entropy from growing "
-                "with n (Su Jianlin); the effect panel shows what that does to the prediction.")
-    st.altair_chart(entropy_chart(entropy(before.weights["self"][layer]), entropy(after.weights["self"][layer]),
-                                  head, bool(state.plan)))
-
-
-def _card(lab: Lab) -> None:
-    card = lab.card
-    facts, training = card["model"], card["training"]
-    st.markdown(f"**{card['name']}** · {card['attention']['title']} attention: {card['attention']['formula']} "
-                f"({card['attention']['source']})  \n"
-                f"{facts['parameters']:,} parameters, {facts['layers']} layers of {facts['heads']} heads, width "
-                f"{facts['width']}, {facts['vocabulary']} tokens.  \n"
-                f"Trained for {training['steps']:,} steps of {training['texts_per_step']} texts, seed "
-                f"{training['seed']}, {training['minutes']} minutes: `{training['command']}`")
-    st.json(card, expanded=1)
+    if lab.model.config.causal:
+        told = "**Entropy against n**, all heads of layer {}; n is the number of keys that a query sees."
+    else:
+        told = "**Entropy of each query's row**, all heads of layer {}; every query sees all n keys."
+    st.markdown(f"{told.format(layer + 1)} Dotted: ln n, the most there can be. A scale of log n aims to keep a head's "
+                "entropy from growing with n (Su Jianlin); the effect panel shows what that does to the prediction. "
+                "The Length page shows longer texts.")
+    rows = [trace.weights["self"][layer] for trace in (before, after)]
+    if not lab.attention.is_distribution:  # relu²'s rows are made to sum to 1 first
+        rows = [each / each.sum(-1, keepdims=True).clip(1e-9) for each in rows]
+    table = entropy_table(*map(entropy, rows), bool(state.plan), lab.model.config.causal)
+    st.altair_chart(entropy_chart(table, head))
+    st.download_button("Entropies as CSV", table.to_csv(index=False), f"{lab.name}-entropy.csv", "text/csv",
+                       on_click="ignore")

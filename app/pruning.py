@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import pandas
 import streamlit as st
 
+from app import session
+from app.state import LabState
 from app.text import plain
 from components.memory_chart import memory_chart
 from models import Lab
@@ -25,6 +27,19 @@ _WAYS = {"chosen": "chosen budgets", "equal": "equal budgets", "chosen-oldest": 
 def can_forget(lab: Lab) -> bool:
     """True if the page offers this model a limited memory: it writes, and says itself what may go."""
     return lab.task.name == "stories" and lab.attention.selects and can_decode(lab.model)
+
+
+def choose(lab: Lab, state: LabState) -> None:
+    """The memory to write with, where a model says itself what may go."""
+    if not can_forget(lab):
+        return
+    offered = choices(lab)
+    if state.budgets not in [budgets or () for budgets in offered.values()]:  # a link may ask for any
+        offered[f"Memory: {', '.join(map(str, state.budgets))}"] = state.budgets
+    st.session_state[session.MEMORY] = next(name for name, its in offered.items() if (its or ()) == state.budgets)
+    st.selectbox("Memory", list(offered), key=session.MEMORY, label_visibility="collapsed",
+                 help="How many tokens each layer keeps while the text is read and written",
+                 on_change=lambda: session.set_budgets(offered.get(st.session_state[session.MEMORY]) or ()))
 
 
 def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:

@@ -33,7 +33,8 @@ from models.lab import type_of
 from models.recipes import RECIPES, task_of
 
 # Keys of Streamlit's widgets.
-TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN = "text", "model", "example", "compared", "length", "hidden"
+TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY = (
+    "text", "model", "example", "compared", "length", "hidden", "memory")
 _HISTORY, _ADDRESSES, _DRAWN = "history", "addresses", "library drawn"
 MAX_ADDRESSES = 300  # that a session remembers as its own
 MAX_PREDICTIONS = 1000
@@ -130,6 +131,11 @@ def on_length() -> None:
     length = st.session_state[LENGTH]
     if _index(length, MAX_LENGTH + 1):
         history().do(replace(history().present, length=length), merge="length")
+
+
+def set_budgets(budgets: tuple[int, ...]) -> None:
+    """Another memory to write with; none for all of it."""
+    history().do(replace(history().present, budgets=budgets))
 
 
 def on_toolbar(event: dict[str, Any]) -> None:

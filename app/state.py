@@ -26,6 +26,7 @@ VIEWS = ("used", "live", "constant", "difference", "mask")
 LAST = -1  # of a text's predictions
 MAX_LINK_TEXT = 2000  # characters; of a longer text a link holds what the model reads
 MAX_TEXT = 200_000  # characters that are kept of a text
+MIN_BUDGET = 2  # tokens that a layer keeps at least: the first one and the present one
 MAX_COMPARED = 3  # models beside the first
 MAX_STEPS = 200  # states that undo remembers
 MAX_HELD = 1_000_000  # characters of all texts that undo remembers
@@ -101,6 +102,7 @@ class LabState:
         asked: which of the text's predictions is shown, counted from 0, or LAST.
         compared: models of the same family that stand beside `model` on the Compare and Length pages.
         length: tokens, the length that the Length page looks at; 0 for the trained one.
+        budgets: tokens that each layer of a selective model keeps while it writes; none for all.
     """
 
     model: str = DEFAULT_MODEL
@@ -111,6 +113,7 @@ class LabState:
     asked: int = LAST
     compared: tuple[str, ...] = ()
     length: int = 0
+    budgets: tuple[int, ...] = ()
 
     def query(self, read_chars: int = MAX_LINK_TEXT) -> str:
         """The link's query string, without `?`; the empty string for the default state.
@@ -128,6 +131,7 @@ class LabState:
             "ask": str(self.asked) if self.asked != LAST else None,
             "with": " ".join(self.compared) or None,
             "n": str(self.length) if self.length else None,
+            "keep": "-".join(map(str, self.budgets)) or None,
         }
         # A lone surrogate cannot be written as UTF-8; the link holds a question mark in its place.
         return urlencode({key: value for key, value in pairs.items() if value is not None}, errors="replace")
@@ -141,7 +145,8 @@ class LabState:
             self.plan.within({"self": (layers, heads)}, type_of(name).policies)[0] if same else HeadPlan(),
             self.selection.within(layers, heads), self.view if self.view in views_of(name) else "used",
             self.asked if same else LAST, tuple(n for n in self.compared if n != name) if same else (),
-            self.length if same else 0)
+            self.length if same else 0,
+            self.budgets if same and type_of(name).selects and len(self.budgets) == layers else ())
 
 
 def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
@@ -172,7 +177,12 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     compared, unfit = _read_compared(params.get("with", ""), model)
     length = params.get("n", "")
     length = int(length) if re.fullmatch(r"\d{1,4}", length, re.ASCII) else 0
-    return LabState(model, text[:MAX_TEXT], plan, selection or Selection(), view, asked, compared, length), \
+    budgets = params.get("keep", "")
+    kept = tuple(map(int, budgets.split("-"))) if re.fullmatch(r"\d{1,4}(-\d{1,4})*", budgets, re.ASCII) else ()
+    if budgets and not (type_of(model).selects and len(kept) == layers and min(kept) >= MIN_BUDGET):
+        unfit.append(f"This link asks for a memory of “{_cut(budgets)}”, which this model has not.")
+        kept = ()
+    return LabState(model, text[:MAX_TEXT], plan, selection or Selection(), view, asked, compared, length, kept), \
         problems + unfit
 
 

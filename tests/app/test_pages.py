@@ -7,6 +7,7 @@ A component's data are read back with the packer's own inverse; clicks on compon
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -149,7 +150,7 @@ def test_continuation_as_trained_and_under_the_plan():
 @pytest.mark.parametrize("section", ["Entropy", "Model card"])
 def test_sections_below(section):
     app = opened(model="stories-selective", plan="scale-logn64")
-    app.button_group(key="section").set_value([section]).run()
+    app.button_group(key="section").set_value(section).run()
     assert not app.exception
 
 
@@ -185,23 +186,18 @@ def test_about_page_names_data_and_licences():
 
 
 def test_a_missing_model_is_told_with_its_cure(monkeypatch, tmp_path):
-    from app import serving
     from models import checkpoint, lab
 
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    lab._load.cache_clear()
-    serving.load.clear()
+    monkeypatch.setattr(lab, "_held", OrderedDict())
     app = opened(model="stories-softmax", plan="self-99.99c")
     assert not app.exception
     told = app.error[0].value.replace("\\", "")
     assert "stories-softmax/config.json is missing" in told
     assert "models.training stories-softmax" in told
-    lab._load.cache_clear()
-    serving.load.clear()
 
 
 def test_a_damaged_checkpoint_is_told_without_a_trace(monkeypatch, tmp_path):
-    from app import serving
     from models import checkpoint, lab
 
     for name in models.names():
@@ -209,11 +205,8 @@ def test_a_damaged_checkpoint_is_told_without_a_trace(monkeypatch, tmp_path):
             (tmp_path / name).mkdir(exist_ok=True)
             (tmp_path / name / file).write_bytes((checkpoint.CHECKPOINTS / name / file).read_bytes()[:700])
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    lab._load.cache_clear()
-    serving.load.clear()
+    monkeypatch.setattr(lab, "_held", OrderedDict())
     app = opened()
     assert not app.exception
     assert "safetensors is damaged" in app.error[0].value.replace("\\", "")
     assert "models.training stories-selective" in app.error[0].value.replace("\\", "")
-    lab._load.cache_clear()
-    serving.load.clear()

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import models
-from app.state import MAX_LINK_TEXT, SCOPES, VIEWS, History, LabState, Selection, read_query
+from app.state import MAX_COMPARED, MAX_LINK_TEXT, SCOPES, VIEWS, History, LabState, Selection, family_of, read_query
 from models import HeadPlan
+from models.lab import type_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 
@@ -24,12 +25,16 @@ def states(draw) -> LabState:
     plan = HeadPlan()
     for address in draw(st.lists(addresses, max_size=6)):
         plan = plan.with_heads([address], constant=draw(st.booleans()), gate=draw(st.floats(0, 1)))
-    if draw(st.booleans()):
-        plan = plan.with_scale("logn", draw(st.integers(2, 9999)))
+    policy = draw(st.sampled_from(type_of(model).policies))
+    plan = plan.with_scale(policy, draw(st.integers(2, 9999)) if policy == "logn" else None)
     selection = Selection(draw(st.integers(0, layers - 1)), draw(st.integers(0, heads - 1)),
                           draw(st.sampled_from(SCOPES)))
-    views = [view for view in VIEWS if view != "mask" or model.endswith("selective")]
-    return LabState(model, draw(TEXTS), plan, selection, draw(st.sampled_from(views)))
+    views = [view for view in VIEWS if view != "mask" or type_of(model).selects]
+    others = [name for name in family_of(model) if name != model]
+    compared = draw(st.lists(st.sampled_from(others), unique=True, max_size=MAX_COMPARED))
+    budgets = draw(st.lists(st.integers(2, 9999), min_size=layers, max_size=layers)) if type_of(model).selects else ()
+    return LabState(model, draw(TEXTS), plan, selection, draw(st.sampled_from(views)), draw(st.integers(-1, 9)),
+                    tuple(compared), draw(st.integers(0, 2000)), tuple(budgets))
 
 
 def params(query: str) -> dict[str, str]:
@@ -46,7 +51,7 @@ def test_default_state_needs_no_query():
     assert read_query({}) == (LabState(), [])
 
 
-@given(st.dictionaries(st.sampled_from(["model", "text", "plan", "at", "view", "other"]), TEXTS))
+@given(st.dictionaries(st.sampled_from(["model", "text", "plan", "at", "view", "with", "n", "keep", "other"]), TEXTS))
 def test_any_link_opens(query):
     state, problems = read_query(query)
     assert state.model in models.names()
