@@ -78,7 +78,8 @@ def optimisers_of(model: Transformer, recipe: Recipe) -> list[torch.optim.Optimi
     for name, parameter in model.named_parameters():
         if name.endswith("table"):
             tables.append(parameter)
-        elif parameter.ndim == 2 and (not recipe.muon or parameter is not model.embedding.weight):
+        elif parameter.ndim == 2 and name.endswith("weight") and \
+                (not recipe.muon or parameter is not model.embedding.weight):
             matrices.append(parameter)
         else:
             rest.append(parameter)

@@ -58,7 +58,7 @@ LABS = [(name, causal) for name in TYPES for causal in (True, False) if causal o
 
 
 @pytest.mark.parametrize("attention, causal", LABS)
-@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_both_are_two_runs(attention: str, causal: bool, data: st.DataObject):
     lab = make_lab(attention, causal)
