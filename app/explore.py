@@ -78,6 +78,11 @@ def one_head(lab: Lab, state: LabState, trace: Trace, key: str = "map") -> None:
              constant=lab.constant_of(layer, n)[head].numpy(), is_distribution=lab.attention.is_distribution,
              scores=trace.scores["self"][layer, head] if selected is not None else None, selected=selected,
              view=state.view, is_constant=chosen.constant, gate=chosen.gate, on_event=session.on_map)
+    if not lab.attention.reads_text:
+        st.caption("These weights are a table: the same for every text, so no query can look for a word, and making "
+                   "the head constant changes nothing. Type, and watch the map stay.")
+    if not lab.attention.is_distribution:
+        st.caption("Rows of relu² need not sum to 1: the strongest colour is the largest weight of this head.")
     if selected is not None and head == 0 and (chosen.constant or chosen.gate < 1):
         st.caption(f"Head 1 of layer {layer + 1} also makes the mask F for its whole layer. A plan acts on what a head "
                    "puts out, so its votes still count.")

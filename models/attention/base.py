@@ -127,6 +127,7 @@ class SelfAttention(nn.Module):
         policies: scale policies that mean something here; `trained` is always the first.
         trained_policy: the one of them that says the same as `trained`, or an empty string.
         is_distribution: True if rows of the weights sum to 1.
+        reads_text: False if the weights are the same for every text of a length.
         selects: True if it has a mask F.
         replaces_mlp: True if no MLP follows it.
     """
@@ -138,6 +139,7 @@ class SelfAttention(nn.Module):
     policies: tuple[str, ...] = ("trained",)
     trained_policy = ""
     is_distribution = True
+    reads_text = True
     selects = False
     replaces_mlp = False
 

@@ -38,3 +38,4 @@ class FactorizedRandom(SelfAttention):
     formula = "A = softmax(R₁ R₂ᵀ),  rank 8, the same for every text"
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = FactorizedTable
+    reads_text = False

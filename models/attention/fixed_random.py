@@ -35,3 +35,4 @@ class FixedRandom(SelfAttention):
     formula = "A = softmax(R),  R drawn once, never trained"
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = FixedTable
+    reads_text = False

@@ -37,3 +37,4 @@ class Random(SelfAttention):
     formula = "A = softmax(R),  R learned, the same for every text"
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = Table
+    reads_text = False

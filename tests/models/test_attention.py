@@ -130,6 +130,14 @@ def test_without_a_causal_mask_the_future_is_seen(attention: str, causal: bool):
     assert (changes == 0).all() if causal else (changes > 1e-4).sum() > N / 3
 
 
+def test_weights_that_no_text_changes(attention: str):
+    """Tables are the same for two texts without a word in common; whatever reads the text is not."""
+    module, x = module_and_input(attention)
+    live = record_of(module, x)[1].live
+    same = torch.equal(live[0], live[1])
+    assert same != TYPES[attention].reads_text
+
+
 def test_texts_of_a_batch_do_not_mix(attention: str, causal: bool):
     model, ids = make_model(attention, causal=causal), random_ids(4, N)
     assert_close(model(ids)[2], model(ids[2:3])[0], rtol=1e-4, atol=1e-5)
