@@ -10,7 +10,7 @@ from app import compute, explore, frame, serving, session, text
 from app.effect import mean_loss, predictions, token_losses
 from app.state import MAX_COMPARED, History, LabState, family_of
 from components import effect
-from components.charts import row_entropy_chart
+from components.charts import row_entropy_chart, row_entropy_table
 from models import Lab, Trace
 from models.checkpoint import CheckpointError
 from models.tasks.base import InputError
@@ -56,10 +56,14 @@ def _columns(first: Lab, history: History, shown: str) -> None:
     if traces:
         st.markdown(f"**Entropy of each row**, layer {state.selection.layer + 1}, head {state.selection.head + 1}, "
                     "as used; dotted: ln n, the most there can be.")
-        st.altair_chart(row_entropy_chart({name: entropies(trace, name, state) for name, trace in traces.items()}))
+        table = row_entropy_table({name: entropies(trace, state) for name, trace in traces.items()},
+                                  first.model.config.causal)
+        st.altair_chart(row_entropy_chart(table))
+        st.download_button("Entropies as CSV", table.to_csv(index=False), "compare-entropy.csv", "text/csv",
+                           on_click="ignore")
 
 
-def entropies(trace: Trace, name: str, state: LabState) -> list[float]:
+def entropies(trace: Trace, state: LabState) -> list[float]:
     """(N,) nats of the selected head's rows; a row of relu² is made to sum to 1 first."""
     layers, heads = trace.weights["self"].shape[:2]
     at = state.selection.within(layers, heads)

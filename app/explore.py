@@ -24,9 +24,10 @@ def page() -> None:
         if above is None:
             return
         lab, reading = above
-        continuation = _draw(lab, reading, history.present)
+        state = history.present.own
+        continuation = _draw(lab, reading, state)
     with continuation:  # last: while it writes, it ends the run to begin the next
-        more.continuation(lab, reading, history.present)
+        more.continuation(lab, reading, state)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> DeltaGenerator:

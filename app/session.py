@@ -25,11 +25,9 @@ from app.state import (
     Selection,
     family_of,
     read_query,
-    shape_of,
     views_of,
 )
 from models.heads import MAX_BASE, MIN_BASE, HeadPlan
-from models.lab import type_of
 from models.recipes import RECIPES, task_of
 
 # Keys of Streamlit's widgets.
@@ -124,7 +122,11 @@ def on_example() -> None:
 def on_compared() -> None:
     present = history().present
     chosen = [name for name in st.session_state[COMPARED] or () if name in family_of(present.model)]
-    history().do(replace(present, compared=tuple(chosen[:MAX_COMPARED])))
+    state = replace(present, compared=tuple(chosen[:MAX_COMPARED]))
+    (layers, heads), policies = state.reach
+    history().do(replace(state, plan=state.plan.within({"self": (layers, heads)}, policies)[0],
+                         selection=state.selection.within(layers, heads),
+                         view=state.view if state.view in views_of(state.model, *state.compared) else "used"))
 
 
 def on_length() -> None:
@@ -154,9 +156,9 @@ def on_heads(event: dict[str, Any]) -> None:
     """A click or a key on the grid."""
     past = history()
     present = past.present
-    layers, heads = shape_of(present.model)
+    (layers, heads), policies = present.reach
     if event.get("type") == "scale":
-        if event.get("policy") in type_of(present.model).policies:
+        if event.get("policy") in policies:
             past.do(replace(present, plan=_scaled(present.plan, event)), merge="scale")
         return
     layer, head, scope = (event.get(key) for key in ("layer", "head", "scope"))
@@ -178,7 +180,7 @@ def on_heads(event: dict[str, Any]) -> None:
 def on_map(event: dict[str, Any]) -> None:
     """Another matrix of the selected head."""
     present = history().present
-    if event.get("type") == "view" and event.get("view") in views_of(present.model):
+    if event.get("type") == "view" and event.get("view") in views_of(present.model, *present.compared):
         history().do(replace(present, view=event["view"]), merge="viewing")
 
 

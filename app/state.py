@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
@@ -79,9 +79,17 @@ def shape_of(model: str) -> tuple[int, int]:
         return MAX_INDEX + 1, MAX_INDEX + 1
 
 
-def views_of(model: str) -> tuple[str, ...]:
-    """What can be shown large: the mask F only where the model has one."""
-    return VIEWS if type_of(model).selects else VIEWS[:-1]
+def reach_of(models_: Iterable[str]) -> tuple[tuple[int, int], frozenset[str]]:
+    """Layers and heads, and scale policies, of which at least one of the models has each: what a plan for all of
+    them may name."""
+    shapes = [shape_of(model) for model in models_]
+    return ((max(layers for layers, _ in shapes), max(heads for _, heads in shapes)),
+            frozenset(policy for model in models_ for policy in type_of(model).policies))
+
+
+def views_of(*models_: str) -> tuple[str, ...]:
+    """What can be shown large: the mask F only where one of the models has it."""
+    return VIEWS if any(type_of(model).selects for model in models_) else VIEWS[:-1]
 
 
 def family_of(model: str) -> list[str]:
@@ -96,9 +104,9 @@ class LabState:
     Attributes:
         model: name of a model.
         text: as typed, whole.
-        plan: what was done to the heads; only heads that the model has.
-        selection: only heads that the model has.
-        view: which matrix is shown large, one of views_of(model).
+        plan: what was done to the heads; only heads that one of the models has.
+        selection: only heads that one of the models has.
+        view: which matrix is shown large, one of views_of its models.
         asked: which of the text's predictions is shown, counted from 0, or LAST.
         compared: models of the same family that stand beside `model` on the Compare and Length pages.
         length: tokens, the length that the Length page looks at; 0 for the trained one.
@@ -136,6 +144,16 @@ class LabState:
         # A lone surrogate cannot be written as UTF-8; the link holds a question mark in its place.
         return urlencode({key: value for key, value in pairs.items() if value is not None}, errors="replace")
 
+    @property
+    def reach(self) -> tuple[tuple[int, int], frozenset[str]]:
+        """reach_of all models of this state."""
+        return reach_of((self.model, *self.compared))
+
+    @property
+    def own(self) -> LabState:
+        """The same for `model` alone: a plan and a selection that it has the heads for."""
+        return self.with_model(self.model)
+
     def with_model(self, name: str) -> LabState:
         """The same experiment on another model; what does not fit it goes back to its default."""
         same = task_name(name) == task_name(self.model)
@@ -160,26 +178,26 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     text = params.get("text", example_text(model))
     if len(text) > MAX_TEXT:
         problems.append(f"This link's text has {len(text):,} characters; the first {MAX_TEXT:,} were kept.")
-    layers, heads = shape_of(model)
+    compared, unfit = _read_compared(params.get("with", ""), model)
+    (layers, heads), policies = reach_of((model, *compared))
     plan, unread = HeadPlan.read(params.get("plan", ""))
-    plan, outside = plan.within({"self": (layers, heads)}, type_of(model).policies)
+    plan, outside = plan.within({"self": (layers, heads)}, policies)
     if unread or outside:
         problems.append(f"Part of this link's plan was left out: {'; '.join((unread + outside)[:4])}.")
     selection = _read_selection(params.get("at", ""), layers, heads)
     if selection is None:
         problems.append(f"This link selects “{_cut(params['at'])}”, which is no head of this model.")
     view = params.get("view", "used")
-    if view not in views_of(model):
+    if view not in views_of(model, *compared):
         problems.append(f"This link asks for a view “{_cut(view)}”, which this model has not.")
         view = "used"
     asked = params.get("ask", "")
     asked = int(asked) if re.fullmatch(r"\d{1,3}", asked, re.ASCII) else LAST
-    compared, unfit = _read_compared(params.get("with", ""), model)
     length = params.get("n", "")
     length = int(length) if re.fullmatch(r"\d{1,4}", length, re.ASCII) else 0
     budgets = params.get("keep", "")
     kept = tuple(map(int, budgets.split("-"))) if re.fullmatch(r"\d{1,4}(-\d{1,4})*", budgets, re.ASCII) else ()
-    if budgets and not (type_of(model).selects and len(kept) == layers and min(kept) >= MIN_BUDGET):
+    if budgets and not (type_of(model).selects and len(kept) == shape_of(model)[0] and min(kept) >= MIN_BUDGET):
         unfit.append(f"This link asks for a memory of “{_cut(budgets)}”, which this model has not.")
         kept = ()
     return LabState(model, text[:MAX_TEXT], plan, selection or Selection(), view, asked, compared, length, kept), \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import altair
@@ -58,31 +59,31 @@ SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 0], [6, 3]]
 
 
-def row_entropy_chart(entropies: dict[str, Sequence[float]]) -> altair.Chart:
-    """The entropy of one head's rows, a line a model.
+def row_entropy_table(entropies: dict[str, Sequence[float]], causal: bool) -> pandas.DataFrame:
+    """Columns query (from 1), nats, model; and ln n, the most there can be.
 
     Args:
         entropies: name of a model -> (N,) nats, one a query.
+        causal: query i sees i + 1 keys; else all N.
     """
-    table = pandas.DataFrame([{"query": i + 1, "nats": round(value, 4), "model": name}
-                              for name, values in entropies.items() for i, value in enumerate(values)])
-    return lines_of(table, "query", "nats", "model", list(entropies), "query", "entropy, nats")
+    n = max(map(len, entropies.values()))
+    most = [math.log(i + 1 if causal else n) for i in range(n)]
+    return pandas.DataFrame([{"query": i + 1, "nats": round(value, 4), "model": name}
+                             for name, values in {**entropies, UNIFORM: most}.items()
+                             for i, value in enumerate(values)])
 
 
-def lines_of(table: pandas.DataFrame, x: str, y: str, series: str, order: Sequence[str], x_title: str,
-             y_title: str, log_x: bool = False) -> altair.Chart:
-    """One line a series, told apart by colour and by dashes; columns of `table` are named by x, y and series."""
-    order = list(order)
-    return altair.Chart(table).mark_line(strokeWidth=2.5, point=altair.OverlayMarkDef(size=30)).encode(
-        x=altair.X(f"{x}:Q", title=x_title,
-                   scale=altair.Scale(type="log", base=2, nice=False) if log_x else altair.Scale(nice=False),
-                   axis=altair.Axis(values=sorted(set(table[x]))) if log_x else altair.Axis(tickMinStep=1)),
-        y=altair.Y(f"{y}:Q", title=y_title, scale=altair.Scale(zero=False)),
-        color=altair.Color(f"{series}:N", sort=order, title=None, legend=altair.Legend(orient="top", labelLimit=400),
-                           scale=altair.Scale(domain=order, range=SERIES[:len(order)])),
-        strokeDash=altair.StrokeDash(f"{series}:N", sort=order, legend=None,
-                                     scale=altair.Scale(domain=order, range=DASHES[:len(order)])),
-        tooltip=[series, x, altair.Tooltip(y, format=".4f")]).properties(height=260)
+def row_entropy_chart(table: pandas.DataFrame) -> altair.Chart:
+    """The entropy of one head's rows, a line a model, told apart by colour and by dashes; row_entropy_table's."""
+    order = list(dict.fromkeys(table["model"]))
+    return altair.Chart(table).mark_line(strokeWidth=2.5).encode(
+        x=altair.X("query:Q", scale=altair.Scale(nice=False), axis=altair.Axis(tickMinStep=1)),
+        y=altair.Y("nats:Q", title="entropy, nats"),
+        color=altair.Color("model:N", sort=order, title=None, legend=altair.Legend(orient="top", labelLimit=400),
+                           scale=altair.Scale(domain=order, range=SERIES[:len(order) - 1] + ["#9a9aae"])),
+        strokeDash=altair.StrokeDash("model:N", sort=order, legend=None,
+                                     scale=altair.Scale(domain=order, range=DASHES[:len(order) - 1] + [[2, 3]])),
+        tooltip=["model", "query", altair.Tooltip("nats", format=".4f")]).properties(height=260)
 
 
 def length_chart(curves: pandas.DataFrame, order: Sequence[str], title: str, length: int, trained: int,

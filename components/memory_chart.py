@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair
 import pandas
 
-from components.charts import SERIES, lines_of
+from components.charts import DASHES, SERIES
 
 
 def memory_chart(table: pandas.DataFrame, order: Sequence[str]) -> altair.Chart:
@@ -18,11 +18,15 @@ def memory_chart(table: pandas.DataFrame, order: Sequence[str]) -> altair.Chart:
         order: the lines' names.
     """
     order = list(order)
-    lines = lines_of(table, "factor", "perplexity", "line", order, "whole memory / kept memory", "perplexity",
-                     log_x=True)
-    legend = altair.Legend(orient="top", columns=2, labelLimit=420)
-    return lines.encode(
-        color=altair.Color("line:N", sort=order, title=None, legend=legend,
+    factors = sorted(set(table["factor"]))
+    return altair.Chart(table).mark_line(strokeWidth=2.5, point=altair.OverlayMarkDef(size=30)).encode(
+        x=altair.X("factor:Q", title="whole memory / kept memory", axis=altair.Axis(values=factors),
+                   scale=altair.Scale(type="log", base=2, nice=False)),
+        y=altair.Y("perplexity:Q", scale=altair.Scale(zero=False)),
+        color=altair.Color("line:N", sort=order, title=None,
+                           legend=altair.Legend(orient="top", columns=2, labelLimit=420),
                            scale=altair.Scale(domain=order, range=(SERIES * 4)[:len(order)])),
+        strokeDash=altair.StrokeDash("line:N", sort=order, legend=None,
+                                     scale=altair.Scale(domain=order, range=(DASHES * 4)[:len(order)])),
         tooltip=["line", "factor", altair.Tooltip("perplexity", format=".2f"),
                  altair.Tooltip("budgets", title="tokens that each layer keeps")]).properties(height=420)

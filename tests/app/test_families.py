@@ -54,6 +54,21 @@ def test_a_plan_and_a_selection_hold_for_all():
     assert all(header["changed"] for header, _ in sent(app, "effect"))
 
 
+def test_models_of_other_shapes_share_what_they_can():
+    """A gated attention unit has 8 layers of one head, the others 4 of 8: one plan, each model takes its part."""
+    app = opened("compare", model="masked-softmax", plan="self-1.5c-6.0g0_scale-length", at="6.0",
+                 **{"with": "masked-gau-relu2"})
+    assert not app.exception
+    blocks, units = (header for header, _ in sent(app, "heads"))
+    assert blocks["constant"][1][5] and len(blocks["constant"]) == 4
+    assert units["gates"][6] == [0] and len(units["gates"]) == 8
+    assert (blocks["scale"]["policy"], units["scale"]["policy"]) == ("trained", "length")
+    assert units["selection"]["layer"] == 6 and blocks["selection"]["layer"] == 3
+    alone = opened("explore", model="masked-softmax", plan="self-1.5c-6.0g0", **{"with": "masked-gau-relu2"})
+    assert not alone.exception
+    assert sent(alone, "effect")[0][0]["changed"]
+
+
 def test_nothing_to_compare_is_said():
     app = opened("compare", model="assignment-softmax")
     assert len(sent(app, "head_map")) == 1

@@ -111,7 +111,11 @@ def test_both_readings_of_relu2(visit):
 def test_results_open_and_say_what_they_are_measured_by(visit):
     page = visit()
     go(page, "Results")
-    expect(page.get_by_text("python -m models.claims", exact=False).first).to_be_visible()
+    page.get_by_role("button", name="Measure it again").first.click()
+    expect(page.get_by_text("python -m models.", exact=False).first).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_text("Normalisation", exact=True).click()
+    expect(page.get_by_role("heading", name=re.compile("^Normalisation"))).to_be_visible()
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
 
 
