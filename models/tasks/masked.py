@@ -29,7 +29,7 @@ MIXED = (16, 32, 64, 128)  # lengths of the mixed training; 58 tokens on average
 SHARE = 0.15  # of tokens that are asked for, as in BERT (Devlin et al. 2019): of ten, eight are hidden, one is
 KEPT, EXCHANGED = 0.1, 0.1  # kept and one exchanged
 TEST_LENGTHS = (32, 64, 128, 256, 512)
-TEST_TOKENS = 65_536  # of each corpus, the same ones at every length
+TEST_TOKENS = 32_768  # of each corpus, the same ones at every length
 TEST_SEED = 10_009
 
 _HIDDEN = re.compile(r"\[([^\[\]]+)\]")
