@@ -93,8 +93,8 @@ RULES = """
   has to be larger than 1% of perplexity or one point of accuracy, and the verdict says *one seed*. Three seeds settle
   large differences only.
 - The number of steps with more seeds decides. If the other one clearly says the opposite, that part holds in part.
-- **holds**: every part, clearly. **does not hold here**: no part. **holds in part**: anything between, which includes
-  the right direction without a clear difference. **not measured yet**: what is missing could still decide.
+- **holds**: every part, clearly. **does not hold here**: no part, or none clearly; the verdict says which. **holds in
+  part**: anything between. **not measured yet**: what is missing could still decide.
 """
 
 

@@ -104,24 +104,24 @@ def fact(what: str, is_true: bool | None) -> Check:
 
 
 def conclude(checks: list[Check]) -> Verdict:
-    """`holds` if every part does, `does not hold here` if none does, `holds in part` between; `not measured yet` while
-    parts that are not measured could still decide it."""
+    """`holds` if every part does, clearly; `does not hold here` if no part clearly does; `holds in part` between;
+    `not measured yet` while parts that are not measured could still decide it."""
     outcomes = [check.outcome for check in checks]
     missing = outcomes.count(UNKNOWN)
     known = len(checks) - missing
-    decided = PARTLY in outcomes or (YES in outcomes and NO in outcomes)
+    decided = YES in outcomes and (PARTLY in outcomes or NO in outcomes)
     if missing and not decided:
         return Verdict(OPEN, f"{known} of {len(checks)} parts are measured" if known else "")
     if NO not in outcomes and PARTLY not in outcomes:
         word = HOLDS
-    elif YES not in outcomes and PARTLY not in outcomes:
+    elif YES not in outcomes:
         word = FAILS
     else:
         word = PART
     parts = [_count(checks)] if len(checks) > 1 else []
     parts += [f"{label}: " + "; ".join(check.what for check in checks if check.outcome == outcome)
               for outcome, label in ((PARTLY, "not clearly"), (NO, "not"), (UNKNOWN, "not measured yet"))
-              if outcome in outcomes and (word != FAILS or len(checks) > 1)]
+              if outcome in outcomes and (word != FAILS or len(checks) > 1 or outcome == PARTLY)]
     counts = [check.seeds for check in checks if check.seeds]
     if counts:
         fewest = min(counts)
