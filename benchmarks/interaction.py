@@ -17,6 +17,7 @@ from tests.browser import serve
 
 LENGTHS = (16, 64, 128)
 ACTIONS = 30
+KINDS = ("state", "select", "typing", "model")
 DEBOUNCE = 200.0  # ms that the text box waits for another letter: no part of the answer's time
 MODEL, OTHER = "stories-selective", "stories-random-softmax"
 STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
@@ -47,7 +48,7 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
     with serve("benchmarks/floor_app.py") as floor:
         for n in LENGTHS:
             story = _text(n)
-            for action in ("state", "select", "typing", "model"):
+            for action in KINDS:
                 page = browser.new_page(viewport={"width": 1440, "height": 900})
                 bare = browser.new_page(viewport={"width": 1440, "height": 900})
                 page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': story})}")
@@ -63,7 +64,7 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
                 received.clear()
                 for turn in range(ACTIONS):  # in turns, so that a busy machine slows both alike
                     ours.append(_act(page, action, turn))
-                    theirs.append(_act(bare, "typing" if action == "typing" else "state", turn))
+                    theirs.append(_act(bare, "state" if action == "select" else action, turn))
                 rows.append(_row(action, n, ours, theirs, sum(received) / ACTIONS))
                 page.close()
                 bare.close()

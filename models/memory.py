@@ -16,6 +16,7 @@ its `comparisons` the rest. Source of factor and greedy choice: Leviathan et al.
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import time
 from collections.abc import Sequence
@@ -46,10 +47,20 @@ SEED = 7  # of the choice of windows: the same ones for every model
 def measured(name: str) -> dict[str, Any] | None:
     """What was measured for a shipped model, as the file holds it; None if it never was, or of other weights."""
     try:
-        result = read_json(MEASUREMENTS / f"{name}.memory.json")
-        return result if result["metric"] == read_json(CHECKPOINTS / name / "card.json")["metric"] else None
+        result = _read(MEASUREMENTS / f"{name}.memory.json")
+        return result if result["metric"] == _read(CHECKPOINTS / name / "card.json")["metric"] else None
     except (OSError, ValueError, KeyError):
         return None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A JSON file, read again when it changes: the page asks for it at every click."""
+    return _read_version(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(16)
+def _read_version(path: Path, changed: int) -> dict[str, Any]:
+    return read_json(path)
 
 
 @torch.inference_mode()
