@@ -16,6 +16,8 @@ from models.checkpoint import CheckpointError
 from models.tasks.base import InputError
 from models.trace import divergence, entropy
 
+FACTS = 56  # pixels
+
 
 @st.fragment
 def page() -> None:
@@ -86,12 +88,14 @@ def _column(name: str, index: int, state: LabState, shown: str, first: Trace | N
         return None
     fitting = state.with_model(name)
     before, after = compute.traces_of(lab, prompt, fitting.plan)
-    st.caption(facts(lab, before, after, first, bool(fitting.plan)))
+    with st.container(height=FACTS, border=False):  # one line or two: what follows stays level with its neighbours
+        st.caption(facts(lab, before, after, first, bool(fitting.plan)))
     explore.grid_of_heads(lab, fitting, after, key=f"heads {index}")
     explore.one_head(lab, fitting, after, key=f"map {index}")
     effect(key=f"effect {index}", predictions=predictions(lab, before, after), index=state.asked,
            loss_before=mean_loss(before), loss_after=mean_loss(after), tokens=token_losses(lab, before, after),
            changed=bool(fitting.plan), on_event=session.on_effect)
+    explore.notes(lab, fitting)
     return after
 
 

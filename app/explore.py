@@ -38,6 +38,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> DeltaGenerator:
         grid_of_heads(lab, state, after)
     with large:
         one_head(lab, state, after)
+        notes(lab, state)
     with panel:
         effect(key="effect", predictions=predictions(lab, before, after), index=state.asked,
                loss_before=mean_loss(before), loss_after=mean_loss(after), tokens=token_losses(lab, before, after),
@@ -79,11 +80,17 @@ def one_head(lab: Lab, state: LabState, trace: Trace, key: str = "map") -> None:
              constant=lab.constant_of(layer, n)[head].numpy(), is_distribution=lab.attention.is_distribution,
              scores=trace.scores["self"][layer, head] if selected is not None else None, selected=selected,
              view=state.view, is_constant=chosen.constant, gate=chosen.gate, on_event=session.on_map)
+
+
+def notes(lab: Lab, state: LabState) -> None:
+    """What the large map alone does not tell."""
+    layer, head = state.selection.layer, state.selection.head
+    chosen = state.plan.state("self", layer, head)
     if not lab.attention.reads_text:
         st.caption("These weights are a table: the same for every text, so no query can look for a word, and making "
                    "the head constant changes nothing. Type, and watch the map stay.")
     if not lab.attention.is_distribution:
         st.caption("Rows of relu² need not sum to 1: the strongest colour is the largest weight of this head.")
-    if selected is not None and head == 0 and (chosen.constant or chosen.gate < 1):
+    if lab.attention.selects and head == 0 and (chosen.constant or chosen.gate < 1):
         st.caption(f"Head 1 of layer {layer + 1} also makes the mask F for its whole layer. A plan acts on what a head "
                    "puts out, so its votes still count.")
