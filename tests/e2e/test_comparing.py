@@ -1,6 +1,6 @@
 """Compare, Length, Results and masked words in a real browser.
 
-    pytest tests/e2e/test_pages.py
+    pytest tests/e2e/test_comparing.py
 """
 
 from __future__ import annotations
