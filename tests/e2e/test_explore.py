@@ -224,8 +224,9 @@ def test_two_visitors_never_affect_each_other(visit):
 
 def test_switching_model_keeps_what_fits(visit):
     page = visit(text="a cat", plan="self-1.1c")
-    page.get_by_role("combobox", name="Model").click()
-    page.get_by_role("option", name="stories-softmax").click()
+    box = page.get_by_role("combobox", name="Model")
+    box.fill("stories-softmax")
+    box.press("Enter")
     expect(named(page, "layer 2, head 2, constant")).to_be_visible()
     page.wait_for_function("location.search.includes('model=stories-softmax')")
     expect(page.get_by_label("Text", exact=True)).to_have_value("a cat")

@@ -190,7 +190,8 @@ ONE_OF_EACH_KIND = ("softmax", "selective", "random", "factorized-dense", "facto
 @pytest.mark.parametrize("attention, muon", [*((attention, False) for attention in ONE_OF_EACH_KIND), ("dense", True)])
 def test_a_tiny_problem_is_learnt(attention: str, muon: bool, tmp_path: Path):
     """From ln 7 nats, which is guessing, to under a tenth of that."""
-    recipe = with_attention(RECIPE, attention, steps=100, warmup=10, learning_rate=2e-2, muon=muon)
+    steps = 250 if attention.startswith("gau-") else 100  # weights of relu² / n start near 0
+    recipe = with_attention(RECIPE, attention, steps=steps, warmup=10, learning_rate=2e-2, muon=muon)
     model = train(recipe, Copying(), tmp_path, 0, CPU)
     assert batch_loss(model, Copying().batch(10_000, 0, 0)).item() < 0.1 * math.log(V - 1)
 
