@@ -8,13 +8,13 @@ import streamlit as st
 
 from app import compute, explore, frame, serving, session, text
 from app.effect import mean_loss, predictions, token_losses
-from app.state import MAX_COMPARED, History, LabState, family_of
+from app.state import MAX_COMPARED, LabState, family_of
 from components import effect
 from components.charts import row_entropy_chart, row_entropy_table
 from models import Lab, Trace
 from models.checkpoint import CheckpointError
 from models.tasks.base import InputError
-from models.trace import divergence, entropy
+from models.trace import divergence, row_entropy
 
 FACTS = 56  # pixels
 
@@ -31,7 +31,7 @@ def page() -> None:
         choose(first.name)
         if not state.compared:
             st.info("Nothing to compare yet: choose up to three models to stand beside this one.")
-        _columns(first, history, compute_text(state, reading, history))
+        _columns(first, state, reading.shown)
 
 
 def choose(first: str) -> None:
@@ -41,13 +41,7 @@ def choose(first: str) -> None:
                    placeholder=f"Choose up to three models to stand beside {first}")
 
 
-def compute_text(state: LabState, reading: text.Reading, history: History) -> str:
-    """The text that the page shows: the one in the box, or the last one that could be read."""
-    return state.text if reading.error is None else history.last_readable(state.model)
-
-
-def _columns(first: Lab, history: History, shown: str) -> None:
-    state = history.present
+def _columns(first: Lab, state: LabState, shown: str) -> None:
     names = (first.name, *state.compared)
     traces: dict[str, Trace] = {}
     for index, (column, name) in enumerate(zip(st.columns(max(2, len(names)), gap="small"), names, strict=False)):
@@ -70,7 +64,7 @@ def entropies(trace: Trace, state: LabState) -> list[float]:
     layers, heads = trace.weights["self"].shape[:2]
     at = state.selection.within(layers, heads)
     rows = trace.weights["self"][at.layer, at.head]
-    return entropy(rows / rows.sum(-1, keepdims=True).clip(1e-9)).tolist()
+    return row_entropy(rows).tolist()
 
 
 def _column(name: str, index: int, state: LabState, shown: str, first: Trace | None) -> Trace | None:

@@ -16,7 +16,7 @@ import streamlit as st
 import torch
 
 from app import compare, compute, frame, serving, session, text
-from app.state import History, LabState
+from app.state import LabState
 from components.charts import head_chart, length_chart
 from models import Lab, Trace
 from models.checkpoint import CheckpointError
@@ -62,11 +62,10 @@ def page() -> None:
             return
         lab, reading = above
         compare.choose(lab.name)
-        _draw(lab, history, compare.compute_text(history.present, reading, history))
+        _draw(lab, history.present, reading.shown)
 
 
-def _draw(lab: Lab, history: History, shown: str) -> None:
-    state = history.present
+def _draw(lab: Lab, state: LabState, shown: str) -> None:
     names = (lab.name, *state.compared)
     curves = [curve for name in names for curve in curves_of(name)]
     missing = [name for name in names if not curves_of(name)]
@@ -151,8 +150,6 @@ def _accuracy(trace: Trace) -> float | None:
 
 
 def _row_facts(lab: Lab, trace: Trace) -> dict[str, float]:
-
-
     live, scores = (torch.tensor(array["self"]) for array in (trace.live, trace.scores))
     attentions = [block.attention for block in lab.model.blocks]
     return {"entropy": float(entropies(live).mean()),

@@ -14,7 +14,7 @@ from app.state import LabState
 from app.text import Reading
 from components.charts import entropy_chart, entropy_table
 from models import HeadPlan, Lab, Trace, decoding
-from models.trace import entropy, generate
+from models.trace import generate, row_entropy
 
 TOKENS = 28  # of a continuation: both fit beside the map
 CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
@@ -157,10 +157,8 @@ def _entropy(lab: Lab, state: LabState, before: Trace, after: Trace) -> None:
     st.markdown(f"{told.format(layer + 1)} Dotted: ln n, the most there can be. A scale of log n aims to keep a head's "
                 "entropy from growing with n (Su Jianlin); the effect panel shows what that does to the prediction. "
                 "The Length page shows longer texts.")
-    rows = [trace.weights["self"][layer] for trace in (before, after)]
-    if not lab.attention.is_distribution:  # relu²'s rows are made to sum to 1 first
-        rows = [each / each.sum(-1, keepdims=True).clip(1e-9) for each in rows]
-    table = entropy_table(*map(entropy, rows), bool(state.plan), lab.model.config.causal)
+    rows = [row_entropy(trace.weights["self"][layer]) for trace in (before, after)]
+    table = entropy_table(*rows, bool(state.plan), lab.model.config.causal)
     st.altair_chart(entropy_chart(table, head))
     st.download_button("Entropies as CSV", table.to_csv(index=False), f"{lab.name}-entropy.csv", "text/csv",
                        on_click="ignore")

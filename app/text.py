@@ -22,10 +22,12 @@ class Reading:
 
     Attributes:
         prompt: what the page shows: this text, or the last one that could be read.
+        shown: the text that `prompt` was read from.
         error: why this one could not be; None if it could.
     """
 
     prompt: Prompt
+    shown: str
     error: InputError | None = None
 
 
@@ -35,9 +37,10 @@ def read(lab: Lab, history: History) -> Reading:
     try:
         prompt = compute.read(lab, text)
     except InputError as error:
-        return Reading(compute.read(lab, history.last_readable(lab.name)), error)
+        last = history.last_readable(lab.name)
+        return Reading(compute.read(lab, last), last, error)
     history.readable[task] = text
-    return Reading(prompt)
+    return Reading(prompt, text)
 
 
 def draw(lab: Lab, history: History, reading: Reading) -> None:

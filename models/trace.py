@@ -180,6 +180,11 @@ def entropy(weights: ndarray) -> ndarray:
     return (weights * -logs).sum(-1) + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
+def row_entropy(weights: ndarray) -> ndarray:
+    """`entropy` of rows that need not sum to 1, as relu²'s: each is made to sum to 1 first."""
+    return entropy(weights / weights.sum(-1, keepdims=True).clip(1e-9))
+
+
 def _stack(layers: Iterator[torch.Tensor]) -> ndarray:
     return _fixed(torch.stack(list(layers)).float().numpy())
 

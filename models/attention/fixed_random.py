@@ -9,9 +9,9 @@ over the text; closer to 0 all of them would be that mean.
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
-from models.attention.base import Rotary, SelfAttention, Source
+from models.attention.base import SelfAttention, Source
+from models.attention.random import Table
 from models.config import Config
 
 
@@ -25,9 +25,7 @@ class FixedTable(Source):
         n = config.trained_length
         self.register_buffer("table", torch.randn(config.heads, n, n))
 
-    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float) -> Tensor:
-        n = x.shape[1]
-        return self.table[None, :, :n, :n].clone()
+    forward = Table.forward
 
 
 class FixedRandom(SelfAttention):
