@@ -9,6 +9,7 @@ import streamlit as st
 from app import compute, explore, frame, serving, session, text
 from app.effect import mean_loss, predictions, token_losses
 from app.state import MAX_COMPARED, LabState, family_of
+from app.text import Reading
 from components import effect
 from components.charts import row_entropy_chart, row_entropy_table
 from models import Lab, Trace
@@ -21,17 +22,14 @@ FACTS = 56  # pixels
 
 @st.fragment
 def page() -> None:
-    history = session.history()
-    with serving.one_at_a_time:
-        above = frame.top(history)
-        if above is None:
-            return
-        first, reading = above
-        state = history.present
-        choose(first.name)
-        if not state.compared:
-            st.info("Nothing to compare yet: choose up to three models to stand beside this one.")
-        _columns(first, state, reading.shown)
+    frame.under_header(_draw)
+
+
+def _draw(first: Lab, reading: Reading, state: LabState) -> None:
+    choose(first.name)
+    if not state.compared:
+        st.info("Nothing to compare yet: choose up to three models to stand beside this one.")
+    _columns(first, state, reading.shown)
 
 
 def choose(first: str) -> None:

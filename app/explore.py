@@ -7,7 +7,7 @@ import streamlit as st
 import torch
 from streamlit.delta_generator import DeltaGenerator
 
-from app import compute, frame, more, pruning, serving, session
+from app import compute, frame, more, pruning, session
 from app.effect import mean_loss, predictions, token_losses
 from app.state import LabState
 from app.text import Reading
@@ -18,20 +18,16 @@ from models.attention.selective import selection
 
 @st.fragment
 def page() -> None:
-    history = session.history()
-    with serving.one_at_a_time:
-        above = frame.top(history)
-        if above is None:
-            return
-        lab, reading = above
-        state = history.present.own
-        continuation = _draw(lab, reading, state)
-    with continuation:  # last: while it writes, it ends the run to begin the next
-        more.continuation(lab, reading, state)
+    drawn = frame.under_header(_draw)
+    if drawn is not None:
+        place, *shown = drawn
+        with place:  # last: while it writes, it ends the run to begin the next
+            more.continuation(*shown)
 
 
-def _draw(lab: Lab, reading: Reading, state: LabState) -> DeltaGenerator:
-    """All but the continuation, whose place it returns."""
+def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, Lab, Reading, LabState]:
+    """All but the continuation: returns its place and what it continues."""
+    state = state.own
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     grid, large, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
@@ -46,7 +42,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> DeltaGenerator:
         pruning.choose(lab, state)
         continuation = st.container()
     more.below(lab, state, before, after)
-    return continuation
+    return continuation, lab, reading, state
 
 
 def grid_of_heads(lab: Lab, state: LabState, trace: Trace, key: str = "heads") -> None:

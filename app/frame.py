@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import streamlit as st
 
 from app import header, serving, session, text
-from app.state import History
+from app.state import History, LabState
 from app.text import Reading
 from models import Lab
 from models.checkpoint import CheckpointError
 
+T = TypeVar("T")
 
-def top(history: History) -> tuple[Lab, Reading] | None:
-    """Draws it; None, with a message on the page, if the model cannot be loaded."""
+
+def under_header(draw: Callable[[Lab, Reading, LabState], T]) -> T | None:
+    """Draws the top and, under it, the page: `draw` gets the model, the text as read, and the present state.
+    None, with a message on the page, if the model cannot be loaded."""
+    history = session.history()
+    with serving.one_at_a_time:
+        above = _top(history)
+        return draw(*above, history.present) if above else None
+
+
+def _top(history: History) -> tuple[Lab, Reading] | None:
     session.fill_widgets()
     try:
         lab = serving.load(history.present.model)

@@ -17,6 +17,7 @@ import torch
 
 from app import compare, compute, frame, serving, session, text
 from app.state import LabState
+from app.text import Reading
 from components.charts import head_chart, length_chart
 from models import Lab, Trace
 from models.checkpoint import CheckpointError
@@ -55,17 +56,11 @@ class Curve:
 
 @st.fragment
 def page() -> None:
-    history = session.history()
-    with serving.one_at_a_time:
-        above = frame.top(history)
-        if above is None:
-            return
-        lab, reading = above
-        compare.choose(lab.name)
-        _draw(lab, history.present, reading.shown)
+    frame.under_header(_draw)
 
 
-def _draw(lab: Lab, state: LabState, shown: str) -> None:
+def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
+    compare.choose(lab.name)
     names = (lab.name, *state.compared)
     curves = [curve for name in names for curve in curves_of(name)]
     missing = [name for name in names if not curves_of(name)]
@@ -77,7 +72,7 @@ def _draw(lab: Lab, state: LabState, shown: str) -> None:
     length = state.length if state.length in lengths else min(lengths, key=lambda n: abs(n - lab.trained_length))
     st.session_state[session.LENGTH] = length
     st.select_slider("Length, tokens", lengths, key=session.LENGTH, on_change=session.on_length)
-    points = pandas.DataFrame([point for name in names for point in _points(name, state, shown)])
+    points = pandas.DataFrame([point for name in names for point in _points(name, state, reading.shown)])
     titles = list(QUANTITIES)
     for row in (titles[:2], titles[2:]):
         for column, title in zip(st.columns(2, gap="medium"), row, strict=True):
@@ -94,7 +89,8 @@ def _draw(lab: Lab, state: LabState, shown: str) -> None:
     st.altair_chart(head_chart(_heads(curves, length), [c.label for c in curves]))
     table = pandas.DataFrame([{"model": c.label, "tokens": n, **{q: c.value(n, q) for q, _ in QUANTITIES.values()}}
                               for c in curves for n in sorted(c.by_length)])
-    st.download_button("Download as CSV", table.to_csv(index=False), "length.csv", "text/csv")
+    st.download_button("Download as CSV", table.to_csv(index=False), "length.csv", "text/csv",
+                       on_click="ignore")
 
 
 @functools.lru_cache(64)

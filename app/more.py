@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from app import card, pruning
-from app.state import LabState
+from app import card, pruning, session
+from app.state import SECTIONS, LabState
 from app.text import Reading
 from components.charts import entropy_chart, entropy_table
 from models import HeadPlan, Lab, Trace, decoding
@@ -18,7 +18,6 @@ from models.trace import generate, row_entropy
 
 TOKENS = 28  # of a continuation: both fit beside the map
 CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
-SECTIONS = ("Entropy", "Memory", "Model card")
 HEIGHT, HEIGHT_WITH_MEMORY = 190, 300  # pixels
 
 
@@ -137,13 +136,15 @@ def _line(text: str) -> str:
 
 def below(lab: Lab, state: LabState, before: Trace, after: Trace) -> None:
     """What needs no second look at every click: drawn only while its section is open."""
-    sections = [name for name in SECTIONS if name != "Memory" or pruning.can_forget(lab)]
-    section = st.segmented_control("More", sections, key="section", label_visibility="collapsed")
-    if section == "Entropy":
+    sections = [name for name in SECTIONS if name != "memory" or pruning.can_forget(lab)]
+    st.session_state[session.SECTION] = state.section if state.section in sections else None
+    section = st.segmented_control("More", sections, format_func=SECTIONS.get, key=session.SECTION,
+                                   on_change=session.on_section, label_visibility="collapsed")
+    if section == "entropy":
         _entropy(lab, state, before, after)
-    elif section == "Memory":
+    elif section == "memory":
         pruning.section(lab)
-    elif section == "Model card":
+    elif section == "card":
         with st.container(width=960):
             card.draw(lab.card)
 

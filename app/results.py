@@ -22,7 +22,6 @@ from models.claims.evidence import MEASUREMENTS
 
 BADGES = {HOLDS: ("green", ":material/check_circle:"), PART: ("orange", ":material/contrast:"),
           FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
-CLAIM = "claim"  # key of the choice of a claim
 
 
 @st.fragment
@@ -39,8 +38,10 @@ def _claims() -> None:
                 "A verdict is about these models and this training, not about the paper.")
     found = {claim.key: claim for claim in _found(_stamp())}
     titles = {key: claim.title.split(":")[0] for key, claim in found.items()}
-    key = st.segmented_control("Claim", list(titles), format_func=titles.get, default=next(iter(titles)), key=CLAIM,
-                               required=True, label_visibility="collapsed")
+    claim = session.history().present.claim
+    st.session_state[session.CLAIM] = claim if claim in found else next(iter(found))
+    key = st.segmented_control("Claim", list(titles), format_func=titles.get, key=session.CLAIM, required=True,
+                               on_change=session.on_claim, label_visibility="collapsed")
     claim = found[key]
     st.markdown(f"#### {plain(claim.title)}")
     st.caption(f"{plain(claim.source)}. {plain(claim.setting)}")

@@ -16,10 +16,12 @@ import streamlit as st
 
 from app import serving
 from app.state import (
+    CLAIMS,
     LAST,
     MAX_COMPARED,
     MAX_TEXT,
     SCOPES,
+    SECTIONS,
     History,
     LabState,
     Selection,
@@ -31,9 +33,9 @@ from models.heads import MAX_BASE, MIN_BASE, HeadPlan
 from models.recipes import RECIPES, task_of
 
 # Keys of Streamlit's widgets.
-TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY = (
-    "text", "model", "example", "compared", "length", "hidden", "memory")
-_HISTORY, _ADDRESSES, _DRAWN = "history", "addresses", "library drawn"
+TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
+    "text", "model", "example", "compared", "length", "hidden", "memory", "section", "claim")
+HISTORY, _ADDRESSES, _DRAWN = "history", "addresses", "library drawn"
 MAX_ADDRESSES = 300  # that a session remembers as its own
 MAX_PREDICTIONS = 1000
 MAX_LENGTH = 9999
@@ -41,7 +43,7 @@ MAX_LENGTH = 9999
 
 def history() -> History:
     """This visitor's history."""
-    return st.session_state.setdefault(_HISTORY, History())
+    return st.session_state.setdefault(HISTORY, History())
 
 
 def once(draw: Callable[[], None]) -> None:
@@ -60,7 +62,7 @@ def follow_address() -> None:
     params = st.query_params.to_dict()
     asked = _canonical(params)
     known: OrderedDict[str, LabState] = st.session_state.setdefault(_ADDRESSES, OrderedDict())
-    first = _HISTORY not in st.session_state
+    first = HISTORY not in st.session_state
     if first or serving.went_back_or_forward() or asked not in known:
         # A state of this session comes back whole: its text may be longer than what its address holds.
         state, problems = (known[asked], []) if asked in known else read_query(params)
@@ -135,6 +137,17 @@ def on_length() -> None:
         history().do(replace(history().present, length=length), merge="length")
 
 
+def on_section() -> None:
+    section = st.session_state[SECTION] or ""
+    if section in ("", *SECTIONS):
+        history().do(replace(history().present, section=section), merge="viewing")
+
+
+def on_claim() -> None:
+    if st.session_state[CLAIM] in CLAIMS:
+        history().do(replace(history().present, claim=st.session_state[CLAIM]), merge="viewing")
+
+
 def set_budgets(budgets: tuple[int, ...]) -> None:
     """Another memory to write with; none for all of it."""
     history().do(replace(history().present, budgets=budgets))
@@ -147,9 +160,8 @@ def on_toolbar(event: dict[str, Any]) -> None:
             past.undo()
         case "redo":
             past.redo()
-        case "reset":  # the heads come back; the text stays
-            past.do(LabState(past.present.model, past.present.text, compared=past.present.compared,
-                             length=past.present.length))
+        case "reset":  # the heads come back; the text stays, and what the pages show
+            past.do(replace(past.present, plan=HeadPlan(), selection=Selection(), view="used", asked=LAST, budgets=()))
 
 
 def on_heads(event: dict[str, Any]) -> None:

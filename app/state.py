@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 
 import models
 from models.checkpoint import CheckpointError
+from models.claims import MODULES as CLAIMS
 from models.heads import MAX_INDEX, HeadPlan
 from models.lab import type_of
 from models.recipes import RECIPES, task_of
@@ -23,6 +24,8 @@ from models.recipes import RECIPES, task_of
 DEFAULT_MODEL = "stories-selective"
 SCOPES = ("head", "row", "column", "all")
 VIEWS = ("used", "live", "constant", "difference", "mask")
+SECTIONS = {"entropy": "Entropy", "memory": "Memory", "card": "Model card"}  # below Explore, closed at first
+FIRST_CLAIM = next(iter(CLAIMS))
 LAST = -1  # of a text's predictions
 MAX_LINK_TEXT = 2000  # characters; of a longer text a link holds what the model reads
 MAX_TEXT = 200_000  # characters that are kept of a text
@@ -111,6 +114,8 @@ class LabState:
         compared: models of the same family that stand beside `model` on the Compare and Length pages.
         length: tokens, the length that the Length page looks at; 0 for the trained one.
         budgets: tokens that each layer of a selective model keeps while it writes; none for all.
+        section: what is open below Explore, one of SECTIONS; empty for nothing.
+        claim: which of CLAIMS the Results page shows.
     """
 
     model: str = DEFAULT_MODEL
@@ -122,6 +127,8 @@ class LabState:
     compared: tuple[str, ...] = ()
     length: int = 0
     budgets: tuple[int, ...] = ()
+    section: str = ""
+    claim: str = FIRST_CLAIM
 
     def query(self, read_chars: int = MAX_LINK_TEXT) -> str:
         """The link's query string, without `?`; the empty string for the default state.
@@ -140,6 +147,8 @@ class LabState:
             "with": " ".join(self.compared) or None,
             "n": str(self.length) if self.length else None,
             "keep": "-".join(map(str, self.budgets)) or None,
+            "open": self.section or None,
+            "claim": self.claim if self.claim != FIRST_CLAIM else None,
         }
         # A lone surrogate cannot be written as UTF-8; the link holds a question mark in its place.
         return urlencode({key: value for key, value in pairs.items() if value is not None}, errors="replace")
@@ -164,7 +173,8 @@ class LabState:
             self.selection.within(layers, heads), self.view if self.view in views_of(name) else "used",
             self.asked if same else LAST, tuple(n for n in self.compared if n != name) if same else (),
             self.length if same else 0,
-            self.budgets if same and type_of(name).selects and len(self.budgets) == layers else ())
+            self.budgets if same and type_of(name).selects and len(self.budgets) == layers else (),
+            self.section, self.claim)
 
 
 def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
@@ -200,8 +210,15 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     if budgets and not (type_of(model).selects and len(kept) == shape_of(model)[0] and min(kept) >= MIN_BUDGET):
         unfit.append(f"This link asks for a memory of “{_cut(budgets)}”, which this model has not.")
         kept = ()
-    return LabState(model, text[:MAX_TEXT], plan, selection or Selection(), view, asked, compared, length, kept), \
-        problems + unfit
+    section, claim = params.get("open", ""), params.get("claim", FIRST_CLAIM)
+    if section not in ("", *SECTIONS):
+        unfit.append(f"This link opens “{_cut(section)}”, which is not here.")
+        section = ""
+    if claim not in CLAIMS:
+        unfit.append(f"This link asks for the claim “{_cut(claim)}”, which is not here.")
+        claim = FIRST_CLAIM
+    return LabState(model, text[:MAX_TEXT], plan, selection or Selection(), view, asked, compared, length, kept,
+                    section, claim), problems + unfit
 
 
 def _read_compared(text: str, model: str) -> tuple[tuple[str, ...], list[str]]:

@@ -13,8 +13,10 @@ from models.claims.verdict import FAILS, HOLDS, OPEN, PART, Verdict
 
 __all__ = ["FAILS", "HOLDS", "OPEN", "PART", "Chart", "Claim", "Evidence", "Statement", "Verdict", "claims"]
 
+MODULES = {"synthesizer": synthesizer, "selective": selective, "normalisation": normalisation}  # by Claim.key
+
 
 def claims(evidence: Evidence | None = None) -> list[Claim]:
     """All claims with their present verdicts; `evidence` is the repository's by default."""
     evidence = evidence or Evidence()
-    return [module.claim(evidence) for module in (synthesizer, selective, normalisation)]
+    return [module.claim(evidence) for module in MODULES.values()]

@@ -147,11 +147,14 @@ def test_continuation_as_trained_and_under_the_plan():
     assert texts[0].split("…", 1)[1] != texts[1].split("…", 1)[1]
 
 
-@pytest.mark.parametrize("section", ["Entropy", "Model card"])
+@pytest.mark.parametrize("section", ["entropy", "card"])
 def test_sections_below(section):
     app = opened(model="stories-selective", plan="scale-logn64")
     app.button_group(key="section").set_value(section).run()
     assert not app.exception
+    link = dict(parse_qsl(sent(app, "toolbar")[0]["query"]))
+    assert link["open"] == section
+    assert opened(**link).button_group(key="section").value == section
 
 
 def test_going_back_brings_the_whole_text_back(monkeypatch):

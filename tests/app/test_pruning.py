@@ -99,7 +99,7 @@ def test_measured_budgets_can_be_chosen(measurements):
 
 def test_the_curve(measurements):
     app = opened(model="stories-selective")
-    app.button_group(key="section").set_value("Memory").run()
+    app.button_group(key="section").set_value("memory").run()
     assert not app.exception
     told = " ".join(markdown.value for markdown in app.markdown)
     assert "With 1/2 of the memory it reads as well as stories-softmax" in told
@@ -124,7 +124,7 @@ def test_the_curves_points():
 def test_a_model_that_was_never_measured(monkeypatch, tmp_path):
     monkeypatch.setattr(memory, "MEASUREMENTS", tmp_path)
     app = opened(model="stories-selective")
-    app.button_group(key="section").set_value("Memory").run()
+    app.button_group(key="section").set_value("memory").run()
     assert not app.exception
     assert any("Not measured yet" in caption.value for caption in app.caption)
 
@@ -132,7 +132,7 @@ def test_a_model_that_was_never_measured(monkeypatch, tmp_path):
 def test_only_selective_models_have_a_memory():
     app = opened(model="stories-selective")
     app.selectbox(key="memory").set_value("Memory: 8 a layer").run()
-    app.button_group(key="section").set_value("Memory").run()
+    app.button_group(key="section").set_value("memory").run()
     app.selectbox(key="model").set_value("stories-softmax").run()
     assert not app.exception
     assert "memory" not in [box.key for box in app.selectbox]

@@ -13,8 +13,8 @@ import itertools
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import results
-from models.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, Verdict, claims
+from app import results, session
+from models.claims import FAILS, HOLDS, MODULES, OPEN, PART, Chart, Claim, Statement, Verdict, claims
 from models.claims.evidence import Evidence
 from tests.browser import ROOT
 
@@ -31,8 +31,9 @@ def texts(app: AppTest) -> str:
 @pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.key)
 def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
     app = opened()
-    app.button_group(key=results.CLAIM).set_value(claim.key).run()
+    app.button_group(key=session.CLAIM).set_value(claim.key).run()
     assert not app.exception
+    assert app.session_state[session.HISTORY].present.claim == claim.key
     shown = texts(app)
     for statement in claim.statements:
         assert statement.text in shown
@@ -42,6 +43,18 @@ def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
     assert len(app.table) == len(claim.statements)
     assert len(app.get("download_button")) == len(claim.statements)
     assert len(app.get("vega_lite_chart")) == sum(statement.chart is not None for statement in claim.statements)
+
+
+def test_claims_have_the_keys_that_links_name():
+    assert [claim.key for claim in claims()] == list(MODULES)
+
+
+def test_a_link_opens_its_claim():
+    app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
+    app.query_params["claim"] = "normalisation"
+    app.run()
+    app.switch_page("views/results.py").run()
+    assert app.button_group(key=session.CLAIM).value == "normalisation"
 
 
 def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):

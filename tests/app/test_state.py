@@ -10,7 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import models
-from app.state import MAX_COMPARED, MAX_LINK_TEXT, SCOPES, VIEWS, History, LabState, Selection, family_of, read_query
+from app.state import (
+    CLAIMS,
+    MAX_COMPARED,
+    MAX_LINK_TEXT,
+    SCOPES,
+    SECTIONS,
+    VIEWS,
+    History,
+    LabState,
+    Selection,
+    family_of,
+    read_query,
+)
 from models import HeadPlan
 from models.lab import type_of
 
@@ -34,7 +46,8 @@ def states(draw) -> LabState:
     compared = draw(st.lists(st.sampled_from(others), unique=True, max_size=MAX_COMPARED))
     budgets = draw(st.lists(st.integers(2, 9999), min_size=layers, max_size=layers)) if type_of(model).selects else ()
     return LabState(model, draw(TEXTS), plan, selection, draw(st.sampled_from(views)), draw(st.integers(-1, 9)),
-                    tuple(compared), draw(st.integers(0, 2000)), tuple(budgets))
+                    tuple(compared), draw(st.integers(0, 2000)), tuple(budgets),
+                    draw(st.sampled_from(["", *SECTIONS])), draw(st.sampled_from(list(CLAIMS))))
 
 
 def params(query: str) -> dict[str, str]:
@@ -51,7 +64,8 @@ def test_default_state_needs_no_query():
     assert read_query({}) == (LabState(), [])
 
 
-@given(st.dictionaries(st.sampled_from(["model", "text", "plan", "at", "view", "with", "n", "keep", "other"]), TEXTS))
+@given(st.dictionaries(st.sampled_from(["model", "text", "plan", "at", "view", "with", "n", "keep", "open", "claim",
+                                        "other"]), TEXTS))
 def test_any_link_opens(query):
     state, problems = read_query(query)
     assert state.model in models.names()
@@ -70,6 +84,8 @@ def test_any_link_opens(query):
     ({"view": "upside-down"}, "upside-down"),
     ({"model": "stories-softmax", "view": "mask"}, "mask"),
     ({"plan": "x" * 10_000}, "10,000 characters"),
+    ({"open": "sesame"}, "sesame"),
+    ({"claim": "the earth is flat"}, "the earth is flat"),
 ])
 def test_broken_links_say_what_they_could_not_read(query, told):
     _, problems = read_query(query)
