@@ -1,5 +1,5 @@
-"""The verdicts: what the rules say of numbers made up for them, that every statement gives a verdict whatever is
-missing, and that numbers as the sources have them make their claims hold.
+"""The claims: every statement gives a verdict whatever is missing, numbers as the sources have them make their claims
+hold, and other numbers do not.
 
     pytest tests/models/test_claims.py
 """
@@ -8,52 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 
-import numpy
 import pytest
-import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
-from models import short, training
-from models.claims import (
-    FAILS,
-    HOLDS,
-    OPEN,
-    PART,
-    Evidence,
-    claims,
-    measure,
-    normalisation,
-    selective,
-    synthesizer,
-    tables,
-)
+from models import short
+from models.claims import FAILS, HOLDS, OPEN, PART, Evidence, claims, normalisation, selective, synthesizer
 from models.claims.__main__ import told
-from models.claims.verdict import (
-    MARGIN,
-    NO,
-    PARTLY,
-    UNKNOWN,
-    YES,
-    Check,
-    below,
-    conclude,
-    differences,
-    fact,
-    not_above,
-    spread,
-    within,
-)
-from models.recipes import RECIPES, SHORT, short_recipe
-from models.tasks import assignment
-
-numbers = st.floats(-10, 10)
-seeds = st.dictionaries(st.integers(0, 5), numbers, max_size=4)
-budgets = st.dictionaries(st.sampled_from([300, 1200]), seeds, max_size=2)
-outcomes = st.lists(st.sampled_from([YES, PARTLY, NO, UNKNOWN]), min_size=1, max_size=6)
+from models.recipes import RECIPES
 
 
 class Made:
@@ -145,91 +107,6 @@ def as_the_sources_have_it(made: Made) -> None:
 
     made.measured("masked-softmax.length.json", {"readings": {
         "trained": entropies(2.0, 2.5, 3.0, 3.6, 4.3), "logn": entropies(2.2, 2.5, 2.7, 2.9, 3.1)}})
-
-
-# The rules.
-
-
-def test_the_textbook_example():
-    """Three seeds, differences -2, -3, -4: mean -3, standard error 1 / sqrt 3, so clear up to -3 + 1.155."""
-    values = {300: {0: -2.0, 1: -3.0, 2: -4.0}}
-    assert spread(values[300]) == pytest.approx((-3, 2 / math.sqrt(3)))
-    assert below("", values, -1.8).outcome == YES
-    assert below("", values, -1.9).outcome == PARTLY
-    assert below("", values, -3.1).outcome == NO
-    assert not_above("", values, -4.1).outcome == YES  # above, but within chance
-    assert not_above("", values, -4.2).outcome == NO
-    assert within("", values, 4.2).outcome == YES
-    assert within("", values, 4.1).outcome == PARTLY
-    assert within("", values, 2.9).outcome == NO
-
-
-def test_one_seed_needs_a_margin_and_is_named():
-    assert below("", {1200: {0: -MARGIN / 2}}).outcome == PARTLY
-    assert below("", {1200: {0: -MARGIN * 2}}).outcome == YES
-    assert conclude([below("", {1200: {0: -1.0}})]).why == "One seed"
-    assert conclude([below("", {1200: {0: -1.0, 1: -1.1}})]).why == "2 seeds"
-
-
-def test_more_seeds_decide_and_the_other_budget_may_object():
-    agree, object_ = {300: {0: -1.0, 1: -1.1}, 1200: {0: -1.0}}, {300: {0: -1.0, 1: -1.1}, 1200: {0: 1.0}}
-    assert below("", agree) == Check("", YES, 2)
-    assert below("", object_).outcome == PARTLY
-    assert below("", {300: {0: 1.0, 1: 1.1}, 1200: {0: -1.0}}).outcome == PARTLY
-    assert below("", {300: {0: -1.0, 1: -1.1}, 1200: {0: -MARGIN / 2}}).outcome == YES  # it objects to nothing clearly
-
-
-def test_only_equal_steps_and_equal_seeds_are_compared():
-    one, other = {300: {0: 5.0, 1: 6.0}, 1200: {0: 1.0}}, {300: {1: 4.0, 2: 9.0}, 1500: {0: 3.0}}
-    assert differences(one, other) == {300: {1: 2.0}}
-
-
-@given(budgets, numbers)
-def test_below_and_not_below_agree(samples, limit: float):
-    """Whatever the numbers: a claim and its contrary are never both clear, and nothing is known of nothing."""
-    mirrored = {steps: {seed: -value for seed, value in values.items()} for steps, values in samples.items()}
-    one, other = below("", samples, limit).outcome, below("", mirrored, -limit).outcome
-    assert (one, other) != (YES, YES)
-    assert (one == UNKNOWN) == (not any(samples.values())) == (other == UNKNOWN)
-    if one == YES:
-        assert not_above("", samples, limit).outcome == YES
-
-
-@given(budgets, numbers, st.floats(0, 5))
-def test_a_larger_limit_is_easier(samples, limit: float, more: float):
-    order = {NO: 0, PARTLY: 1, YES: 2, UNKNOWN: 3}
-    for rule in (below, not_above):
-        assert order[rule("", samples, limit).outcome] <= order[rule("", samples, limit + more).outcome]
-
-
-@given(outcomes)
-def test_conclusions(found: list[str]):
-    verdict = conclude([Check(str(i), outcome) for i, outcome in enumerate(found)])
-    if UNKNOWN in found:
-        expected = PART if YES in found and {PARTLY, NO} & set(found) else OPEN
-    elif YES in found:
-        expected = HOLDS if set(found) == {YES} else PART
-    else:
-        expected = FAILS
-    assert verdict.word == expected
-    for i, outcome in enumerate(found):
-        if verdict.word == PART and outcome != YES:
-            assert str(i) in verdict.why
-
-
-@given(outcomes, st.sampled_from([YES, PARTLY, NO]))
-def test_what_is_still_missing_never_turns_a_verdict_round(found: list[str], then: str):
-    """A verdict that was given with parts missing stays when they are measured."""
-    before = conclude([Check("", outcome) for outcome in found]).word
-    after = conclude([Check("", then if outcome == UNKNOWN else outcome) for outcome in found]).word
-    assert before in (OPEN, after)
-
-
-def test_facts():
-    assert [fact("", value).outcome for value in (True, False, None)] == [YES, NO, UNKNOWN]
-
-
-# The claims.
 
 
 def test_nothing_is_measured_in_an_empty_folder(made: Made):
@@ -329,86 +206,6 @@ def test_memory_needs_softmaxs_on_the_same_windows(made: Made):
     assert made.verdicts()["selective-memory"] == FAILS
     (made.folder / "measurements" / "stories-softmax.memory.json").unlink()
     assert made.verdicts()["selective-memory"] == OPEN
-
-
-def test_cells():
-    assert tables.cell({}, ".2f") == tables.NOTHING
-    assert tables.cell({0: 1.0}, ".2f") == "1.00 (one seed)"
-    assert tables.cell({0: 1.0, 1: 2.0, 2: 3.0}, ".2f") == "2.00 ± 1.00 (3 seeds)"
-
-
-# What is measured.
-
-
-def test_pairs_give_probabilities():
-    random = numpy.random.default_rng(1)
-    pairs = random.integers(0, 3, (6, 6))
-    pairs[2] = 0  # a token that nothing followed
-    single = numpy.full(6, 1 / 6)
-    before, after = numpy.divmod(numpy.arange(36), 6)
-    p = measure.pair_probability(pairs, single, before, after).reshape(6, 6)
-    numpy.testing.assert_allclose(p.sum(1), 1)
-    assert (p > 0).all()
-    numpy.testing.assert_allclose(p[2], single)
-
-
-def test_pairs_that_always_come_together_are_no_surprise():
-    """1 2 1 2 ... after BOS: all but the window's first token is known."""
-    class Alternating:
-        def _stream(self, corpus: str, split: str) -> torch.Tensor:
-            return torch.tensor([1, 2]).repeat(512)
-
-    assert measure.pairs_perplexity(Alternating()) == pytest.approx(1, abs=0.05)
-
-
-def test_no_factor_changes_rows_of_relu2():
-    found = measure.relu2_scale(None, Path())
-    assert found["relu2_change"] < 1e-6 and found["softmax_change"] > 0.1
-    assert found["softmax_entropy"] == sorted(found["softmax_entropy"], reverse=True)
-
-
-def test_speed_is_a_ratio_of_both(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(measure, "REPETITIONS", 3)
-    monkeypatch.setattr(measure, "_seconds", lambda work, model: 1.0 if model.longest else 2.0)  # random has tables
-    rows = measure.speed(None, Path())["rows"]
-    assert {(row["what"], row["texts"], row["tokens"]) for row in rows} == {
-        (what, texts, tokens) for what in ("attention layer", "whole model") for texts in (1, 8)
-        for tokens in (128, 256)}
-    assert all(row["median"] == row["quartiles"][0] == row["quartiles"][1] == 0.5 for row in rows)
-
-
-# Short trainings.
-
-
-def test_seeds_are_added_and_another_budget_begins_anew(tmp_path: Path):
-    short.add("x", 300, 2, {"a": 1}, tmp_path)
-    short.add("x", 300, 0, {"a": 2}, tmp_path)
-    assert json.loads((tmp_path / "x.json").read_text()) == {
-        "name": "x", "steps": 300, "metrics": {"0": {"a": 2}, "2": {"a": 1}}}
-    short.add("x", 200, 1, {"a": 3}, tmp_path)
-    assert json.loads((tmp_path / "x.json").read_text())["metrics"] == {"1": {"a": 3}}
-    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
-
-
-def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    name = "assignment-random"
-    monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], steps=2))
-    monkeypatch.setattr(short, "SEEDS", tmp_path / "seeds")
-    monkeypatch.setattr(training, "finish", None)  # would fail if it were called
-    monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
-    monkeypatch.setattr("sys.argv", ["training", name, "--seed", "1", "--short", "--runs", str(tmp_path / "runs")])
-    training.main()
-    found = json.loads((tmp_path / "seeds" / f"{name}.json").read_text())
-    assert found["steps"] == 2 and set(found["metrics"]) == {"1"}
-    assert set(found["metrics"]["1"]["accuracy_by_events"]) == {"6", "12", "24"}
-    assert [path.name for path in (tmp_path / "runs" / name).iterdir()] == ["short-1"]
-
-
-def test_short_recipes_differ_in_steps_alone():
-    for name, recipe in RECIPES.items():
-        shorter = short_recipe(name)
-        assert shorter.steps * SHORT[name.split("-")[0]] == recipe.steps
-        assert vars(shorter) | {"steps": 0} == vars(recipe) | {"steps": 0}
 
 
 def test_every_model_that_a_claim_speaks_of_has_a_recipe():

@@ -1,0 +1,51 @@
+"""What the claims measure beside cards and seeds, on texts and timings that are known.
+
+    pytest tests/models/test_claim_measures.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+
+from models.claims import measure
+
+
+def test_pairs_give_probabilities():
+    random = numpy.random.default_rng(1)
+    pairs = random.integers(0, 3, (6, 6))
+    pairs[2] = 0  # a token that nothing followed
+    single = numpy.full(6, 1 / 6)
+    before, after = numpy.divmod(numpy.arange(36), 6)
+    p = measure.pair_probability(pairs, single, before, after).reshape(6, 6)
+    numpy.testing.assert_allclose(p.sum(1), 1)
+    assert (p > 0).all()
+    numpy.testing.assert_allclose(p[2], single)
+
+
+def test_pairs_that_always_come_together_are_no_surprise():
+    """1 2 1 2 ... after BOS: all but the window's first token is known."""
+    class Alternating:
+        def _stream(self, corpus: str, split: str) -> torch.Tensor:
+            return torch.tensor([1, 2]).repeat(512)
+
+    assert measure.pairs_perplexity(Alternating()) == pytest.approx(1, abs=0.05)
+
+
+def test_no_factor_changes_rows_of_relu2():
+    found = measure.relu2_scale(None, Path())
+    assert found["relu2_change"] < 1e-6 and found["softmax_change"] > 0.1
+    assert found["softmax_entropy"] == sorted(found["softmax_entropy"], reverse=True)
+
+
+def test_speed_is_a_ratio_of_both(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(measure, "REPETITIONS", 3)
+    monkeypatch.setattr(measure, "_seconds", lambda work, model: 1.0 if model.longest else 2.0)  # random has tables
+    rows = measure.speed(None, Path())["rows"]
+    assert {(row["what"], row["texts"], row["tokens"]) for row in rows} == {
+        (what, texts, tokens) for what in ("attention layer", "whole model") for texts in (1, 8)
+        for tokens in (128, 256)}
+    assert all(row["median"] == row["quartiles"][0] == row["quartiles"][1] == 0.5 for row in rows)

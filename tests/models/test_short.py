@@ -1,0 +1,47 @@
+"""Short trainings leave numbers, seed by seed, and no model.
+
+    pytest tests/models/test_short.py
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from models import short, training
+from models.recipes import RECIPES, SHORT, short_recipe
+from models.tasks import assignment
+
+
+def test_seeds_are_added_and_another_budget_begins_anew(tmp_path: Path):
+    short.add("x", 300, 2, {"a": 1}, tmp_path)
+    short.add("x", 300, 0, {"a": 2}, tmp_path)
+    assert json.loads((tmp_path / "x.json").read_text()) == {
+        "name": "x", "steps": 300, "metrics": {"0": {"a": 2}, "2": {"a": 1}}}
+    short.add("x", 200, 1, {"a": 3}, tmp_path)
+    assert json.loads((tmp_path / "x.json").read_text())["metrics"] == {"1": {"a": 3}}
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
+
+
+def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    name = "assignment-random"
+    monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], steps=2))
+    monkeypatch.setattr(short, "SEEDS", tmp_path / "seeds")
+    monkeypatch.setattr(training, "finish", None)  # would fail if it were called
+    monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
+    monkeypatch.setattr("sys.argv", ["training", name, "--seed", "1", "--short", "--runs", str(tmp_path / "runs")])
+    training.main()
+    found = json.loads((tmp_path / "seeds" / f"{name}.json").read_text())
+    assert found["steps"] == 2 and set(found["metrics"]) == {"1"}
+    assert set(found["metrics"]["1"]["accuracy_by_events"]) == {"6", "12", "24"}
+    assert [path.name for path in (tmp_path / "runs" / name).iterdir()] == ["short-1"]
+
+
+def test_short_recipes_differ_in_steps_alone():
+    for name, recipe in RECIPES.items():
+        shorter = short_recipe(name)
+        assert shorter.steps * SHORT[name.split("-")[0]] == recipe.steps
+        assert vars(shorter) | {"steps": 0} == vars(recipe) | {"steps": 0}
