@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app import compute, explore, frame, serving, session, text
 from app.effect import mean_loss, predictions, token_losses
@@ -39,34 +42,47 @@ def choose(first: str) -> None:
                    placeholder=f"Choose up to three models to stand beside {first}")
 
 
+@dataclass(frozen=True)
+class Compared:
+    """One of the models with the text as it reads it.
+
+    Attributes:
+        state: with the part of the plan and the selection that this model has heads for.
+        before, after: as trained and under the plan.
+    """
+
+    lab: Lab
+    state: LabState
+    before: Trace
+    after: Trace
+
+
 def _columns(first: Lab, state: LabState, shown: str) -> None:
+    """A row for each thing to compare, so that like stands beside like whatever the models' shapes."""
     names = (first.name, *state.compared)
-    traces: dict[str, Trace] = {}
-    for index, (column, name) in enumerate(zip(st.columns(max(2, len(names)), gap="small"), names, strict=False)):
+    found: list[Compared | None] = []
+    for name, column in _beside(names):
         with column:
-            trace = _column(name, index, state, shown, traces.get(first.name))
-            if trace is not None:
-                traces[name] = trace
-    if traces:
-        st.markdown(f"**Entropy of each row**, layer {state.selection.layer + 1}, head {state.selection.head + 1}, "
-                    "as used; dotted: ln n, the most there can be.")
-        table = row_entropy_table({name: entropies(trace, state) for name, trace in traces.items()},
-                                  first.model.config.causal)
-        st.altair_chart(row_entropy_chart(table))
-        st.download_button("Entropies as CSV", table.to_csv(index=False), "compare-entropy.csv", "text/csv",
-                           on_click="ignore")
+            found.append(_read(name, state, shown))
+            if found[-1] is not None:
+                _heads(found[-1], found[0], len(found) - 1)
+    for row in (_map, _effect):
+        for (name, column), one in zip(_beside(names), found, strict=True):
+            if one is not None:
+                with column:
+                    st.markdown(f"**{text.plain(name)}**")
+                    row(one, names.index(name))
+    if any(found):
+        _entropies([one for one in found if one is not None], state)
 
 
-def entropies(trace: Trace, state: LabState) -> list[float]:
-    """(N,) nats of the selected head's rows; a row of relu² is made to sum to 1 first."""
-    layers, heads = trace.weights["self"].shape[:2]
-    at = state.selection.within(layers, heads)
-    rows = trace.weights["self"][at.layer, at.head]
-    return row_entropy(rows).tolist()
+def _beside(names: Sequence[str]) -> list[tuple[str, DeltaGenerator]]:
+    """A column for each model; at least two, so that a first model has its width before a second one comes."""
+    return list(zip(names, st.columns(max(2, len(names)), gap="small"), strict=False))
 
 
-def _column(name: str, index: int, state: LabState, shown: str, first: Trace | None) -> Trace | None:
-    """One model; None, with the reason on the page, if it cannot read this text."""
+def _read(name: str, state: LabState, shown: str) -> Compared | None:
+    """None, with the reason on the page, if the model cannot read this text."""
     st.markdown(f"**{text.plain(name)}**")
     try:
         lab = serving.load(name)
@@ -79,25 +95,49 @@ def _column(name: str, index: int, state: LabState, shown: str, first: Trace | N
                    f"weights for {lab.limit} and no rule for more. It is not shown.")
         return None
     fitting = state.with_model(name)
-    before, after = compute.traces_of(lab, prompt, fitting.plan)
+    return Compared(lab, fitting, *compute.traces_of(lab, prompt, fitting.plan))
+
+
+def _heads(one: Compared, first: Compared | None, index: int) -> None:
     with st.container(height=FACTS, border=False):  # one line or two: what follows stays level with its neighbours
-        st.caption(facts(lab, before, after, first, bool(fitting.plan)))
-    explore.grid_of_heads(lab, fitting, after, key=f"heads {index}")
-    explore.one_head(lab, fitting, after, key=f"map {index}")
-    effect(key=f"effect {index}", predictions=predictions(lab, before, after), index=state.asked,
-           loss_before=mean_loss(before), loss_after=mean_loss(after), tokens=token_losses(lab, before, after),
-           changed=bool(fitting.plan), on_event=session.on_effect)
-    explore.notes(lab, fitting)
-    return after
+        st.caption(facts(one, first))
+    explore.grid_of_heads(one.lab, one.state, one.after, key=f"heads {index}")
 
 
-def facts(lab: Lab, before: Trace, after: Trace, first: Trace | None, changed: bool) -> str:
+def _map(one: Compared, index: int) -> None:
+    explore.one_head(one.lab, one.state, one.after, key=f"map {index}")
+    explore.notes(one.lab, one.state)
+
+
+def _effect(one: Compared, index: int) -> None:
+    effect(key=f"effect {index}", predictions=predictions(one.lab, one.before, one.after), index=one.state.asked,
+           loss_before=mean_loss(one.before), loss_after=mean_loss(one.after),
+           tokens=token_losses(one.lab, one.before, one.after), changed=bool(one.state.plan),
+           on_event=session.on_effect)
+
+
+def _entropies(found: list[Compared], state: LabState) -> None:
+    st.markdown(f"**Entropy of each row**, layer {state.selection.layer + 1}, head {state.selection.head + 1}, "
+                "as used; dotted: ln n, the most there can be.")
+    table = row_entropy_table({one.lab.name: entropies(one) for one in found}, found[0].lab.model.config.causal)
+    st.altair_chart(row_entropy_chart(table))
+    st.download_button("Entropies as CSV", table.to_csv(index=False), "compare-entropy.csv", "text/csv",
+                       on_click="ignore")
+
+
+def entropies(one: Compared) -> list[float]:
+    """(N,) nats of the selected head's rows; a row of relu² is made to sum to 1 first."""
+    at = one.state.selection
+    return row_entropy(one.after.weights["self"][at.layer, at.head]).tolist()
+
+
+def facts(one: Compared, first: Compared | None) -> str:
     """A model's numbers on this text, in one line."""
-    trace = after if changed else before
-    parts = [lab.attention.title]
-    if not math.isnan(trace.loss):
-        parts.append(f"loss {trace.loss:.3f} nats")
-    if first is not None and first.output is not None and trace.output is not None \
-            and first.output.position == trace.output.position:
-        parts.append(f"KL from the first model {divergence(first.output, trace.output):.3f} nats")
+    parts = [one.lab.attention.title]
+    if not math.isnan(one.after.loss):
+        parts.append(f"loss {one.after.loss:.3f} nats")
+    if first is not None and first is not one:
+        theirs, ours = first.after.output, one.after.output
+        if theirs is not None and ours is not None and theirs.position == ours.position:
+            parts.append(f"KL from the first model {divergence(theirs, ours):.3f} nats")
     return text.plain(" · ".join(parts))

@@ -28,8 +28,8 @@ from models.tasks.base import InputError
 QUANTITIES = {"Loss": ("loss", "nats"), "Accuracy": ("accuracy", "share right"),
               "Entropy of a row, mean of all heads": ("entropy", "nats"),
               "Normaliser of a row, mean of all heads": ("log_normaliser", "ln Z")}
-READINGS = {"trained": "", "sqrt": ", read with 1/√d", "logn": ", read with log n", "fixed": ", n as trained",
-            "length": ", n = length"}
+TRAINED = "as trained"
+READINGS = {"trained": TRAINED, "sqrt": "1/√d", "logn": "log n", "fixed": "n as trained", "length": "n = length"}
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,18 @@ class Curve:
     """One model in one reading.
 
     Attributes:
-        label: what the legend says.
         model: its name.
+        reading: one of READINGS' values.
         by_length: tokens -> what models.lengths.measure returned.
     """
 
-    label: str
     model: str
+    reading: str
     by_length: dict[int, dict[str, Any]]
+
+    @property
+    def label(self) -> str:
+        return self.model if self.reading == TRAINED else f"{self.model}, read with {self.reading}"
 
     def value(self, length: int, quantity: str) -> float | None:
         """A number at a length; of what is there by layer and head, the mean; None where nothing was measured."""
@@ -78,8 +82,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         for column, title in zip(st.columns(2, gap="medium"), row, strict=True):
             with column:
                 st.markdown(f"**{title}**")
-                st.altair_chart(length_chart(_table(curves, title), [c.label for c in curves], QUANTITIES[title][1],
-                                             length, lab.trained_length, points, QUANTITIES[title][0]))
+                st.altair_chart(length_chart(_table(curves, title), QUANTITIES[title][1], length,
+                                             lab.trained_length, points, QUANTITIES[title][0]))
     st.caption(f"Lines: measured on {measured_tokens(curves):,} held-out tokens at each length. Grey rule: the trained "
                f"length, {lab.trained_length}. Bars: ± one standard deviation over seeds of a shorter training, where "
                "there are such. Rings: the text in the box, under your plan; it has at most "
@@ -87,8 +91,9 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     st.markdown(f"**Every head at {length} tokens**: mean entropy of a row in nats, of at most {math.log(length):.2f} "
                 "for the last query.")
     st.altair_chart(head_chart(_heads(curves, length), [c.label for c in curves]))
-    table = pandas.DataFrame([{"model": c.label, "tokens": n, **{q: c.value(n, q) for q, _ in QUANTITIES.values()}}
-                              for c in curves for n in sorted(c.by_length)])
+    table = pandas.DataFrame([
+        {"model": c.model, "reading": c.reading, "tokens": n, **{q: c.value(n, q) for q, _ in QUANTITIES.values()}}
+        for c in curves for n in sorted(c.by_length)])
     st.download_button("Download as CSV", table.to_csv(index=False), "length.csv", "text/csv",
                        on_click="ignore")
 
@@ -99,7 +104,7 @@ def curves_of(name: str) -> tuple[Curve, ...]:
     measured = read_lengths(name)
     if measured is None:
         return ()
-    return tuple(Curve(name + READINGS[policy], name, {int(n): values for n, values in by_length.items()})
+    return tuple(Curve(name, READINGS[policy], {int(n): values for n, values in by_length.items()})
                  for policy, by_length in measured["readings"].items())
 
 
@@ -109,16 +114,17 @@ def measured_tokens(curves: list[Curve]) -> int:
 
 
 def _table(curves: list[Curve], title: str) -> pandas.DataFrame:
-    """Columns n, value, which, spread: one standard deviation over seeds, NaN where unknown."""
+    """Columns n, value, model, reading, spread: one standard deviation over seeds, NaN where unknown."""
     quantity = QUANTITIES[title][0]
     return pandas.DataFrame([
-        {"n": n, "value": curve.value(n, quantity), "which": curve.label, "spread": spread(curve, quantity, n)}
+        {"n": n, "value": curve.value(n, quantity), "model": curve.model, "reading": curve.reading,
+         "spread": spread(curve, quantity, n)}
         for curve in curves for n in curve.by_length if curve.value(n, quantity) is not None])
 
 
 def spread(curve: Curve, quantity: str, n: int) -> float:
     """Standard deviation over the seeds of a model's short trainings, as it was trained; NaN if there are not two."""
-    if curve.label != curve.model:
+    if curve.reading != TRAINED:
         return math.nan
     seeds = read_seeds(curve.model)
     key = f"{quantity}_by_length"
@@ -135,9 +141,9 @@ def _points(name: str, state: LabState, shown: str) -> list[dict[str, Any]]:
         return []
     plan = state.with_model(name).plan
     trace = compute.traces_of(lab, prompt, plan)[1]
-    label = name + READINGS.get(plan.scale.policy, "")
-    return [{"n": len(trace.tokens), "which": label, "loss": None if math.isnan(trace.loss) else trace.loss,
-             "accuracy": _accuracy(trace), **_row_facts(lab, trace)}]
+    return [{"n": len(trace.tokens), "model": name, "reading": READINGS[plan.scale.policy],
+             "loss": None if math.isnan(trace.loss) else trace.loss, "accuracy": _accuracy(trace),
+             **_row_facts(lab, trace)}]
 
 
 def _accuracy(trace: Trace) -> float | None:

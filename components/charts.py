@@ -86,41 +86,44 @@ def row_entropy_chart(table: pandas.DataFrame) -> altair.Chart:
         tooltip=["model", "query", altair.Tooltip("nats", format=".4f")]).properties(height=260)
 
 
-def length_chart(curves: pandas.DataFrame, order: Sequence[str], title: str, length: int, trained: int,
-                 points: pandas.DataFrame, quantity: str) -> altair.LayerChart:
-    """A measured quantity against the number of tokens, a line a model.
+def length_chart(curves: pandas.DataFrame, title: str, length: int, trained: int, points: pandas.DataFrame,
+                 quantity: str) -> altair.LayerChart:
+    """A measured quantity against the number of tokens: a colour and a form a model, dashes for each reading.
 
     Args:
-        curves: columns n, value, which, spread (one standard deviation, NaN where unknown).
-        order: the names in `which`, as the legend has them.
+        curves: columns n, value, model, reading, spread (one standard deviation, NaN where unknown).
         length, trained: tokens; a rule stands at each.
-        points: the typed text: columns n, which and `quantity`; may be empty.
+        points: the typed text: columns n, model, reading and `quantity`; may be empty.
     """
-    order = list(order)
-    ticks = sorted(set(curves["n"]))
-    colour = altair.Color("which:N", sort=order, title=None,
-                          legend=altair.Legend(orient="top", columns=2, labelLimit=420),
-                          scale=altair.Scale(domain=order, range=(SERIES * 4)[:len(order)]))
+    models, readings = (list(dict.fromkeys(curves[name])) for name in ("model", "reading"))
     x = altair.X("n:Q", title="tokens", scale=altair.Scale(type="log", base=2, nice=False),
-                 axis=altair.Axis(values=ticks))
-    base = altair.Chart(curves)
-    lines = base.mark_line(strokeWidth=2.5, point=altair.OverlayMarkDef(size=36)).encode(
-        x=x, y=altair.Y("value:Q", title=title, scale=altair.Scale(zero=False)), color=colour,
-        strokeDash=altair.StrokeDash("which:N", sort=order, legend=None,
-                                     scale=altair.Scale(domain=order, range=(DASHES * 4)[:len(order)])),
-        tooltip=["which", "n", altair.Tooltip("value", format=".4f"), altair.Tooltip("spread", format=".4f")])
+                 axis=altair.Axis(values=sorted(set(curves["n"]))))
+    legend = altair.Legend(orient="top", columns=1, labelLimit=260)
+    colour = altair.Color("model:N", title=None, legend=legend,
+                          scale=altair.Scale(domain=models, range=_cycle(SERIES, models)))
+    form = altair.Shape("model:N", title=None, legend=legend, scale=altair.Scale(domain=models, range=_cycle(_SHAPES, models)))
+    dashes = altair.StrokeDash("reading:N", title=None, scale=altair.Scale(domain=readings, range=DASHES),
+                               legend=altair.Legend(orient="top", columns=1, symbolType="stroke", symbolSize=500,
+                                                    symbolStrokeColor="#8a8aa0") if len(readings) > 1 else None)
+    tooltip = ["model", "reading", "n", altair.Tooltip("value", format=".4f"), altair.Tooltip("spread", format=".4f")]
+    base = altair.Chart(curves).encode(x=x)
+    value = altair.Y("value:Q", title=title, scale=altair.Scale(zero=False))
+    lines = base.mark_line(strokeWidth=2.5).encode(y=value, color=colour, strokeDash=dashes, detail="reading:N")
+    dots = base.mark_point(size=50, filled=True, opacity=1).encode(y=value, color=colour, shape=form, tooltip=tooltip)
     bars = base.transform_filter("isValid(datum.spread)").transform_calculate(
         low="datum.value - datum.spread", high="datum.value + datum.spread").mark_rule(strokeWidth=1.5).encode(
-        x=x, y="low:Q", y2="high:Q", color=colour)
+        y="low:Q", y2="high:Q", color=colour)
     rules = altair.Chart(pandas.DataFrame({"n": [trained, length], "kind": ["trained", "chosen"]})).mark_rule(
         strokeWidth=1.5).encode(x="n:Q", color=altair.value("#9a9aae"), strokeDash=altair.condition(
             "datum.kind == 'chosen'", altair.value([4, 3]), altair.value([1, 0])))
-    layers = [rules, bars, lines]
+    layers = [rules, bars, lines, dots]
     if quantity in points and points[quantity].notna().any():
         layers.append(altair.Chart(points[points[quantity].notna()]).mark_point(
-            size=150, strokeWidth=3, filled=False).encode(
-            x="n:Q", y=f"{quantity}:Q", color=colour, tooltip=["which", "n", altair.Tooltip(quantity, format=".4f")]))
-    return altair.layer(*layers).properties(height=330)
+            size=150, strokeWidth=3, filled=False, shape="circle").encode(
+            x="n:Q", y=f"{quantity}:Q", color=colour,
+            tooltip=["model", "reading", "n", altair.Tooltip(quantity, format=".4f")]))
+    rows = max(len(models), len(readings) if len(readings) > 1 else 0)
+    return altair.layer(*layers).properties(height=300 + 20 * rows)
 
 
 def head_chart(table: pandas.DataFrame, order: Sequence[str]) -> altair.FacetChart:
@@ -133,8 +136,10 @@ def head_chart(table: pandas.DataFrame, order: Sequence[str]) -> altair.FacetCha
         x=altair.X("head:O", title="head", axis=altair.Axis(labelAngle=0)), y=altair.Y("layer:O", title="layer"),
         color=altair.Color("nats:Q", title="nats", scale=altair.Scale(range=COLOURS["light"]["sequential"])),
         tooltip=["which", "layer", "head", altair.Tooltip("nats", format=".3f")])
+    # Models differ in layers and heads: each picture has axes of its own.
     return squares.properties(width=200, height=110).facet(
-        facet=altair.Facet("which:N", sort=list(order), title=None), columns=4)
+        facet=altair.Facet("which:N", sort=list(order), title=None), columns=4).resolve_scale(
+        x="independent", y="independent")
 
 
 _SHAPES = ["diamond", "circle", "triangle-up", "square", "cross"]

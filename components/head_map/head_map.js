@@ -127,10 +127,12 @@ function showTabs(state, views) {
 
 function showLegend(state) {
   const difference = state.view === 'difference';
-  const ticks = difference ? [-1, -0.5, -0.1, 0, 0.1, 0.5, 1] : [0, 0.01, 0.1, 0.25, 0.5, 1];
-  const most = Number(state.most.toPrecision(3));
+  const most = Number(state.most.toPrecision(2));
+  // Where the largest weight is not 1, numbers are long: fewer of them fit.
+  const weights = most === 1 ? [0, 0.01, 0.1, 0.25, 0.5, 1] : [0, 0.1, 0.25, 0.5, 1];
+  const ticks = difference ? [-1, -0.5, -0.1, 0, 0.1, 0.5, 1] : weights;
   const label = tick =>
-    (difference ? lab.number(tick * most, 2, tick !== 0) : String(Number((tick * most).toPrecision(3))))
+    (difference ? lab.number(tick * most, 2, tick !== 0) : String(Number((tick * most).toPrecision(2))))
       .replace(/(\.\d*?)0+$/, '$1')
       .replace(/\.$/, '');
   const place = tick => (difference ? 50 + 50 * Math.sign(tick) * Math.sqrt(Math.abs(tick)) : 100 * Math.sqrt(tick));
@@ -145,7 +147,7 @@ function showLegend(state) {
       }),
       ...ticks.map(tick =>
         lab.make('span', {
-          className: tick === 0.01 ? 'tick fine' : 'tick',
+          className: tick === 0.01 || (tick === 0.25 && most !== 1) ? 'tick fine' : 'tick',
           textContent: label(tick),
           style: { left: `${place(tick)}%` },
         }),

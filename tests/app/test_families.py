@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import models
-from app.length import curves_of
+from app.length import TRAINED, curves_of
 from app.state import LabState, read_query
 from components.payload import unpack
 from models.recipes import RECIPES
@@ -113,7 +113,7 @@ def test_length_draws_what_was_measured():
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_model_was_measured_at_its_trained_length(name: str):
     curves = curves_of(name)
-    assert curves[0].label == name
+    assert (curves[0].model, curves[0].reading) == (name, TRAINED)
     for curve in curves:
         assert RECIPES[name].config.trained_length in curve.by_length
         assert all(values["loss"] > 0 and 0 <= values["accuracy"] <= 1 for values in curve.by_length.values())
