@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 
 import models
-from models import HeadPlan, Lab, Trace
+from models import HeadPlan, Lab, Trace, lengths
 from models.tasks.base import InputError, Prompt
 from models.trace import run_both, run_prompt
 
@@ -59,22 +59,35 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Trace, Trace]:
     return before, after
 
 
-def read(lab: Lab, text: str) -> Prompt:
+def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:
     """The text as the model's task reads it, remembered: a click elsewhere does not read a long text again.
+
+    Args:
+        limit: most tokens that are read; the model's own by default.
 
     Raises:
         InputError: it cannot be read.
     """
-    prompt = _read(lab.name, text)
+    prompt = _read(lab.name, text, limit or lab.limit)
     if isinstance(prompt, InputError):
         raise prompt
     return prompt
 
 
 @functools.lru_cache(CACHE_TEXTS)
-def _read(name: str, text: str) -> Prompt | InputError:
+def _read(name: str, text: str, limit: int) -> Prompt | InputError:
     # By name: a remembered text must not keep a model in memory that has been let go.
     try:
-        return models.load(name).read(text)
+        return models.load(name).task.read(text, limit)
     except InputError as error:
         return error.with_traceback(None)
+
+
+def facts_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
+    """models.lengths.facts, remembered."""
+    return _facts(lab.name, prompt, plan)
+
+
+@functools.lru_cache(CACHE_TEXTS)
+def _facts(name: str, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
+    return lengths.facts(models.load(name), prompt, plan)

@@ -10,22 +10,27 @@ import streamlit as st
 from app import header, serving, session, text
 from app.state import History, LabState
 from app.text import Reading
-from models import Lab
+from models import HeadPlan, Lab
 from models.checkpoint import CheckpointError
 
 T = TypeVar("T")
 
 
-def under_header(draw: Callable[[Lab, Reading, LabState], T]) -> T | None:
-    """Draws the top and, under it, the page: `draw` gets the model, the text as read, and the present state.
-    None, with a message on the page, if the model cannot be loaded."""
+def under_header(draw: Callable[[Lab, Reading, LabState], T],
+                 limit: Callable[[Lab, HeadPlan], int] | None = None) -> T | None:
+    """Draws the top and, under it, the page; None, with a message on the page, if the model cannot be loaded.
+
+    Args:
+        draw: gets the model, the text as read, and the present state.
+        limit: tokens that the page reads at most, of a model under a plan; the model's own by default.
+    """
     history = session.history()
     with serving.one_at_a_time:
-        above = _top(history)
+        above = _top(history, limit)
         return draw(*above, history.present) if above else None
 
 
-def _top(history: History) -> tuple[Lab, Reading] | None:
+def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:
     session.fill_widgets()
     try:
         lab = serving.load(history.present.model)
@@ -33,7 +38,7 @@ def _top(history: History) -> tuple[Lab, Reading] | None:
         header.draw(history)
         st.error(text.plain(str(error)))
         return None
-    reading = text.read(lab, history)
+    reading = text.read(lab, history, limit and limit(lab, history.present.own.plan))
     header.draw(history, reading.prompt.read_chars)
     text.draw(lab, history, reading)
     return lab, reading

@@ -13,15 +13,14 @@ from typing import Any
 
 import pandas
 import streamlit as st
-import torch
 
 from app import compare, compute, frame, serving, session, text
 from app.state import LabState
 from app.text import Reading
 from components.charts import head_chart, length_chart
-from models import Lab, Trace
+from models import Lab
 from models.checkpoint import CheckpointError
-from models.lengths import entropies, read_lengths
+from models.lengths import read_lengths, typed_limit
 from models.short import read_seeds
 from models.tasks.base import InputError
 
@@ -60,7 +59,7 @@ class Curve:
 
 @st.fragment
 def page() -> None:
-    frame.under_header(_draw)
+    frame.under_header(_draw, limit=typed_limit)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
@@ -86,8 +85,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                                              lab.trained_length, points, QUANTITIES[title][0]))
     st.caption(f"Lines: measured on {measured_tokens(curves):,} held-out tokens at each length. Grey rule: the trained "
                f"length, {lab.trained_length}. Bars: ± one standard deviation over seeds of a shorter training, where "
-               "there are such. Rings: the text in the box, under your plan; it has at most "
-               f"{lab.limit} tokens here.")
+               "there are such. Rings: the text in the box, under your plan; at most "
+               f"{reading.limit} tokens of it.")
     st.markdown(f"**Every head at {length} tokens**: mean entropy of a row in nats, of at most {math.log(length):.2f} "
                 "for the last query.")
     st.altair_chart(head_chart(_heads(curves, length), [c.label for c in curves]))
@@ -136,26 +135,12 @@ def _points(name: str, state: LabState, shown: str) -> list[dict[str, Any]]:
     """The text in the box as one model reads it: n and every quantity; none if it cannot be read."""
     try:
         lab = serving.load(name)
-        prompt = compute.read(lab, shown)
+        plan = state.with_model(name).plan
+        prompt = compute.read(lab, shown, typed_limit(lab, plan))
     except (CheckpointError, InputError):
         return []
-    plan = state.with_model(name).plan
-    trace = compute.traces_of(lab, prompt, plan)[1]
-    return [{"n": len(trace.tokens), "model": name, "reading": READINGS[plan.scale.policy],
-             "loss": None if math.isnan(trace.loss) else trace.loss, "accuracy": _accuracy(trace),
-             **_row_facts(lab, trace)}]
-
-
-def _accuracy(trace: Trace) -> float | None:
-    known = [o for o in trace.outputs if o.target >= 0]
-    return fmean(float(o.order[0] == o.target) for o in known) if known else None
-
-
-def _row_facts(lab: Lab, trace: Trace) -> dict[str, float]:
-    live, scores = (torch.tensor(array["self"]) for array in (trace.live, trace.scores))
-    attentions = [block.attention for block in lab.model.blocks]
-    return {"entropy": float(entropies(live).mean()),
-            "log_normaliser": fmean(float(a.log_normaliser(s).mean()) for a, s in zip(attentions, scores, strict=True))}
+    return [{"n": len(prompt.ids), "model": name, "reading": READINGS[plan.scale.policy],
+             **compute.facts_of(lab, prompt, plan)}]
 
 
 def _heads(curves: list[Curve], length: int) -> pandas.DataFrame:

@@ -23,24 +23,30 @@ class Reading:
     Attributes:
         prompt: what the page shows: this text, or the last one that could be read.
         shown: the text that `prompt` was read from.
+        limit: tokens that the page reads at most.
         error: why this one could not be; None if it could.
     """
 
     prompt: Prompt
     shown: str
+    limit: int
     error: InputError | None = None
 
 
-def read(lab: Lab, history: History) -> Reading:
-    """Reads the present text; a text that cannot be read leaves the last picture of its task."""
-    text, task = history.present.text, task_name(lab.name)
+def read(lab: Lab, history: History, limit: int | None = None) -> Reading:
+    """Reads the present text; a text that cannot be read leaves the last picture of its task.
+
+    Args:
+        limit: most tokens that are read; the model's own by default.
+    """
+    text, task, limit = history.present.text, task_name(lab.name), limit or lab.limit
     try:
-        prompt = compute.read(lab, text)
+        prompt = compute.read(lab, text, limit)
     except InputError as error:
         last = history.last_readable(lab.name)
-        return Reading(compute.read(lab, last), last, error)
+        return Reading(compute.read(lab, last, limit), last, limit, error)
     history.readable[task] = text
-    return Reading(prompt, text)
+    return Reading(prompt, text, limit)
 
 
 def draw(lab: Lab, history: History, reading: Reading) -> None:
@@ -57,7 +63,7 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
         messages = [*history.problems, str(error), f"Shown below: {_cut(shown)}"]
         notice(key="notice", messages=messages, excerpt=excerpt(text, error.start, error.stop), is_problem=True)
         return
-    messages = history.problems + _left_out(prompt, lab, text)
+    messages = history.problems + _left_out(reading, lab, text)
     status = "" if messages else f"{len(prompt.ids)} tokens" + (f" · {prompt.hint}" if prompt.hint else "")
     notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
     if not lab.model.config.causal:
@@ -76,14 +82,14 @@ def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:
     return ("…" if start > EXCERPT else "") + head, text[start:stop], text[stop:stop + EXCERPT]
 
 
-def _left_out(prompt: Prompt, lab: Lab, text: str) -> list[str]:
+def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
     """What is told of a text that is longer than what a model reads."""
-    if not prompt.left_out:
+    if not reading.prompt.left_out:
         return []
     link = " A link holds the part that is read." if len(text) > MAX_LINK_TEXT else ""
-    reason = ", for its tables have no weights beyond" if lab.model.longest == lab.limit else ""
-    return [f"{prompt.left_out:,} tokens at the end were left out: this model reads {lab.limit} at most{reason}. "
-            f"The box keeps the whole text.{link}"]
+    reason = ", for its tables have no weights beyond" if lab.model.longest == reading.limit else ""
+    return [f"{reading.prompt.left_out:,} tokens at the end were left out: this model reads {reading.limit} at "
+            f"most{reason}. The box keeps the whole text.{link}"]
 
 
 def _cut(text: str) -> str:

@@ -101,7 +101,8 @@ def length_chart(curves: pandas.DataFrame, title: str, length: int, trained: int
     legend = altair.Legend(orient="top", columns=1, labelLimit=260)
     colour = altair.Color("model:N", title=None, legend=legend,
                           scale=altair.Scale(domain=models, range=_cycle(SERIES, models)))
-    form = altair.Shape("model:N", title=None, legend=legend, scale=altair.Scale(domain=models, range=_cycle(_SHAPES, models)))
+    form = altair.Shape("model:N", title=None, legend=legend,
+                        scale=altair.Scale(domain=models, range=_cycle(_SHAPES, models)))
     dashes = altair.StrokeDash("reading:N", title=None, scale=altair.Scale(domain=readings, range=DASHES),
                                legend=altair.Legend(orient="top", columns=1, symbolType="stroke", symbolSize=500,
                                                     symbolStrokeColor="#8a8aa0") if len(readings) > 1 else None)

@@ -75,12 +75,14 @@ class Lab:
         """(H, n, n) a layer's constant matrices for a text of n tokens: PAPA's mean, cut and normalised anew.
 
         Under a causal mask row i reads keys 0..i only, so cutting leaves rows that still sum to 1. Rows of relu²
-        do not sum to 1 in the first place; they are cut and no more.
+        do not sum to 1 in the first place; they are cut and no more. A row that had all its weight beyond the text,
+        as that of a head which looks four words ahead, weighs all keys alike.
         """
         matrices = self.constant["self"][layer, :, :n, :n]
         if self.model.config.causal or not self.attention.is_distribution or n == self.limit:
             return matrices
-        return matrices / matrices.sum(-1, keepdim=True)
+        sums = matrices.sum(-1, keepdim=True)
+        return torch.where(sums > 0, matrices / sums, 1 / n)
 
     def interventions(self, plan: HeadPlan, n: int) -> list[Intervention] | None:
         """The plan as tensors, one Intervention a layer, for a text of n tokens; None for the empty plan.

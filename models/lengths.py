@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -25,7 +26,7 @@ from models.heads import HeadPlan
 from models.lab import Lab, load, names
 from models.recipes import task_of
 from models.tasks.assignment import TEST_SEED, TEST_TEXTS, Assignment, draw
-from models.tasks.base import Batch, Task, generator
+from models.tasks.base import Batch, Prompt, Task, generator
 from models.tasks.masked import TEST_SEED as MASKED_SEED
 from models.tasks.masked import Masked, hide
 
@@ -35,6 +36,7 @@ LENGTHS = {"masked": (16, 32, 64, 128, 256, 512), "stories": (32, 64, 128, 256, 
            "assignment": tuple(2 * events + 1 for events in EVENTS)}
 TOKENS = 16_384  # that a loss is the mean over, at each length
 CAPTURED = 8_192  # tokens of these whose weights are looked at
+TYPED = 512  # tokens of one typed text at most: the weights of all heads take 4 MB a layer and head at 1,024
 
 
 def read_lengths(name: str) -> dict[str, Any] | None:
@@ -69,6 +71,31 @@ def batches(task: Task, length: int) -> Iterator[Batch]:
 def _spread(count: int, wanted: int) -> Tensor:
     """Indices of `wanted` rows, evenly over all `count`, so that books and stories are both there."""
     return torch.linspace(0, count - 1, min(count, wanted)).long()
+
+
+def typed_limit(lab: Lab, plan: HeadPlan) -> int:
+    """Most tokens of a typed text that `facts` looks at: where the plan has constant heads, as many as their matrices
+    have."""
+    if any(state.constant for state in plan.heads.values()):
+        return lab.limit
+    return min(TYPED, LENGTHS[lab.task.name][-1], lab.model.longest or TYPED)
+
+
+@torch.inference_mode()
+def facts(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
+    """Of one text what `measure` says of many: loss (nats) and accuracy where answers are known, else None; entropy
+    (nats) and log_normaliser, means over all rows of all heads."""
+    records: list[Record] = []
+    targets = torch.tensor(prompt.targets)
+    places = targets >= 0
+    hidden = lab.model(torch.tensor([prompt.ids]), lab.interventions(plan, len(prompt.ids)), records)[0]
+    logits, answers = lab.model.logits(hidden[places]), targets[places]
+    known = len(answers) > 0
+    return {"loss": float(functional.cross_entropy(logits, answers)) if known else None,
+            "accuracy": float((logits.argmax(-1) == answers).float().mean()) if known else None,
+            "entropy": fmean(float(entropies(record.weights).mean()) for record in records),
+            "log_normaliser": fmean(float(block.attention.log_normaliser(record.scores).mean())
+                                    for block, record in zip(lab.model.blocks, records, strict=True))}
 
 
 @torch.inference_mode()

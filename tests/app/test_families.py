@@ -6,6 +6,7 @@ import re
 
 import numpy
 import pytest
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
 import models
@@ -108,6 +109,18 @@ def test_length_draws_what_was_measured():
     assert not app.exception
     assert any("193 tokens" in markdown.value for markdown in app.markdown)
     assert app.get("download_button")
+
+
+@pytest.mark.parametrize(("plan", "limit"), [("", 193), ("self-0.0c", 128)])
+def test_a_longer_text_than_explore_reads_is_a_point_here(plan: str, limit: int):
+    text = "; ".join(f"a={i % 10}" for i in range(200)) + "; a=?"
+    app = opened("length", text=text, plan=plan, **PAIR)
+    assert not app.exception
+    assert f"this model reads {limit} at most" in " ".join(sent(app, "notice")[0][0]["messages"])
+    tables = [convert_arrow_bytes_to_pandas_df(dataset.data.data)
+              for chart in app.get("vega_lite_chart") for dataset in chart.proto.datasets]
+    rings = [table for table in tables if "entropy" in table]
+    assert rings and all(limit - 1 <= n <= limit for table in rings for n in table["n"])
 
 
 @pytest.mark.parametrize("name", RECIPES)

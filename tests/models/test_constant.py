@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
 import torch
 from tiny import LAYERS, address, all_heads, make_lab, random_ids, trace_of, with_constant
@@ -10,7 +11,7 @@ from torch.testing import assert_close
 from models.attention.base import Record
 from models.checkpoint import mean_weights, pack, unpack
 from models.heads import HeadPlan
-from models.lab import Lab
+from models.lab import Lab, load, names
 
 N = 11
 EXACTLY = {"rtol": 0, "atol": 0}
@@ -112,6 +113,30 @@ def test_slices_of_bidirectional_matrices_sum_to_1_again(bidirectional: Lab, n: 
         assert_close(found.double(), expected, rtol=1e-5, atol=1e-9)
         used = bidirectional.interventions(HeadPlan().constant("self", layer, 0), n)[layer].constant
         assert_close(used, found, **EXACTLY)
+
+
+def test_a_row_whose_weight_lies_beyond_the_text_weighs_all_keys_alike():
+    lab = make_lab("softmax", causal=False)
+    constant = torch.zeros_like(lab.constant["self"])
+    constant[..., torch.arange(128), (torch.arange(128) + 4).clamp(max=127)] = 1  # heads that look four tokens ahead
+    ahead = with_constant(lab, constant)
+    matrices = ahead.constant_of(0, 6)
+    assert_close(matrices[0, 1], torch.eye(6)[5])
+    assert_close(matrices[:, 2:], torch.full_like(matrices[:, 2:], 1 / 6))
+    trace = trace_of(ahead, random_ids(1, 6)[0], all_heads(ahead, constant=True))
+    assert all(numpy.isfinite(output.distribution).all() for output in trace.outputs)
+    assert numpy.isfinite(trace.weights["self"]).all()
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name.startswith("masked")])
+def test_shipped_masked_models_have_constant_heads_at_every_length(name: str):
+    shipped = load(name)
+    for layer in range(shipped.shape["self"][0]):
+        for n in (1, 2, 3, 4, 5, 8, 64, 128):
+            matrices = shipped.constant_of(layer, n)
+            assert matrices.isfinite().all()
+            if shipped.attention.is_distribution:
+                assert_close(matrices.sum(-1), torch.ones(matrices.shape[:-1]), rtol=1e-4, atol=1e-4)
 
 
 def test_a_bidirectional_constant_head_runs(bidirectional: Lab):

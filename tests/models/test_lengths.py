@@ -8,9 +8,11 @@ import pytest
 import torch
 
 from models.attention import TYPES
+from models.heads import HeadPlan
 from models.lab import load
-from models.lengths import batches, entropies, measure, plans_of
+from models.lengths import TYPED, batches, entropies, facts, measure, plans_of, typed_limit
 from models.tasks.assignment import Assignment
+from models.trace import row_entropy, run
 
 
 def test_entropy_of_a_row():
@@ -33,6 +35,41 @@ def test_a_models_numbers_are_means_over_its_texts():
     assert result["loss"] == pytest.approx(math.fsum(losses) / len(losses), abs=1e-4)
     assert result["accuracy"] == pytest.approx(sum(hits) / len(hits), abs=1e-4)
     assert len(result["entropy"]) == 3 and all(len(row) == 4 for row in result["entropy"])
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("stories-selective", "Once upon a time there was a dragon"), ("masked-gau-relu2", "The [cat] sat on [the] mat"),
+    ("assignment-random", "x=1; y=2; x=?; y=?"), ("masked-softmax", "The [MASK] sat")])
+def test_a_typed_text_has_the_numbers_of_its_trace(name: str, text: str):
+    """Under a plan, against what the trace captures row by row."""
+    lab = load(name)
+    plan = HeadPlan().constant("self", 1, 0).gate("self", 0, 0, 0.5)
+    trace = run(lab, text, plan)
+    found = facts(lab, trace.prompt, plan)
+    known = [output for output in trace.outputs if output.target >= 0]
+    assert found["loss"] == (None if math.isnan(trace.loss) else pytest.approx(trace.loss, abs=1e-5))
+    if known and name.startswith(("masked", "assignment")):
+        assert found["accuracy"] == pytest.approx(sum(o.order[0] == o.target for o in known) / len(known))
+    assert found["entropy"] == pytest.approx(row_entropy(trace.weights["self"]).mean(), abs=1e-4)
+    scores = torch.tensor(trace.scores["self"])
+    assert found["log_normaliser"] == pytest.approx(float(torch.stack(
+        [block.attention.log_normaliser(s[None]).mean() for block, s in zip(lab.model.blocks, scores, strict=True)]
+    ).mean()), abs=1e-4)
+
+
+def test_how_much_of_a_typed_text_is_read():
+    constant = HeadPlan().constant("self", 0, 0)
+    for name, free, held in (
+            ("stories-softmax", TYPED, 128), ("stories-dense", 256, 128), ("masked-gau-relu2", TYPED, 128),
+            ("assignment-random", 49, 49), ("assignment-softmax", 193, 128)):
+        lab = load(name)
+        assert typed_limit(lab, HeadPlan().gate("self", 0, 0, 0.0)) == free
+        assert typed_limit(lab, constant) == held
+        text = "; ".join(["a=1"] * 200) + "; a=?" if name.startswith("assignment") else "a word " * 600
+        for plan, limit in ((HeadPlan(), free), (constant, held)):
+            prompt = lab.task.read(text, limit)
+            assert limit - 1 <= len(prompt.ids) <= limit
+            assert math.isfinite(facts(lab, prompt, plan)["entropy"])
 
 
 @pytest.mark.parametrize("name", sorted(TYPES))
