@@ -8,7 +8,7 @@ import streamlit as st
 
 import models
 from app import card, header, session
-from app.text import plain
+from app.markdown import plain
 from models.checkpoint import CheckpointError
 
 TEXT = Path(__file__).parent.parent / "assets" / "about.md"
@@ -19,6 +19,7 @@ def page() -> None:
     session.fill_widgets()
     header.draw(session.history())
     with st.container(width=960):
+        header.problems(session.history())
         _text()
 
 
@@ -34,11 +35,10 @@ def _text() -> None:
     st.table([{"model": each["name"], "attention": each["attention"]["title"],
                "parameters": f"{each['model']['parameters']:,}", "held out": card.headline(each["metric"])}
               for each in cards])
-    names = [each["name"] for each in cards]
-    present = session.history().present.model
-    chosen = st.selectbox("Card of", names, index=names.index(present) if present in names else 0)
-    with st.container(border=True):
-        card.draw(card.card_of(chosen))
+    for each in cards:
+        if each["name"] == session.history().present.model:
+            with st.container(border=True):
+                card.draw(each)
     st.markdown("#### The data")
     sources = {source["name"]: source for each in cards for source in each["data"] if source["licence"]}
     for source in sources.values():

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.text import plain
+from app.markdown import plain
 from models.checkpoint import CHECKPOINTS, read_card
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import compute, explore, frame, serving, session, text
+from app import compute, explore, frame, serving, session
 from app.effect import mean_loss, predictions, token_losses
+from app.markdown import plain
 from app.state import MAX_COMPARED, LabState, family_of
 from app.text import Reading
 from components import effect
@@ -70,10 +71,10 @@ def _columns(first: Lab, state: LabState, shown: str) -> None:
         for (name, column), one in zip(_beside(names), found, strict=True):
             if one is not None:
                 with column:
-                    st.markdown(f"**{text.plain(name)}**")
+                    st.markdown(f"**{plain(name)}**")
                     row(one, names.index(name))
     if any(found):
-        _entropies([one for one in found if one is not None], state)
+        _entropies([one for one in found if one is not None])
 
 
 def _beside(names: Sequence[str]) -> list[tuple[str, DeltaGenerator]]:
@@ -83,18 +84,18 @@ def _beside(names: Sequence[str]) -> list[tuple[str, DeltaGenerator]]:
 
 def _read(name: str, state: LabState, shown: str) -> Compared | None:
     """None, with the reason on the page, if the model cannot read this text."""
-    st.markdown(f"**{text.plain(name)}**")
+    st.markdown(f"**{plain(name)}**")
     try:
         lab = serving.load(name)
         prompt = compute.read(lab, shown)
     except (CheckpointError, InputError) as error:
-        st.error(text.plain(str(error)))
+        st.error(plain(str(error)))
         return None
     if lab.model.longest == lab.limit and prompt.left_out:
-        st.warning(f"This text has {len(prompt.ids) + prompt.left_out} tokens; {text.plain(lab.attention.title)} has "
+        st.warning(f"This text has {len(prompt.ids) + prompt.left_out} tokens; {plain(lab.attention.title)} has "
                    f"weights for {lab.limit} and no rule for more. It is not shown.")
         return None
-    fitting = state.with_model(name)
+    fitting = state.alone(name)
     return Compared(lab, fitting, *compute.traces_of(lab, prompt, fitting.plan))
 
 
@@ -116,13 +117,18 @@ def _effect(one: Compared, index: int) -> None:
            on_event=session.on_effect)
 
 
-def _entropies(found: list[Compared], state: LabState) -> None:
-    st.markdown(f"**Entropy of each row**, layer {state.selection.layer + 1}, head {state.selection.head + 1}, "
-                "as used; dotted: ln n, the most there can be.")
-    table = row_entropy_table({one.lab.name: entropies(one) for one in found}, found[0].lab.model.config.causal)
-    st.altair_chart(row_entropy_chart(table))
+def _entropies(found: list[Compared]) -> None:
+    st.markdown("**Entropy of each row** of the selected head, as used; dotted: ln n, the most there can be.")
+    table = row_entropy_table({title(one): entropies(one) for one in found}, found[0].lab.model.config.causal)
+    last = "; ".join(f"{title(one)} {entropies(one)[-1]:.2f}" for one in found)
+    st.altair_chart(row_entropy_chart(table), alt=f"Entropy of each query's row in nats, a line a model; last: {last}")
     st.download_button("Entropies as CSV", table.to_csv(index=False), "compare-entropy.csv", "text/csv",
                        on_click="ignore")
+
+
+def title(one: Compared) -> str:
+    """The model and its selected head: models of other shapes take the nearest one they have."""
+    return f"{one.lab.name}, layer {one.state.selection.layer + 1}, head {one.state.selection.head + 1}"
 
 
 def entropies(one: Compared) -> list[float]:
@@ -140,4 +146,4 @@ def facts(one: Compared, first: Compared | None) -> str:
         theirs, ours = first.after.output, one.after.output
         if theirs is not None and ours is not None and theirs.position == ours.position:
             parts.append(f"KL from the first model {divergence(theirs, ours):.3f} nats")
-    return text.plain(" · ".join(parts))
+    return plain(" · ".join(parts))

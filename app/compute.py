@@ -70,7 +70,7 @@ def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:
     """
     prompt = _read(lab.name, text, limit or lab.limit)
     if isinstance(prompt, InputError):
-        raise prompt
+        raise InputError(str(prompt), prompt.start, prompt.stop)  # a new one: each raise adds frames to what it holds
     return prompt
 
 

@@ -27,7 +27,7 @@ def page() -> None:
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, Lab, Reading, LabState]:
     """All but the continuation: returns its place and what it continues."""
-    state = state.own
+    state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     grid, large, panel = st.columns([32, 40, 28], gap="medium")
     with grid:

@@ -8,6 +8,7 @@ from typing import TypeVar
 import streamlit as st
 
 from app import header, serving, session, text
+from app.markdown import plain
 from app.state import History, LabState
 from app.text import Reading
 from models import HeadPlan, Lab
@@ -36,9 +37,9 @@ def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tupl
         lab = serving.load(history.present.model)
     except CheckpointError as error:
         header.draw(history)
-        st.error(text.plain(str(error)))
+        st.error(plain(str(error)))
         return None
-    reading = text.read(lab, history, limit and limit(lab, history.present.own.plan))
+    reading = text.read(lab, history, limit and limit(lab, history.present.alone(lab.name).plan))
     header.draw(history, reading.prompt.read_chars)
     text.draw(lab, history, reading)
     return lab, reading

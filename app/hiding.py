@@ -8,6 +8,7 @@ from collections.abc import Collection
 import streamlit as st
 
 from app import session
+from app.markdown import literal
 from models.tasks.masked import MASK
 
 MOST_WORDS = 80  # that are offered; the rest can still be put in brackets
@@ -35,7 +36,7 @@ def draw(text: str) -> None:
     found = words(text)
     st.session_state[session.HIDDEN] = [i for i, (*_, hidden) in enumerate(found) if hidden]
     st.pills("Hide words", range(len(found)), selection_mode="multi", key=session.HIDDEN,
-             format_func=lambda i: found[i][2] if i < len(found) else "", on_change=on_hidden, args=(text,))
+             format_func=lambda i: literal(found[i][2]) if i < len(found) else "", on_change=on_hidden, args=(text,))
 
 
 def on_hidden(text: str) -> None:

@@ -160,6 +160,7 @@ def _entropy(lab: Lab, state: LabState, before: Trace, after: Trace) -> None:
                 "The Length page shows longer texts.")
     rows = [row_entropy(trace.weights["self"][layer]) for trace in (before, after)]
     table = entropy_table(*rows, bool(state.plan), lab.model.config.causal)
-    st.altair_chart(entropy_chart(table, head))
+    last = ", ".join(f"head {number} {nats:.2f}" for number, nats in enumerate(rows[1][:, -1], 1))
+    st.altair_chart(entropy_chart(table, head), alt=f"Entropy of the last query in layer {layer + 1}, nats: {last}")
     st.download_button("Entropies as CSV", table.to_csv(index=False), f"{lab.name}-entropy.csv", "text/csv",
                        on_click="ignore")

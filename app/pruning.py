@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 
 import pandas
 import streamlit as st
 
 from app import session
+from app.markdown import literal, spaces
 from app.state import LabState
-from app.text import plain
 from components.memory_chart import memory_chart
-from models import Lab
+from models import Lab, measured
+from models.claims.selective import largest_factor
 from models.decoding import Reading, can_decode
-from models.memory import measured
 
 ALL = "Memory: all"
 BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
@@ -47,7 +46,7 @@ def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:
     layers = lab.shape["self"][0]
     offered: dict[str, tuple[int, ...] | None] = {ALL: None}
     offered |= {f"Memory: {budget} a layer": (budget,) * layers for budget in BUDGETS}
-    for point in (measured(lab.name) or {"points": []})["points"]:
+    for point in (measured.read(lab.name, "memory") or {"points": []})["points"]:
         if point["factor"] > 1:
             budgets = tuple(point["budgets"])
             offered[f"Memory: 1/{point['factor']}, chosen ({', '.join(map(str, budgets))})"] = budgets
@@ -71,7 +70,7 @@ def struck(readings: Sequence[Reading], layer: int) -> str:
         text = "".join(readings[place].token if place else f"({readings[place].token}) " for place in places)
         if is_new and " …" not in parts:
             parts.append(" …")
-        parts.append(_literal(text) if is_kept else _forgotten(text))
+        parts.append(literal(text) if is_kept else _forgotten(text))
     return "".join(parts)
 
 
@@ -79,31 +78,22 @@ def _forgotten(text: str) -> str:
     """Spaces stay outside: Markdown strikes nothing that begins or ends with one."""
     words = text.strip()
     before, after = text[:len(text) - len(text.lstrip())], text[len(text.rstrip()):]
-    return f"{_spaces(before)}:gray[~~{_literal(words)}~~]{_spaces(after)}" if words else _spaces(text)
-
-
-def _literal(text: str) -> str:
-    """Nothing in a visitor's text is Markdown: no link, no emoji, no formula."""
-    # The parser makes links and emoji of finished text too, where escapes are gone: word joiners break them up.
-    return plain(re.sub(r"(?=[:.@])", "\u2060", _spaces(text)))
-
-
-def _spaces(text: str) -> str:
-    return re.sub(r"\s+", " ", text)
+    return f"{spaces(before)}:gray[~~{literal(words)}~~]{spaces(after)}" if words else spaces(text)
 
 
 def section(lab: Lab) -> None:
     """The curve of perplexity against memory, as measured on held-out text."""
-    result = measured(lab.name)
+    result = measured.read(lab.name, "memory")
     if result is None:
         st.caption(f"Not measured yet: `python -m models.memory {lab.name} --data DIR`")
         return
-    control = measured(CONTROL)
+    control = measured.read(CONTROL, "memory")
     table, order = points(lab.name, result, control)
     st.markdown(f"**Perplexity against memory**, on {result['windows']} held-out windows of {result['window']} tokens, "
                 "half of them from books. At 8, the layers together keep an eighth of all tokens; those with the "
                 "largest F go, or, for comparison, the oldest but the first." + _verdict(result, control))
-    st.altair_chart(memory_chart(table, order))
+    chosen = ", ".join(f"1/{point['factor']} {point['perplexity']:.2f}" for point in result["points"])
+    st.altair_chart(memory_chart(table, order), alt=f"Perplexity of {lab.name} by memory, chosen budgets: {chosen}")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button("Points as CSV", table.to_csv(index=False), f"{lab.name}-memory.csv", "text/csv",
                            on_click="ignore")
@@ -133,8 +123,8 @@ def _verdict(result: dict, control: dict | None) -> str:
     if control is None:
         return ""
     limit = control["points"][0]["perplexity"]
-    good = [point["factor"] for point in result["points"] if point["perplexity"] <= limit]
-    if not good:
+    factor = largest_factor({point["factor"]: point["perplexity"] for point in result["points"]}, limit)
+    if not factor:
         return f" {CONTROL} with all its memory: {limit:.2f}."
-    part = f"1/{max(good)} of the memory" if max(good) > 1 else "all the memory"
+    part = f"1/{factor} of the memory" if factor > 1 else "all the memory"
     return f" With {part} it reads as well as {CONTROL} with all of its own ({limit:.2f}) or better."

@@ -14,11 +14,11 @@ import altair
 import streamlit as st
 
 from app import header, session
-from app.text import plain
+from app.markdown import plain
 from components import charts
 from models import checkpoint, short
 from models.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, claims
-from models.claims.evidence import MEASUREMENTS
+from models.measured import MEASUREMENTS
 
 BADGES = {HOLDS: ("green", ":material/check_circle:"), PART: ("orange", ":material/contrast:"),
           FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
@@ -29,6 +29,7 @@ def page() -> None:
     session.fill_widgets()
     header.draw(session.history())
     with st.container(width=960):
+        header.problems(session.history())
         _claims()
 
 
@@ -88,12 +89,15 @@ def _statement(statement: Statement, spec: dict[str, Any] | None) -> None:
 
 RULES = """
 - A difference between two models is taken seed by seed: same seed, same texts in the same order, same number of steps.
-- Models that ship are trained once, in full. Three seeds of each are trained for a quarter of the steps, without being
-  kept, to see how much is chance. (Variable assignment is always trained in full.)
-- With several seeds a difference is *clear* if it is larger than twice its standard error over seeds. With one seed it
-  has to be larger than 1% of perplexity or one point of accuracy, and the verdict says *one seed*. Three seeds settle
-  large differences only.
-- The number of steps with more seeds decides. If the other one clearly says the opposite, that part holds in part.
+- Models that ship are trained once, in full. Three seeds of each are trained for fewer steps, without being kept, to
+  see how much is chance: a quarter of the steps for stories, a third for masked words, all of them for variable
+  assignment.
+- The longest training decides. A difference is *clear* if chance alone would make one as large less than once in
+  twenty: by Student's t over its own seeds, or, where it has one, over those of the shorter training. Three seeds
+  settle large differences only. What was measured once and has no other seeds must differ by 2% of perplexity or two
+  points of accuracy, and the verdict says *one seed*.
+- *No worse* and *as good as* allow 1% of perplexity or one point of accuracy.
+- If the shorter training clearly says the opposite, that part holds in part.
 - **holds**: every part, clearly. **does not hold here**: no part, or none clearly; the verdict says which. **holds in
   part**: anything between. **not measured yet**: what is missing could still decide.
 """
@@ -123,9 +127,7 @@ def _specs(claim: Claim) -> dict[str, dict[str, Any]]:
     """Key of a statement -> its chart as Vega-Lite. Altair takes 35 ms for each, so they are made once, not once a
     visitor."""
     if claim.key not in _drawn or _drawn[claim.key][0] is not claim:
-        specs = {s.key: drawn(s.chart).to_dict() for s in claim.statements if s.chart is not None}
-        for spec in specs.values():
-            spec.pop("config", None)  # Altair's own sizes; Streamlit's theme has others
+        specs = {s.key: charts.to_spec(drawn(s.chart)) for s in claim.statements if s.chart is not None}
         _drawn[claim.key] = claim, specs
     return _drawn[claim.key][1]
 

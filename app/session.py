@@ -26,7 +26,10 @@ from app.state import (
     LabState,
     Selection,
     family_of,
+    fit,
+    policies_of,
     read_query,
+    size_of,
     views_of,
 )
 from models.heads import MAX_BASE, MIN_BASE, HeadPlan
@@ -125,10 +128,9 @@ def on_compared() -> None:
     present = history().present
     chosen = [name for name in st.session_state[COMPARED] or () if name in family_of(present.model)]
     state = replace(present, compared=tuple(chosen[:MAX_COMPARED]))
-    (layers, heads), policies = state.reach
-    history().do(replace(state, plan=state.plan.within({"self": (layers, heads)}, policies)[0],
-                         selection=state.selection.within(layers, heads),
-                         view=state.view if state.view in views_of(state.model, *state.compared) else "used"))
+    history().do(replace(state, plan=fit(state.plan, *state.models)[0],
+                         selection=state.selection.within(*size_of(state.models)),
+                         view=state.view if state.view in views_of(*state.models) else "used"))
 
 
 def on_length() -> None:
@@ -168,9 +170,9 @@ def on_heads(event: dict[str, Any]) -> None:
     """A click or a key on the grid."""
     past = history()
     present = past.present
-    (layers, heads), policies = present.reach
+    layers, heads = size_of(present.models)
     if event.get("type") == "scale":
-        if event.get("policy") in policies:
+        if event.get("policy") in [*policies_of(present.models)]:  # a list has `in` for what has no hash, too
             past.do(replace(present, plan=_scaled(present.plan, event)), merge="scale")
         return
     layer, head, scope = (event.get(key) for key in ("layer", "head", "scope"))
@@ -183,6 +185,7 @@ def on_heads(event: dict[str, Any]) -> None:
         gate, constant = event.get("gate"), event.get("constant")
         if (gate is None or _gate(gate)) and (constant is None or isinstance(constant, bool)):
             plan = present.plan.with_heads(selection.heads(layers, heads), constant=constant, gate=gate)
+            plan = fit(plan, *present.models)[0]
             # All steps of one drag of the slider are one step of undo.
             past.do(replace(present, plan=plan), merge=f"gate {selection}" if event.get("drag") is not None else "")
             if event.get("drag") is False:
@@ -192,7 +195,7 @@ def on_heads(event: dict[str, Any]) -> None:
 def on_map(event: dict[str, Any]) -> None:
     """Another matrix of the selected head."""
     present = history().present
-    if event.get("type") == "view" and event.get("view") in views_of(present.model, *present.compared):
+    if event.get("type") == "view" and event.get("view") in views_of(*present.models):
         history().do(replace(present, view=event["view"]), merge="viewing")
 
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 import models
-from models.checkpoint import CheckpointError
 from models.claims import MODULES as CLAIMS
-from models.heads import MAX_INDEX, HeadPlan
+from models.heads import HeadPlan
 from models.lab import type_of
 from models.recipes import RECIPES, task_of
 
@@ -75,19 +74,26 @@ def task_name(model: str) -> str:
 
 
 def shape_of(model: str) -> tuple[int, int]:
-    """Layers and heads of a model; of a damaged one as many as there can be, for the page to tell of the damage."""
-    try:
-        return models.load(model).shape["self"]
-    except CheckpointError:
-        return MAX_INDEX + 1, MAX_INDEX + 1
+    """Layers and heads of a model, which need not be loaded."""
+    config = RECIPES[model].config
+    return config.layers, config.heads
 
 
-def reach_of(models_: Iterable[str]) -> tuple[tuple[int, int], frozenset[str]]:
-    """Layers and heads, and scale policies, of which at least one of the models has each: what a plan for all of
-    them may name."""
-    shapes = [shape_of(model) for model in models_]
-    return ((max(layers for layers, _ in shapes), max(heads for _, heads in shapes)),
-            frozenset(policy for model in models_ for policy in type_of(model).policies))
+def size_of(models_: Iterable[str]) -> tuple[int, int]:
+    """The most layers and the most heads that one of the models has: where a selection may stand."""
+    layers, heads = zip(*map(shape_of, models_), strict=True)
+    return max(layers), max(heads)
+
+
+def policies_of(models_: Iterable[str]) -> frozenset[str]:
+    """The scale policies that at least one of the models knows."""
+    return frozenset(policy for model in models_ for policy in type_of(model).policies)
+
+
+def fit(plan: HeadPlan, model: str, *others: str) -> tuple[HeadPlan, list[str]]:
+    """The part of a plan that at least one of the models has heads and scales for, and what was left out."""
+    shape, *beside = ({"self": shape_of(name)} for name in (model, *others))
+    return plan.within(shape, policies_of((model, *others)), beside)
 
 
 def views_of(*models_: str) -> tuple[str, ...]:
@@ -154,24 +160,24 @@ class LabState:
         return urlencode({key: value for key, value in pairs.items() if value is not None}, errors="replace")
 
     @property
-    def reach(self) -> tuple[tuple[int, int], frozenset[str]]:
-        """reach_of all models of this state."""
-        return reach_of((self.model, *self.compared))
+    def models(self) -> tuple[str, ...]:
+        """All models of this state, `model` first."""
+        return (self.model, *self.compared)
 
-    @property
-    def own(self) -> LabState:
-        """The same for `model` alone: a plan and a selection that it has the heads for."""
-        return self.with_model(self.model)
+    def alone(self, name: str) -> LabState:
+        """What of this state concerns one of its models: a plan and a selection that it has the heads for."""
+        return replace(self, compared=()).with_model(name)
 
     def with_model(self, name: str) -> LabState:
         """The same experiment on another model; what does not fit it goes back to its default."""
         same = task_name(name) == task_name(self.model)
-        layers, heads = shape_of(name)
+        compared = tuple(n for n in self.compared if n != name) if same else ()
+        layers, _ = shape_of(name)
         return LabState(
             name, self.text if same else example_text(name),
-            self.plan.within({"self": (layers, heads)}, type_of(name).policies)[0] if same else HeadPlan(),
-            self.selection.within(layers, heads), self.view if self.view in views_of(name) else "used",
-            self.asked if same else LAST, tuple(n for n in self.compared if n != name) if same else (),
+            fit(self.plan, name, *compared)[0] if same else HeadPlan(),
+            self.selection.within(*size_of((name, *compared))),
+            self.view if self.view in views_of(name, *compared) else "used", self.asked if same else LAST, compared,
             self.length if same else 0,
             self.budgets if same and type_of(name).selects and len(self.budgets) == layers else (),
             self.section, self.claim)
@@ -189,12 +195,11 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     if len(text) > MAX_TEXT:
         problems.append(f"This link's text has {len(text):,} characters; the first {MAX_TEXT:,} were kept.")
     compared, unfit = _read_compared(params.get("with", ""), model)
-    (layers, heads), policies = reach_of((model, *compared))
     plan, unread = HeadPlan.read(params.get("plan", ""))
-    plan, outside = plan.within({"self": (layers, heads)}, policies)
+    plan, outside = fit(plan, model, *compared)
     if unread or outside:
         problems.append(f"Part of this link's plan was left out: {'; '.join((unread + outside)[:4])}.")
-    selection = _read_selection(params.get("at", ""), layers, heads)
+    selection = _read_selection(params.get("at", ""), *size_of((model, *compared)))
     if selection is None:
         problems.append(f"This link selects “{_cut(params['at'])}”, which is no head of this model.")
     view = params.get("view", "used")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import streamlit as st
@@ -68,11 +67,6 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
     notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
     if not lab.model.config.causal:
         hiding.draw(text)
-
-
-def plain(text: str) -> str:
-    """`text` with what Markdown would interpret made literal."""
-    return re.sub(r"([\\`*_{}\[\]()#+\-.!$:<>|~&])", r"\\\1", text)
 
 
 def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:

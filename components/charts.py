@@ -56,7 +56,7 @@ def entropy_chart(table: pandas.DataFrame, selected: int) -> altair.FacetChart:
 
 # Okabe and Ito's colours without yellow: told apart by colour-blind eyes, on white and on black.
 SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
-DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 0], [6, 3]]
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [2, 5]]
 
 
 def row_entropy_table(entropies: dict[str, Sequence[float]], causal: bool) -> pandas.DataFrame:
@@ -86,57 +86,57 @@ def row_entropy_chart(table: pandas.DataFrame) -> altair.Chart:
         tooltip=["model", "query", altair.Tooltip("nats", format=".4f")]).properties(height=260)
 
 
-def length_chart(curves: pandas.DataFrame, title: str, length: int, trained: int, points: pandas.DataFrame,
-                 quantity: str) -> altair.LayerChart:
+def length_chart(values: list[dict], title: str, length: int, trained: int) -> altair.LayerChart:
     """A measured quantity against the number of tokens: a colour and a form a model, dashes for each reading.
 
+    The last layer, of rings, has no data yet: rows of n, value, model and reading.
+
     Args:
-        curves: columns n, value, model, reading, spread (one standard deviation, NaN where unknown).
+        values: with n, value, model, reading, spread (one standard deviation, None where unknown).
+        title: of the values.
         length, trained: tokens; a rule stands at each.
-        points: the typed text: columns n, model, reading and `quantity`; may be empty.
     """
-    models, readings = (list(dict.fromkeys(curves[name])) for name in ("model", "reading"))
+    models, readings = _distinct(values, "model"), _distinct(values, "reading")
     x = altair.X("n:Q", title="tokens", scale=altair.Scale(type="log", base=2, nice=False),
-                 axis=altair.Axis(values=sorted(set(curves["n"]))))
+                 axis=altair.Axis(values=sorted(set(_distinct(values, "n")))))
     legend = altair.Legend(orient="top", columns=1, labelLimit=260)
     colour = altair.Color("model:N", title=None, legend=legend,
                           scale=altair.Scale(domain=models, range=_cycle(SERIES, models)))
     form = altair.Shape("model:N", title=None, legend=legend,
                         scale=altair.Scale(domain=models, range=_cycle(_SHAPES, models)))
-    dashes = altair.StrokeDash("reading:N", title=None, scale=altair.Scale(domain=readings, range=DASHES),
-                               legend=altair.Legend(orient="top", columns=1, symbolType="stroke", symbolSize=500,
-                                                    symbolStrokeColor="#8a8aa0") if len(readings) > 1 else None)
-    tooltip = ["model", "reading", "n", altair.Tooltip("value", format=".4f"), altair.Tooltip("spread", format=".4f")]
-    base = altair.Chart(curves).encode(x=x)
-    value = altair.Y("value:Q", title=title, scale=altair.Scale(zero=False))
-    lines = base.mark_line(strokeWidth=2.5).encode(y=value, color=colour, strokeDash=dashes, detail="reading:N")
-    dots = base.mark_point(size=50, filled=True, opacity=1).encode(y=value, color=colour, shape=form, tooltip=tooltip)
+    dashes = altair.StrokeDash("reading:N", title=None, scale=altair.Scale(
+        domain=readings, range=_cycle(DASHES, readings)),
+        legend=altair.Legend(orient="top", columns=1, symbolType="stroke", symbolSize=500,
+                             symbolStrokeColor="#8a8aa0") if len(readings) > 1 else None)
+    y = altair.Y("value:Q", title=title, scale=altair.Scale(zero=False))
+    base = altair.Chart(_inline(values)).encode(x=x)
+    lines = base.mark_line(strokeWidth=2.5).encode(y=y, color=colour, strokeDash=dashes, detail="reading:N")
+    dots = base.mark_point(size=50, filled=True, opacity=1).encode(
+        y=y, color=colour, shape=form, tooltip=["model:N", "reading:N", "n:Q", altair.Tooltip("value:Q", format=".4f"),
+                                                altair.Tooltip("spread:Q", format=".4f")])
     bars = base.transform_filter("isValid(datum.spread)").transform_calculate(
         low="datum.value - datum.spread", high="datum.value + datum.spread").mark_rule(strokeWidth=1.5).encode(
         y="low:Q", y2="high:Q", color=colour)
-    rules = altair.Chart(pandas.DataFrame({"n": [trained, length], "kind": ["trained", "chosen"]})).mark_rule(
+    rules = altair.Chart(_inline([{"n": trained, "kind": "trained"}, {"n": length, "kind": "chosen"}])).mark_rule(
         strokeWidth=1.5).encode(x="n:Q", color=altair.value("#9a9aae"), strokeDash=altair.condition(
             "datum.kind == 'chosen'", altair.value([4, 3]), altair.value([1, 0])))
-    layers = [rules, bars, lines, dots]
-    if quantity in points and points[quantity].notna().any():
-        layers.append(altair.Chart(points[points[quantity].notna()]).mark_point(
-            size=150, strokeWidth=3, filled=False, shape="circle").encode(
-            x="n:Q", y=f"{quantity}:Q", color=colour,
-            tooltip=["model", "reading", "n", altair.Tooltip(quantity, format=".4f")]))
+    rings = altair.Chart(_inline([])).mark_point(size=150, strokeWidth=3, filled=False, shape="circle").encode(
+        x="n:Q", y="value:Q", color=colour,
+        tooltip=["model:N", "reading:N", "n:Q", altair.Tooltip("value:Q", format=".4f")])
     rows = max(len(models), len(readings) if len(readings) > 1 else 0)
-    return altair.layer(*layers).properties(height=300 + 20 * rows)
+    return altair.layer(rules, bars, lines, dots, rings).properties(height=300 + 20 * rows)
 
 
-def head_chart(table: pandas.DataFrame, order: Sequence[str]) -> altair.FacetChart:
+def head_chart(values: list[dict], order: Sequence[str]) -> altair.FacetChart:
     """Each head as a square of one colour, layers down, a picture a model.
 
     Args:
-        table: columns which, layer, head (from 1), nats.
+        values: with which, layer, head (from 1), nats.
     """
-    squares = altair.Chart(table).mark_rect().encode(
+    squares = altair.Chart(_inline(values)).mark_rect().encode(
         x=altair.X("head:O", title="head", axis=altair.Axis(labelAngle=0)), y=altair.Y("layer:O", title="layer"),
         color=altair.Color("nats:Q", title="nats", scale=altair.Scale(range=COLOURS["light"]["sequential"])),
-        tooltip=["which", "layer", "head", altair.Tooltip("nats", format=".3f")])
+        tooltip=["which:N", "layer:O", "head:O", altair.Tooltip("nats:Q", format=".3f")])
     # Models differ in layers and heads: each picture has axes of its own.
     return squares.properties(width=200, height=110).facet(
         facet=altair.Facet("which:N", sort=list(order), title=None), columns=4).resolve_scale(
@@ -199,6 +199,13 @@ def lines_chart(points: list[dict], title: str, across: str, rule: tuple[float, 
                               altair.Tooltip("value:Q", format=".1%" if form.endswith("%") else ".4~r"), "seed:N"])
     layers = [lines, rings, *([_rule(rule, "y")] if rule else [])]
     return altair.layer(*layers).properties(height=320 + 24 * len(names), title=_heading(title))
+
+
+def to_spec(chart: altair.TopLevelMixin) -> dict:
+    """A chart as Vega-Lite without Altair's own sizes: Streamlit's theme has others."""
+    spec = chart.to_dict()
+    spec.pop("config", None)
+    return spec
 
 
 def _heading(text: str) -> altair.TitleParams:

@@ -16,7 +16,7 @@ lab.unpack = bytes => {
   return header;
 };
 
-/** An element with properties, `dataset`, `aria` and other attributes, and children (strings become text). */
+/** An element with properties, `dataset`, `style` and attributes, and children (strings become text). */
 lab.make = (tag, { dataset, style, attributes, ...properties } = {}, ...children) => {
   const element = Object.assign(document.createElement(tag), properties);
   Object.assign(element.dataset, dataset);

@@ -153,16 +153,17 @@ class HeadPlan:
         """The same heads under another scale policy (see Scale)."""
         return replace(self, scale=Scale(policy, base))
 
-    def within(self, shape: Mapping[str, tuple[int, int]],
-               policies: Iterable[str] = POLICIES) -> tuple[HeadPlan, list[str]]:
+    def within(self, shape: Mapping[str, tuple[int, int]], policies: Iterable[str] = POLICIES,
+               beside: Iterable[Mapping[str, tuple[int, int]]] = ()) -> tuple[HeadPlan, list[str]]:
         """The part of the plan that a model has heads and scales for, and a sentence for each part that it hasn't.
 
         Args:
             shape: kind -> (layers, heads) of the model.
             policies: scale policies that mean something to it.
+            beside: shapes of other models under the same plan; what one of them has stays too.
         """
         inside = {a: s for a, s in self.heads.items()
-                  if a[0] in shape and a[1] < shape[a[0]][0] and a[2] < shape[a[0]][1]}
+                  if any(a[0] in its and a[1] < its[a[0]][0] and a[2] < its[a[0]][1] for its in (shape, *beside))}
         outside = [_person(a, shape) for a in self.heads if a not in inside]
         if self.scale.policy in policies:
             return replace(self, heads=inside), outside

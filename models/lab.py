@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -61,7 +62,7 @@ class Lab:
         """Most tokens that a typed text may have, BOS included."""
         return limit_of(self.model, self.task)
 
-    @property
+    @functools.cached_property
     def nbytes(self) -> int:
         """Memory of weights and constant matrices."""
         tensors = [*self.model.state_dict().values(), *self.constant.values()]

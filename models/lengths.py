@@ -20,8 +20,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from models import measured
 from models.attention.base import Record
-from models.checkpoint import read_json, write_json
+from models.checkpoint import CheckpointError
 from models.heads import HeadPlan
 from models.lab import Lab, load, names
 from models.recipes import task_of
@@ -30,19 +31,12 @@ from models.tasks.base import Batch, Prompt, Task, generator
 from models.tasks.masked import TEST_SEED as MASKED_SEED
 from models.tasks.masked import Masked, hide
 
-MEASUREMENTS = Path(__file__).with_name("measurements")
 EVENTS = (6, 12, 24, 48, 96)
 LENGTHS = {"masked": (16, 32, 64, 128, 256, 512), "stories": (32, 64, 128, 256, 512, 1024),
            "assignment": tuple(2 * events + 1 for events in EVENTS)}
-TOKENS = 16_384  # that a loss is the mean over, at each length
+TOKENS = 16_384  # of texts at each length
 CAPTURED = 8_192  # tokens of these whose weights are looked at
 TYPED = 512  # tokens of one typed text at most: the weights of all heads take 4 MB a layer and head at 1,024
-
-
-def read_lengths(name: str) -> dict[str, Any] | None:
-    """What was measured of a model; None if nothing was."""
-    path = MEASUREMENTS / f"{name}.length.json"
-    return read_json(path) if path.exists() else None
 
 
 def plans_of(lab: Lab) -> dict[str, HeadPlan]:
@@ -100,7 +94,8 @@ def facts(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
 
 @torch.inference_mode()
 def measure(lab: Lab, task: Task, length: int, plan: HeadPlan) -> dict[str, Any]:
-    """Loss (nats), accuracy, and by layer and head the mean entropy (nats) and ln Z of a row; see Record."""
+    """Loss (nats) and accuracy over so many predictions, and by layer and head the mean entropy (nats) and ln Z of a
+    row, over the first CAPTURED tokens."""
     losses, right, captured = [], [], {}
     for index, batch in enumerate(batches(task, length)):
         records: list[Record] | None = [] if index == 0 else None
@@ -115,7 +110,7 @@ def measure(lab: Lab, task: Task, length: int, plan: HeadPlan) -> dict[str, Any]
                 "log_normaliser": [_by_head(attention.log_normaliser(record.scores))
                                    for attention, record in zip(attentions, records, strict=True)],
             }
-    return {"loss": round(float(torch.cat(losses).mean()), 4),
+    return {"predictions": sum(map(len, losses)), "loss": round(float(torch.cat(losses).mean()), 4),
             "accuracy": round(float(torch.cat(right).float().mean()), 4), **captured}
 
 
@@ -136,19 +131,28 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
     arguments = parser.parse_args()
     for name in arguments.names:
-        lab, task = load(name), task_of(name, arguments.data, arguments.runs)
-        lengths = [n for n in LENGTHS[task.name] if n <= (lab.model.longest or math.inf)]
-        work = [(policy, plan, n) for policy, plan in plans_of(lab).items() for n in lengths]
-        readings: dict[str, dict[str, Any]] = {}
-        began = time.perf_counter()
-        for done, (policy, plan, n) in enumerate(work, 1):
-            readings.setdefault(policy, {})[str(n)] = measure(lab, task, n, plan)
-            left = (time.perf_counter() - began) / done * (len(work) - done)
-            print(f"{name} {policy} {n} tokens: loss {readings[policy][str(n)]['loss']}, {left:.0f} s left", flush=True)
-        MEASUREMENTS.mkdir(exist_ok=True)
-        write_json(MEASUREMENTS / f"{name}.length.json", {
-            "name": name, "trained_length": lab.trained_length, "tokens_per_length": TOKENS,
-            "command": f"python -m models.lengths {name} --data DIR", "readings": readings})
+        try:
+            lab, task = load(name), task_of(name, arguments.data, arguments.runs)
+            readings = _readings(lab, task)
+        except (CheckpointError, ValueError, FileNotFoundError) as error:
+            parser.error(str(error))
+        measured.write(name, "length", lab.card["metric"], {
+            "trained_length": lab.trained_length, "command": f"python -m models.lengths {name} --data DIR",
+            "readings": readings})
+
+
+def _readings(lab: Lab, task: Task) -> dict[str, dict[str, Any]]:
+    """Policy -> length -> what measure returns."""
+    lengths = [n for n in LENGTHS[task.name] if n <= (lab.model.longest or math.inf)]
+    work = [(policy, plan, n) for policy, plan in plans_of(lab).items() for n in lengths]
+    readings: dict[str, dict[str, Any]] = {}
+    began = time.perf_counter()
+    for done, (policy, plan, n) in enumerate(work, 1):
+        readings.setdefault(policy, {})[str(n)] = measure(lab, task, n, plan)
+        left = (time.perf_counter() - began) / done * (len(work) - done)
+        print(f"{lab.name} {policy} {n} tokens: loss {readings[policy][str(n)]['loss']}, {left:.0f} s left",
+              flush=True)
+    return readings
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ its `comparisons` the rest. Source of factor and greedy choice: Leviathan et al.
 from __future__ import annotations
 
 import argparse
-import functools
 import math
 import time
 from collections.abc import Sequence
@@ -28,7 +27,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.checkpoint import CHECKPOINTS, CheckpointError, read_json, write_json
+from models import measured
+from models.checkpoint import CheckpointError
 from models.decoding import FEWEST, Decoder, can_decode
 from models.lab import load, names
 from models.recipes import task_of
@@ -36,31 +36,11 @@ from models.tasks.base import generator
 from models.tasks.stories import CONTEXT, Stories
 from models.transformer import Transformer
 
-MEASUREMENTS = Path(__file__).with_name("measurements")
 FACTORS = (1, 2, 4, 8, 16, 32)
 MOVES = 8  # that take budgets from one factor to the next, twice as large; 4 would leave no choice between layers
 OLDEST = "-oldest"  # ends the controls' names
 WINDOWS, VALIDATION = 64, 24  # held-out windows that are reported, and that budgets are chosen on
 SEED = 7  # of the choice of windows: the same ones for every model
-
-
-def measured(name: str) -> dict[str, Any] | None:
-    """What was measured for a shipped model, as the file holds it; None if it never was, or of other weights."""
-    try:
-        result = _read(MEASUREMENTS / f"{name}.memory.json")
-        return result if result["metric"] == _read(CHECKPOINTS / name / "card.json")["metric"] else None
-    except (OSError, ValueError, KeyError):
-        return None
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """A JSON file, read again when it changes: the page asks for it at every click."""
-    return _read_version(path, path.stat().st_mtime_ns)
-
-
-@functools.lru_cache(16)
-def _read_version(path: Path, changed: int) -> dict[str, Any]:
-    return read_json(path)
 
 
 @torch.inference_mode()
@@ -188,12 +168,11 @@ def main() -> None:
     except (CheckpointError, ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     points = measure(lab.model, targets, validation)
-    MEASUREMENTS.mkdir(exist_ok=True)
     options = "".join(f" --{option} {value}" for option, value, usual in (
         ("windows", arguments.windows, WINDOWS), ("validation", arguments.validation, VALIDATION)) if value != usual)
-    write_json(MEASUREMENTS / f"{arguments.name}.memory.json", {
-        "name": arguments.name, "window": CONTEXT, "windows": len(targets), "validation_windows": len(validation),
-        "cpu_seconds": round(time.process_time()), "metric": lab.card["metric"],
+    measured.write(arguments.name, "memory", lab.card["metric"], {
+        "window": CONTEXT, "windows": len(targets), "validation_windows": len(validation),
+        "cpu_seconds": round(time.process_time()),
         "command": f"python -m models.memory {arguments.name} --data DIR{options}",
         "points": [point for point in points if point["way"] == "chosen"],
         "comparisons": [point for point in points if point["way"] != "chosen"]})

@@ -64,7 +64,7 @@ _masked = replace(_stories, steps=900, config=replace(_stories.config, vocabular
 
 
 def _with(recipe: Recipe, attention: str, **changes: object) -> Recipe:
-    # Two gated attention units have the parameters of one block.
+    # Two gated attention units have about the parameters of one block, a tenth more.
     shape = {"heads": 1, "layers": 2 * recipe.config.layers} if attention.startswith("gau-") else {}
     return replace(recipe, config=replace(recipe.config, attention=attention, **shape), **changes)
 

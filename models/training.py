@@ -168,16 +168,23 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="fewer steps; keeps the numbers, not the model")
     arguments = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    for name in arguments.names:
-        task = task_of(name, arguments.data, arguments.runs)
-        if arguments.short:
-            recipe = short_recipe(name)
-            model = train(recipe, task, arguments.runs / name / f"short-{arguments.seed}", arguments.seed, device).cpu()
-            short.add(name, recipe.steps, arguments.seed, short.measured(model, task))
-            continue
-        folder = arguments.runs / name / f"seed-{arguments.seed}"
-        model = train(RECIPES[name], task, folder, arguments.seed, device).cpu()
-        finish(name, model, task, folder, arguments.seed, CHECKPOINTS / name if arguments.seed == 0 else folder)
+    try:
+        for name in arguments.names:
+            _train_one(name, arguments, device)
+    except FileNotFoundError as error:
+        parser.error(str(error))
+
+
+def _train_one(name: str, arguments: argparse.Namespace, device: torch.device) -> None:
+    task = task_of(name, arguments.data, arguments.runs)
+    if arguments.short:
+        recipe = short_recipe(name)
+        model = train(recipe, task, arguments.runs / name / f"short-{arguments.seed}", arguments.seed, device).cpu()
+        short.add(name, recipe.steps, arguments.seed, short.measured(model, task))
+        return
+    folder = arguments.runs / name / f"seed-{arguments.seed}"
+    model = train(RECIPES[name], task, folder, arguments.seed, device).cpu()
+    finish(name, model, task, folder, arguments.seed, CHECKPOINTS / name if arguments.seed == 0 else folder)
 
 
 if __name__ == "__main__":

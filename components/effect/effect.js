@@ -27,7 +27,7 @@ function create(state) {
   const facts = part('div', 'facts', { role: 'status' });
   const heading = lab.make('h3', { textContent: 'Loss per token, change' });
   const strip = part('div', 'strip', { role: 'list', tabindex: '0', 'aria-label': 'Loss per token, change' });
-  const story = part('div', 'story', {});
+  const story = part('div', 'story', { 'aria-live': 'polite' });
   const losses = lab.make('section', { className: 'losses' }, heading, strip, story);
   state.root.append(lab.make('div', { className: 'head' }, title, pager), key, rows, facts, losses);
   strip.addEventListener('pointerover', event =>

@@ -131,10 +131,9 @@ function showLegend(state) {
   // Where the largest weight is not 1, numbers are long: fewer of them fit.
   const weights = most === 1 ? [0, 0.01, 0.1, 0.25, 0.5, 1] : [0, 0.1, 0.25, 0.5, 1];
   const ticks = difference ? [-1, -0.5, -0.1, 0, 0.1, 0.5, 1] : weights;
-  const label = tick =>
-    (difference ? lab.number(tick * most, 2, tick !== 0) : String(Number((tick * most).toPrecision(2))))
-      .replace(/(\.\d*?)0+$/, '$1')
-      .replace(/\.$/, '');
+  const round = value => String(Number(Math.abs(value).toPrecision(2)));
+  const sign = tick => (difference && tick !== 0 ? (tick < 0 ? '−' : '+') : '');
+  const label = tick => sign(tick) + round(tick * most);
   const place = tick => (difference ? 50 + 50 * Math.sign(tick) * Math.sqrt(Math.abs(tick)) : 100 * Math.sqrt(tick));
   state.legend.replaceChildren(
     lab.make('span', { textContent: difference ? '← live is higher' : 'weight' }),

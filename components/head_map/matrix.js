@@ -216,7 +216,8 @@ lab.matrix = onPoint => {
     show(matrix) {
       now = matrix;
       lab.paint(picture, now.rows.length, now.columns.length, now.table, now.step);
-      if (at && (at[0] >= now.rows.length || at[1] >= now.columns.length)) at = null;
+      const outside = () => at[0] >= now.rows.length || at[1] >= now.columns.length || (now.causal && at[1] > at[0]);
+      if (at && outside()) at = null;
       draw();
     },
     stop: () => observer.disconnect(),

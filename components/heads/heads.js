@@ -79,7 +79,7 @@ function build(state, { layers, heads }) {
     {
       className: 'grid',
       style: { '--heads': heads },
-      attributes: { role: 'grid', 'aria-label': 'Heads', 'aria-describedby': 'hint' },
+      attributes: { role: 'grid', 'aria-label': 'Heads', 'aria-describedby': 'hint', 'aria-multiselectable': 'true' },
     },
     row(
       header('columnheader', 'All', 'All heads', 'all', -1, -1),

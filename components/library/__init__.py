@@ -44,5 +44,5 @@ _mount = st.components.v2.component("attention_lab_library", js=source(), css=":
 
 
 def library(*, key: str = "library") -> None:
-    """Sends the library. Call it once a run, outside of fragments; until then, components stay empty."""
+    """Sends the library. Call it once a visit, outside of fragments; until then, components stay empty."""
     _mount(key=key, data=True, height=1)

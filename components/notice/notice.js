@@ -14,7 +14,6 @@ function update(state, { status, messages, excerpt, problem }) {
   state.said = said;
   lab.write(state.status, [status, ...(problem ? [] : messages)].filter(Boolean).join(' · '));
   state.alert.replaceChildren(...(problem ? [sign(), body(messages, excerpt)] : []));
-  state.alert.hidden = !problem;
 }
 
 const sign = () => lab.make('span', { className: 'sign', textContent: '!', attributes: { 'aria-hidden': true } });

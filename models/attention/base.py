@@ -122,7 +122,7 @@ class SelfAttention(nn.Module):
     """Self-attention over one source of scores; a subclass names the source and says how scores become weights.
 
     Class attributes:
-        title, formula, source_text: for people: its name, its formula, and where it was published.
+        title, formula, published: for people: its name, its formula, and where it was published.
         source_type: builds the source from the Config.
         policies: scale policies that mean something here; `trained` is always the first.
         trained_policy: the one of them that says the same as `trained`, or an empty string.
@@ -196,7 +196,7 @@ class SelfAttention(nn.Module):
         return scores.softmax(dim=-1), None
 
     def log_normaliser(self, scores: Tensor) -> Tensor:
-        """(..., N, M) -> (..., N) ln Z, what each row of exponentials is divided by."""
+        """(B, H, N, M) scores -> (B, H, N) ln Z, what each row of exponentials is divided by."""
         return scores.logsumexp(dim=-1)
 
     def outputs(self, weights: Tensor, x: Tensor) -> Tensor:

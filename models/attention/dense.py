@@ -69,6 +69,6 @@ class DenseScores(Source):
 
 class Dense(SelfAttention):
     title = "Dense Synthesizer"
-    formula = "Aᵢ = softmax(W₂ relu(W₁ xᵢ + b₁) + b₂)"
+    formula = "Aᵢ = softmax(W₂ relu(W₁ (xᵢ + pᵢ) + b₁) + b₂),  pᵢ the position as sines"
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = DenseScores

@@ -46,6 +46,6 @@ class FactorizedDenseScores(Source):
 
 class FactorizedDense(SelfAttention):
     title = "Factorised dense Synthesizer"
-    formula = "Aᵢ = softmax(tile(F_A(xᵢ)) · interleave(F_B(xᵢ)))"
+    formula = "Aᵢ = softmax(tile(F_A(xᵢ + pᵢ)) · interleave(F_B(xᵢ + pᵢ))),  pᵢ the position as sines"
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = FactorizedDenseScores

@@ -96,10 +96,12 @@ class GauRelu2Mixed(GauRelu2):
 
 
 class GauRelu2Learned(GauRelu2):
-    """Its divisor is a parameter of the layer, which starts at the trained length."""
+    """Its divisor is a parameter of the layer, which starts at the trained length. The scales of q and k could learn
+    the same; nobody published it, it is ours."""
 
     title = "Gated attention unit, relu²/c"
     formula = "A = relu(q kᵀ / √s)² / c,  c learned per layer"
+    published = f"ours, after {PAPER}"
     trained_policy = ""
 
     def __init__(self, config: Config) -> None:
@@ -119,6 +121,8 @@ class GauSoftmax(GatedUnit):
 
 
 class GauLogN(GatedUnit):
+    """The source has max(n, 16) for n; here n is the text's length, however short."""
+
     title = "Gated attention unit, log n"
     formula = "A = softmax(log₅₁₂(n) · q kᵀ / √s)"
     published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9052"

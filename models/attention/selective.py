@@ -56,10 +56,13 @@ def memory_in_use(masks: list[Tensor], tau: float = 1.0) -> Tensor:
 class Selective(Softmax):
     selects = True
     title = "Selective"
-    formula = "A = softmax(L − F),  F[i, j] = Σ relu(L₀[k, j]) over k < i"
+    formula = "A = softmax(L − F),  F[i, j] = Σ relu(L₀[k, j]) over j < k < i,  0 for the first token"
     published = "Leviathan et al. 2024, arXiv 2410.02703"
 
     def normalise(self, scores: Tensor) -> tuple[Tensor, Tensor]:
         # In bf16 a sum over 256 tokens loses the small terms, so F is kept in float32.
         mask = accumulate(selection(scores.float()))
         return (scores - mask.unsqueeze(1)).softmax(dim=-1).to(scores.dtype), mask
+
+    def log_normaliser(self, scores: Tensor) -> Tensor:
+        return (scores - accumulate(selection(scores.float())).unsqueeze(1)).logsumexp(dim=-1)

@@ -14,13 +14,14 @@ import json
 import textwrap
 from pathlib import Path
 
-from models.checkpoint import write_json
+from models.checkpoint import CheckpointError, write_json
 from models.claims import Claim, Evidence, claims
-from models.claims.evidence import CLAIMS, MEASUREMENTS
+from models.claims.evidence import CLAIMS
+from models.measured import MEASUREMENTS
 
 
 def main() -> None:
-    from models.claims.measure import PARTS
+    from models.claims.measure import NEED_NO_DATA, PARTS
 
     parser = argparse.ArgumentParser(prog="python -m models.claims", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -30,8 +31,14 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
-    for part in arguments.parts or (PARTS if arguments.data else ()):
-        _keep(part, PARTS[part](arguments.data, arguments.runs))
+    parts = arguments.parts or (PARTS if arguments.data else ())
+    if not arguments.data and not NEED_NO_DATA.issuperset(parts):
+        parser.error(f"{', '.join(part for part in parts if part not in NEED_NO_DATA)}: needs --data")
+    try:
+        for part in parts:
+            _keep(part, PARTS[part](arguments.data, arguments.runs))
+    except (CheckpointError, FileNotFoundError) as error:
+        parser.error(str(error))
     found = claims(Evidence())
     if arguments.json:
         print(json.dumps([dataclasses.asdict(claim) for claim in found], indent=2, ensure_ascii=False))

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from models import checkpoint, short
+from models import checkpoint, measured, short
 
-MEASUREMENTS = Path(__file__).parent.parent / "measurements"
 CLAIMS = "claims.json"  # what `python -m models.claims --data DIR` measures
 
 Metric = dict[str, Any]
@@ -27,7 +26,7 @@ class Evidence:
                  measurements: Path | None = None) -> None:
         self._checkpoints = checkpoints or checkpoint.CHECKPOINTS
         self._seeds = seeds or short.SEEDS
-        self._measurements = measurements or MEASUREMENTS
+        self._measurements = measurements or measured.MEASUREMENTS
         self._metrics: dict[str, dict[int, dict[int, Metric]]] = {}
         self.measured: dict[str, Any] = _read_dict(self._measurements / CLAIMS) or {}
 
@@ -72,17 +71,14 @@ class Evidence:
     def memory(self, name: str, way: str = "chosen") -> dict[float, float]:
         """Factor -> perplexity of a model that keeps 1 / factor of its memory, on the same windows for all models;
         `way` as in models/memory.py. Empty if not measured, or measured on weights that have since been replaced."""
-        found = _read_dict(self._measurements / f"{name}.memory.json") or {}
-        card = _read_dict(self._checkpoints / name / "card.json")
-        if not card or found.get("metric") != card["metric"]:
-            return {}
+        found = measured.read(name, "memory", self._measurements, self._checkpoints) or {}
         points = [*found.get("points", []), *found.get("comparisons", [])]
         return {point["factor"]: point["perplexity"] for point in sorted(points, key=lambda point: point["factor"])
                 if point["way"] == way or point["factor"] == 1}
 
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
-        """Length -> mean entropy of each head in nats, all layers in one list; from models/lengths.py, or empty."""
-        found = _read_dict(self._measurements / f"{name}.length.json") or {}
+        """Length -> mean entropy of each head in nats, all layers in one list; empty as `memory` is."""
+        found = measured.read(name, "length", self._measurements, self._checkpoints) or {}
         return {int(n): [value for layer in values["entropy"] for value in layer]
                 for n, values in found.get("readings", {}).get(policy, {}).items() if "entropy" in values}
 

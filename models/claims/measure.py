@@ -22,6 +22,7 @@ from models.heads import HeadPlan
 from models.lab import load, names
 from models.recipes import RECIPES, task_of
 from models.tasks.base import generator
+from models.tasks.masked import LENGTH
 from models.tasks.stories import CONTEXT, VOCABULARY, Stories
 from models.transformer import Transformer
 
@@ -103,17 +104,19 @@ def readings(data: Path | None, runs: Path) -> dict[str, Any]:
 
 @torch.inference_mode()
 def relu2_scale(data: Path | None, runs: Path) -> dict[str, Any]:
-    """Mean entropies of rows of relu² and of softmax under factors on the scores, and the largest change of a weight;
-    on the scores of masked-gau-relu2 if it ships and there is data, else on random numbers."""
+    """What factors do to the rows of masked-gau-relu2, and what they would do to softmax's; see under_factors."""
     name = "masked-gau-relu2"
-    if name in names() and data is not None:
-        records: list[Record] = []
-        load(name).model(task_of(name, data, runs).held_out(64)[:16], records=records)
-        scores = torch.cat([record.scores for record in records])
-    else:
-        name, scores = "random", torch.randn(16, 1, 64, 64, generator=generator(4))
-    scores = scores[(scores > 0).any(-1)]  # (rows, 64): a row without a positive score has no weights at all
-    result: dict[str, Any] = {"scores": name, "factors": list(FACTORS)}
+    records: list[Record] = []
+    load(name).model(task_of(name, data, runs).held_out(LENGTH)[:16], records=records)
+    # What is recorded is over the root of n, relu²'s divisor, and so small that softmax's rows would be flat.
+    return {"scores": name} | under_factors(torch.cat([record.scores for record in records]) * LENGTH**0.5)
+
+
+def under_factors(scores: Tensor) -> dict[str, Any]:
+    """Mean entropies (nats) of rows of relu² and of softmax under factors on (..., N) scores, and the largest change
+    of a weight."""
+    scores = scores[(scores > 0).any(-1)]  # (rows, N): a row without a positive score has no weights at all
+    result: dict[str, Any] = {"factors": list(FACTORS)}
     for kind, weigh in (("relu2", _relu2_rows), ("softmax", lambda s: s.softmax(-1))):
         rows = [weigh(factor * scores) for factor in FACTORS]
         plain = rows[FACTORS.index(1.0)]
@@ -155,3 +158,4 @@ def _seconds(work: Callable[[Transformer], Tensor], model: Transformer) -> float
 
 PARTS: dict[str, Callable[[Path | None, Path], dict[str, Any]]] = {
     "no_attention": no_attention, "readings": readings, "relu2_scale": relu2_scale, "speed": speed}
+NEED_NO_DATA = {"speed"}

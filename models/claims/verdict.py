@@ -1,9 +1,10 @@
 """Verdicts by rule. Nothing here knows a model: differences come in, a word and its reason come out.
 
 A difference is taken between two models trained with the same seed and steps, so on the same texts in the same order.
-With two seeds or more it counts as clear beyond twice the standard error of its mean over seeds; with one seed beyond
-a fixed margin, and the verdict says `one seed`. Where both a budget of several seeds and another one were measured,
-the one with more seeds decides, and the other must not clearly say the opposite.
+The longest training decides, and a difference is clear if chance alone makes one as large less than once in twenty:
+by Student's t over its seeds; where it has one seed, over those of a shorter training; where there are none either,
+beyond a fixed margin, and the verdict says `one seed`. A shorter training of several seeds must not clearly say the
+opposite.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from dataclasses import dataclass
 HOLDS, PART, FAILS, OPEN = "holds", "holds in part", "does not hold here", "not measured yet"
 YES, PARTLY, NO, UNKNOWN = "yes", "partly", "no", "unknown"
 
-ERRORS = 2.0  # standard errors
-MARGIN = 0.01  # of one seed: 1% of perplexity, or one point of accuracy
+STUDENT = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83)  # t at 95%, one side, 1 to 9 degrees of freedom
+MARGIN = 0.02  # of one seed: 2% of perplexity, or two points of accuracy
+TOLERANCE = 0.01  # what `no worse` allows: 1% of perplexity, or one point of accuracy
 
 Samples = Mapping[int, Mapping[int, float]]  # steps -> seed -> value
 
@@ -29,7 +31,7 @@ class Check:
     Attributes:
         what: in words, as what should be true.
         outcome: YES; PARTLY, the right side of the limit but not clearly; NO; or UNKNOWN.
-        seeds: that the deciding budget has; 0 if unknown, None if seeds do not come into it.
+        seeds: that tell what is chance; 0 if unknown, None if seeds do not come into it.
     """
 
     what: str
@@ -53,12 +55,18 @@ def differences(one: Samples, other: Samples, scale: Callable[[float], float] = 
     return result
 
 
-def spread(values: Mapping[int, float]) -> tuple[float, float]:
-    """Mean over seeds and how far from it is still chance: ERRORS standard errors, MARGIN for one seed."""
-    numbers = list(values.values())
-    if len(numbers) < 2:
-        return numbers[0], MARGIN
-    return statistics.fmean(numbers), ERRORS * statistics.stdev(numbers) / math.sqrt(len(numbers))
+def spread(samples: Samples) -> tuple[float, float, int]:
+    """Mean of the longest training, how far from it is still chance, and the number of seeds that say so."""
+    values = list(samples[max(samples)].values())
+    if len(values) > 1:
+        return statistics.fmean(values), _half_width(values) / math.sqrt(len(values)), len(values)
+    others = max((list(its.values()) for its in samples.values()), key=len)
+    return values[0], _half_width(others) if len(others) > 1 else MARGIN, len(others)
+
+
+def _half_width(values: list[float]) -> float:
+    """How far one more value may be from the true mean: t times the standard deviation of these."""
+    return STUDENT[min(len(values) - 1, len(STUDENT)) - 1] * statistics.stdev(values)
 
 
 def below(what: str, samples: Samples, limit: float = 0.0) -> Check:
@@ -66,15 +74,15 @@ def below(what: str, samples: Samples, limit: float = 0.0) -> Check:
     def outcome(mean: float, chance: float) -> str:
         return YES if mean < limit - chance else PARTLY if mean < limit else NO
 
-    return _decided(what, samples, outcome)
+    return _decided(what, samples, outcome, lambda mean, chance: mean - chance)
 
 
-def not_above(what: str, samples: Samples, limit: float = 0.0) -> Check:
-    """Is the mean at `limit` or below? Above, but within chance, is YES: `at` is part of the claim."""
+def not_above(what: str, samples: Samples, limit: float = TOLERANCE) -> Check:
+    """Is the mean at `limit` or below? Above, but within chance, is PARTLY: noise makes no claim true."""
     def outcome(mean: float, chance: float) -> str:
-        return YES if mean <= limit + chance else NO
+        return YES if mean <= limit else PARTLY if mean <= limit + chance else NO
 
-    return _decided(what, samples, outcome)
+    return _decided(what, samples, outcome, lambda mean, chance: mean - chance)
 
 
 def within(what: str, samples: Samples, limit: float) -> Check:
@@ -82,20 +90,27 @@ def within(what: str, samples: Samples, limit: float) -> Check:
     def outcome(mean: float, chance: float) -> str:
         return YES if abs(mean) < limit - chance else PARTLY if abs(mean) < limit else NO
 
-    return _decided(what, samples, outcome)
+    return _decided(what, samples, outcome, lambda mean, chance: max(0.0, abs(mean) - chance))
 
 
-def _decided(what: str, samples: Samples, outcome: Callable[[float, float], str]) -> Check:
+def _decided(what: str, samples: Samples, outcome: Callable[[float, float], str],
+             at_best: Callable[[float, float], float]) -> Check:
+    """
+    Args:
+        outcome: of a mean and how far from it is still chance.
+        at_best: the mean within chance that speaks most for the claim.
+    """
     samples = {steps: values for steps, values in samples.items() if values}
     if not samples:
         return Check(what, UNKNOWN, 0)
-    outcomes = {steps: outcome(*spread(values)) for steps, values in samples.items()}
-    decides = max(samples, key=lambda steps: (len(samples[steps]), steps))
-    others = {outcomes[steps] for steps in samples if steps != decides}
-    result = outcomes[decides]
-    if (result == YES and NO in others) or (result == NO and YES in others):
+    *decides, seeds = spread(samples)
+    result = outcome(*decides)
+    others = [spread({steps: values})[:2] for steps, values in samples.items()
+              if steps != max(samples) and len(values) > 1]
+    if (result == YES and any(outcome(at_best(*other), 0.0) == NO for other in others)) \
+            or (result == NO and any(outcome(*other) == YES for other in others)):
         result, what = PARTLY, f"{what} (not with every number of steps)"
-    return Check(what, result, len(samples[decides]))
+    return Check(what, result, seeds)
 
 
 def fact(what: str, is_true: bool | None) -> Check:
@@ -125,7 +140,7 @@ def conclude(checks: list[Check]) -> Verdict:
     counts = [check.seeds for check in checks if check.seeds]
     if counts:
         fewest = min(counts)
-        parts.append("one seed" if fewest == 1 else f"{fewest} seeds")
+        parts.append("one seed" if fewest == 1 else f"spread over {fewest} seeds")
     return Verdict(word, ". ".join(part[:1].upper() + part[1:] for part in parts))
 
 

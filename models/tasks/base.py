@@ -92,7 +92,8 @@ class Task(Protocol):
         """Training data of step `step` of `steps`: the same for the same three numbers."""
 
     def typical(self, count: int) -> Tensor:
-        """(count, limit) ids of texts drawn as in training, over which constant matrices are averaged."""
+        """(count, limit) ids of texts of the training data, over which constant matrices are averaged. They are as long
+        as typed texts may be, and nothing in them is hidden."""
 
     def metric(self, model: Transformer) -> dict[str, Any]:
         """The card's numbers, on data never seen in training; the first is the headline."""

@@ -81,13 +81,13 @@ def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, cau
 
 
 def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool):
-    """ln Z: exp(score - ln Z) is the weight, where rows are divided at all; else ln of the row's sum. F, which only
-    selective attention subtracts, comes first."""
+    """ln Z: exp(score - F - ln Z) is the weight, where rows are divided at all; else ln of the row's sum. F is there in
+    selective attention only."""
     module, x = module_and_input(attention, causal)
     _, record = record_of(module, x)
-    scores = record.scores if record.mask is None else record.scores - record.mask.unsqueeze(1)
-    log_z = module.log_normaliser(scores)
+    log_z = module.log_normaliser(record.scores)
     if module.is_distribution:
+        scores = record.scores if record.mask is None else record.scores - record.mask.unsqueeze(1)
         assert_close((scores - log_z.unsqueeze(-1)).exp(), record.live)
     else:
         assert_close(log_z.exp(), record.live.sum(-1).clamp_min(1e-9))

@@ -1,0 +1,21 @@
+"""Text as Markdown that shows it as it is."""
+
+from __future__ import annotations
+
+import re
+
+
+def plain(text: str) -> str:
+    """`text` with what Markdown would interpret made literal."""
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!$:<>|~&])", r"\\\1", text)
+
+
+def literal(text: str) -> str:
+    """A visitor's text as Markdown that shows it and nothing else: no link, no emoji, no formula."""
+    # The parser makes links and emoji of finished text too, where escapes are gone: word joiners break them up.
+    return plain(re.sub(r"(?=[:.@])", "\u2060", spaces(text)))
+
+
+def spaces(text: str) -> str:
+    """`text` with every run of white space as one blank."""
+    return re.sub(r"\s+", " ", text)
