@@ -95,12 +95,16 @@ def optimisers_of(model: Transformer, recipe: Recipe) -> list[torch.optim.Optimi
 
 
 def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.device) -> Transformer:
-    """Trains to the recipe's last step, from the folder's state if there is one."""
+    """Trains to the recipe's last step, from the folder's state if there is one.
+
+    Raises:
+        FileExistsError: the state there is of another recipe.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
     model = Transformer(recipe.config, recipe.initial_std, recipe.embedding_std).to(device)
     optimisers = optimisers_of(model, recipe)
-    first, seconds = _restore(folder, model, optimisers)
+    first, seconds = _restore(folder, recipe, model, optimisers)
     objective = torch.compile(loss_of, dynamic=False) if recipe.compiled else loss_of
     began = saved = time.perf_counter()
     with open(folder / "log.txt", "a") as log:
@@ -122,13 +126,13 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
                 print(f"step {step + 1} loss {loss.item():.4f} rate {rate(step, recipe):.2e} "
                       f"seconds {spent:.0f} left {left:.0f}", file=log, flush=True)
             if now - saved > SAVE_EVERY or step + 1 == recipe.steps:
-                _save(folder, model, optimisers, step + 1, spent)
+                _save(folder, recipe, model, optimisers, step + 1, spent)
                 saved = now
     return model.eval()
 
 
-def _save(folder: Path, model: Transformer, optimisers: list[torch.optim.Optimizer], step: int,
-          seconds: float) -> None:
+def _save(folder: Path, recipe: Recipe, model: Transformer, optimisers: list[torch.optim.Optimizer],
+          step: int, seconds: float) -> None:
     """Everything that resuming needs, in one file that is never half written."""
     state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     for number, optimiser in enumerate(optimisers):
@@ -136,17 +140,20 @@ def _save(folder: Path, model: Transformer, optimisers: list[torch.optim.Optimiz
             state |= {f"optimiser.{number}.{index}.{slot}": torch.as_tensor(value) for slot, value in slots.items()}
     partial = folder / "state.partial"
     save_file({name: tensor.contiguous() for name, tensor in state.items()}, partial,
-              {"step": str(step), "seconds": f"{seconds:.1f}"})
+              {"step": str(step), "seconds": f"{seconds:.1f}", "recipe": repr(recipe)})
     partial.replace(folder / "state.safetensors")
 
 
-def _restore(folder: Path, model: Transformer, optimisers: list[torch.optim.Optimizer]) -> tuple[int, float]:
+def _restore(folder: Path, recipe: Recipe, model: Transformer,
+             optimisers: list[torch.optim.Optimizer]) -> tuple[int, float]:
     """First step to do and seconds spent so far; (0, 0) for a new run."""
     path = folder / "state.safetensors"
     if not path.exists():
         return 0, 0.0
     with open(path, "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))["__metadata__"]
+    if header.get("recipe") != repr(recipe):
+        raise FileExistsError(f"{path} was trained by another recipe; remove {folder} to begin anew")
     state = load_file(path)
     model.load_state_dict({n.removeprefix("model."): t for n, t in state.items() if n.startswith("model.")})
     slots: list[dict[int, dict]] = [{} for _ in optimisers]
@@ -171,7 +178,7 @@ def main() -> None:
     try:
         for name in arguments.names:
             _train_one(name, arguments, device)
-    except FileNotFoundError as error:
+    except (FileNotFoundError, FileExistsError) as error:
         parser.error(str(error))
 
 

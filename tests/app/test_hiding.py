@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.hiding import MOST_WORDS, with_hidden, words
+from app.markdown import literal
 
 TEXTS = st.text(alphabet=" abz.'\"[]MASK\n-é", max_size=60)
 
@@ -37,3 +41,12 @@ def test_what_is_hidden_already_stays_as_it_is(text: str):
 def test_a_long_text_offers_some_of_its_words():
     assert len(words("word " * 500)) == MOST_WORDS
     assert with_hidden("word " * 500, {0}).count("[") == 1
+
+
+@pytest.mark.parametrize("word", ["**bold**", "$x^2$", ":smile:", "https://example.org", "<b>a</b>", "a_b_c"])
+def test_words_are_shown_as_they_are(word: str):
+    """The labels of buttons are Markdown: nothing in a visitor's text may be."""
+    shown = literal(word)
+    assert bare(shown.replace("\\", "").replace("\u2060", "")) == word
+    assert not re.search(r"(?<!\\)[*_$<>`]", shown)
+    assert not re.search("https://|:smile:", shown.replace("\\", ""))

@@ -120,7 +120,8 @@ def test_a_new_link_in_an_open_page_is_followed():
     {"type": "heads", "layer": -1, "head": 0, "scope": "head", "gate": 0}, {"type": "heads", "layer": True, "head": 0},
     {"type": "select", "layer": 0, "head": 0, "scope": "everything"}, {"type": "scale", "policy": "logn", "base": 1},
     {"type": "scale", "policy": "other", "base": 64}, {"type": "prediction", "index": -3},
-    {"type": "view", "view": "x"}, {"type": "scale", "policy": "logn", "base": "64"}])
+    {"type": "view", "view": "x"}, {"type": "scale", "policy": "logn", "base": "64"},
+    {"type": "scale", "policy": ["logn"], "base": 64}, {"type": "view", "view": {}}, {"type": ["select"]}])
 def test_events_that_no_browser_of_ours_sends_change_nothing(event, monkeypatch):
     from app.state import History
 

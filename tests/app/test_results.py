@@ -57,6 +57,16 @@ def test_a_link_opens_its_claim():
     assert app.button_group(key=session.CLAIM).value == "normalisation"
 
 
+@pytest.mark.parametrize("page", ["results", "about"])
+def test_a_broken_link_is_told_where_there_is_no_text_box(page: str):
+    app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
+    app.query_params["claim"] = "*nope*"
+    app.run()
+    app.switch_page(f"views/{page}.py").run()
+    assert len(app.warning) == 1
+    assert r"\*nope\*" in app.warning[0].value
+
+
 def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "_found", lambda stamp: claims(Evidence(tmp_path, tmp_path, tmp_path)))
     app = opened()

@@ -21,10 +21,12 @@ from app.state import (
     LabState,
     Selection,
     family_of,
+    fit,
     read_query,
 )
 from models import HeadPlan
 from models.lab import type_of
+from models.recipes import RECIPES
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 
@@ -64,14 +66,38 @@ def test_default_state_needs_no_query():
     assert read_query({}) == (LabState(), [])
 
 
-@given(st.dictionaries(st.sampled_from(["model", "text", "plan", "at", "view", "with", "n", "keep", "open", "claim",
-                                        "other"]), TEXTS))
+NAMES = st.sampled_from(list(RECIPES)) | TEXTS
+PLANS = st.from_regex(r"self-[0-9]\.[0-9](c|g0\.5)(_scale-(logn64|length|fixed|sqrt))?", fullmatch=True) | TEXTS
+
+
+@given(st.fixed_dictionaries({}, optional={
+    "model": NAMES, "with": st.lists(NAMES, max_size=5).map(" ".join), "plan": PLANS,
+    "at": st.from_regex(r"[0-9]\.[0-9](\.row)?", fullmatch=True) | TEXTS, "view": st.sampled_from(VIEWS) | TEXTS,
+    **dict.fromkeys(["text", "n", "keep", "open", "claim", "ask", "other"], TEXTS)}))
 def test_any_link_opens(query):
     state, problems = read_query(query)
     assert state.model in models.names()
     assert all(isinstance(problem, str) and problem for problem in problems)
-    layers, heads = models.load(state.model).shape["self"]
-    assert state.plan.within({"self": (layers, heads)}) == (state.plan, [])
+    assert fit(state.plan, *state.models) == (state.plan, [])
+    for name in state.models:  # each of them can be shown alone, and first
+        alone = state.alone(name)
+        layers, heads = models.load(name).shape["self"]
+        assert alone.plan.within({"self": (layers, heads)}, type_of(name).policies) == (alone.plan, [])
+        assert alone.selection == alone.selection.within(layers, heads)
+        first = state.with_model(name)
+        assert set(first.models) == set(state.models) - ({state.model} - {name})
+        assert read_query(params(first.query())) == (first, [])
+
+
+def test_what_no_model_has_is_told_and_what_one_has_is_kept():
+    """4 layers of 8 heads beside 8 layers of 1: neither has layer 7, head 6; each keeps its own."""
+    beside = {"model": "masked-softmax", "with": "masked-gau-relu2"}
+    state, problems = read_query(beside | {"plan": "self-6.5c"})
+    assert not state.plan and "layer 7, head 6" in problems[0]
+    state, problems = read_query(beside | {"plan": "self-6.0g0-1.5c"})
+    assert str(state.plan) == "self-1.5c-6.0g0" and not problems
+    assert str(state.alone("masked-softmax").plan) == "self-1.5c"
+    assert str(state.with_model("masked-log-n").plan) == "self-1.5c-6.0g0"  # the unit still stands beside it
 
 
 @pytest.mark.parametrize(("query", "told"), [

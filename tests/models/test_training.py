@@ -88,6 +88,16 @@ def test_training_that_stops_ends_the_same_with_a_memory_loss(tmp_path: Path, sa
     check_that_it_ends_the_same(with_attention(RECIPE, "selective", memory_loss=0.1), [3], tmp_path)
 
 
+def test_another_recipes_state_is_refused(tmp_path: Path, save_always: None):
+    """Nothing of it is lost: the recipe that it belongs to goes on."""
+    stopped(RECIPE, tmp_path, at=3)
+    with pytest.raises(FileExistsError, match="another recipe"):
+        train(replace(RECIPE, learning_rate=RECIPE.learning_rate / 2), Copying(), tmp_path, 5, CPU)
+    task = Copying()
+    train(RECIPE, task, tmp_path, 5, CPU)
+    assert task.steps == list(range(3, 6))
+
+
 def test_what_was_not_saved_is_done_again(tmp_path: Path):
     """With a minute between saves none is made in time, so the second attempt begins at the beginning."""
     whole = train(RECIPE, Copying(), tmp_path / "whole", 5, CPU)
