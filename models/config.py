@@ -19,6 +19,7 @@ class Config:
         output_scale: factor on the logits; below 1 where the tied embeddings start large.
         trained_length: longest text of training, tokens: the size of a Synthesizer's tables and the n that
             relu² / n was trained with.
+        table_std: standard deviation of tables that are drawn and never trained.
     """
 
     attention: str
@@ -29,3 +30,4 @@ class Config:
     causal: bool = True
     output_scale: float = 1.0
     trained_length: int = 256
+    table_std: float = 1.0

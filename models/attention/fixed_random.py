@@ -23,7 +23,7 @@ class FixedTable(Source):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         n = config.trained_length
-        self.register_buffer("table", torch.randn(config.heads, n, n))
+        self.register_buffer("table", torch.randn(config.heads, n, n) * config.table_std)
 
     forward = Table.forward
 

@@ -1,5 +1,5 @@
-"""What the claims need and no card has: no attention at all, both readings of relu² / n, what a factor does to relu²,
-and speed. `python -m models.claims --data DIR` writes it to models/measurements/claims.json."""
+"""What the claims need and no card has: no attention at all, even fixed random, both readings of relu² / n, what a
+factor does to relu², and speed. `python -m models.claims --data DIR` writes it to models/measurements/claims.json."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,18 @@ from models.attention.base import UNTOUCHED, Record
 from models.attention.rotary import rotary_table
 from models.heads import HeadPlan
 from models.lab import load, names
-from models.recipes import RECIPES, task_of
+from models.recipes import RECIPES, short_recipe, task_of
 from models.tasks.base import generator
 from models.tasks.masked import LENGTH
 from models.tasks.stories import CONTEXT, VOCABULARY, Stories
+from models.training import train
 from models.transformer import Transformer
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # on scores
 DISCOUNT = 0.75  # taken from every pair that was seen, for those that were not (Ney, Essen and Kneser 1994)
 REPETITIONS = 60  # of each timing
 TEXTS = (1, 8)  # at once
+LEVEL = 0.02  # standard deviation of scores that make nearly even weights; learned tables begin so
 READ_BOTH_WAYS = ("masked-gau-relu2", "masked-gau-relu2-mixed", "masked-gau-relu2-learned")
 
 
@@ -102,6 +105,18 @@ def readings(data: Path | None, runs: Path) -> dict[str, Any]:
     return result
 
 
+def fixed_scale(data: Path | None, runs: Path) -> dict[str, Any]:
+    """Fixed random with scores of standard deviation LEVEL, as learned tables begin: perplexity by seed, of as many
+    steps as the short trainings."""
+    name = "stories-fixed-random"
+    recipe, task = short_recipe(name), task_of(name, data, runs)
+    level = replace(recipe, config=replace(recipe.config, table_std=LEVEL))
+    found = {str(seed): task.metric(train(level, task, runs / name / f"level-{seed}", seed, torch.device("cpu")))
+             for seed in (0, 1, 2)}
+    return {name: {"metric": load(name).card["metric"], "values": {
+        "table_std": LEVEL, "steps": recipe.steps, "perplexity": {s: m["perplexity"] for s, m in found.items()}}}}
+
+
 @torch.inference_mode()
 def relu2_scale(data: Path | None, runs: Path) -> dict[str, Any]:
     """What factors do to the rows of masked-gau-relu2, and what they would do to softmax's; see under_factors."""
@@ -157,5 +172,6 @@ def _seconds(work: Callable[[Transformer], Tensor], model: Transformer) -> float
 
 
 PARTS: dict[str, Callable[[Path | None, Path], dict[str, Any]]] = {
-    "no_attention": no_attention, "readings": readings, "relu2_scale": relu2_scale, "speed": speed}
+    "no_attention": no_attention, "fixed_scale": fixed_scale, "readings": readings, "relu2_scale": relu2_scale,
+    "speed": speed}
 NEED_NO_DATA = {"speed"}
