@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from models import short
-from models.claims import FAILS, HOLDS, OPEN, PART, Evidence, claims, normalisation, selective, synthesizer
+from models.claims import FAILS, HOLDS, OPEN, PART, Evidence, claims, normalisation, selective, synthesizer, tables
 from models.claims.__main__ import told
 from models.recipes import RECIPES
 
@@ -98,6 +98,9 @@ def as_the_sources_have_it(made: Made) -> None:
                 (.30, .40, .30, .20, .10), (.37, .40, .40, .35, .25))}},
         "no_attention": {"stories-softmax": {"metric": {"perplexity": 38.21},
                                              "values": {"gates_0": 900.0, "trained_without": 200.0}}},
+        "fixed_scale": {"stories-fixed-random": {
+            "metric": {"perplexity": synthesizer.LM1B["fixed-random"]}, "values": {
+                "table_std": 0.02, "steps": 300, "perplexity": {"0": 2 * 38.21 * 1.1, "1": 2.02 * 38.21 * 1.1}}}},
         "relu2_scale": {"scores": "random", "factors": [0.5, 1.0], "relu2_entropy": [2.0, 2.0], "relu2_change": 1e-8,
                         "softmax_entropy": [3.0, 2.0], "softmax_change": 0.5},
         "speed": {"rows": [{"what": "whole model", "texts": 1, "tokens": 128, "median": 0.8, "quartiles": [0.7, 0.9]}],
@@ -128,6 +131,17 @@ def test_all_hold_where_the_numbers_are_the_sources(made: Made):
             assert all(math.isfinite(point["value"]) for point in statement.chart.points)
             assert all(isinstance(cell, str) for row in statement.table for cell in row.values())
             assert len({tuple(row) for row in statement.table}) == 1  # the same columns in every row
+
+
+def test_the_control_of_fixed_random_stands_beside_it_and_decides_nothing(made: Made):
+    as_the_sources_have_it(made)
+    fixed = {s.key: s for claim in claims(made.evidence) for s in claim.statements}["synthesizer-fixed"]
+    row = next(row for row in fixed.table if row["attention"] == "fixed random, nearly even")
+    assert row["here, 300 steps"] == "1.100 ± 0.000 (2 seeds)" and row["here, 1,200 steps"] == tables.NOTHING
+    made.card("stories-fixed-random", {"perplexity": 90.0})  # the control belongs to weights that are gone
+    again = {s.key: s for claim in claims(made.evidence) for s in claim.statements}["synthesizer-fixed"]
+    assert "1.100" not in str([row for row in again.table if row["attention"] == "fixed random, nearly even"])
+    assert again.verdict.word == fixed.verdict.word
 
 
 def test_statements_are_told_apart():
