@@ -149,8 +149,8 @@ def _with_points(spec: dict[str, Any], points: list[dict[str, Any]], title: str)
     """A copy of the chart, which Streamlit takes the data out of, with the typed text in it."""
     quantity = QUANTITIES[title][0]
     spec = copy.deepcopy(spec)
-    spec["layer"][-1]["data"]["values"] = [point | {"value": point[quantity]} for point in points
-                                           if point[quantity] is not None]
+    rings = spec["layer"][-1]["data"]["name"]
+    spec["datasets"][rings] = [point | {"value": point[quantity]} for point in points if point[quantity] is not None]
     return spec
 
 
