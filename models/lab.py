@@ -134,9 +134,10 @@ def load(name: str) -> Lab:
     if name not in RECIPES:
         raise ValueError(f"no model is called {name!r}; there are {', '.join(names())}")
     with _loading:  # two visitors who ask at once wait for one load instead of doing two
-        if name not in _held:
-            _held[name] = _load(name)
-        _held.move_to_end(name)
+        if name in _held:
+            _held.move_to_end(name)
+            return _held[name]
+        _held[name] = _load(name)
         while len(_held) > 1 and sum(lab.nbytes for lab in _held.values()) > MEMORY:
             _held.popitem(last=False)
         return _held[name]

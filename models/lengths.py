@@ -17,6 +17,7 @@ from statistics import fmean
 from typing import Any
 
 import torch
+from numpy import ndarray
 from torch import Tensor
 from torch.nn import functional
 
@@ -30,6 +31,7 @@ from models.tasks.assignment import TEST_SEED, TEST_TEXTS, Assignment, draw
 from models.tasks.base import Batch, Prompt, Task, generator
 from models.tasks.masked import TEST_SEED as MASKED_SEED
 from models.tasks.masked import Masked, hide
+from models.trace import row_entropy
 
 EVENTS = (6, 12, 24, 48, 96)
 LENGTHS = {"masked": (16, 32, 64, 128, 256, 512), "stories": (32, 64, 128, 256, 512, 1024),
@@ -87,7 +89,7 @@ def facts(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
     known = len(answers) > 0
     return {"loss": float(functional.cross_entropy(logits, answers)) if known else None,
             "accuracy": float((logits.argmax(-1) == answers).float().mean()) if known else None,
-            "entropy": fmean(float(entropies(record.weights).mean()) for record in records),
+            "entropy": fmean(float(row_entropy(record.weights.numpy()).mean()) for record in records),
             "log_normaliser": fmean(float(block.attention.log_normaliser(record.scores).mean())
                                     for block, record in zip(lab.model.blocks, records, strict=True))}
 
@@ -106,21 +108,15 @@ def measure(lab: Lab, task: Task, length: int, plan: HeadPlan) -> dict[str, Any]
         if records:
             attentions = [block.attention for block in lab.model.blocks]
             captured = {
-                "entropy": [_by_head(entropies(record.live)) for record in records],
-                "log_normaliser": [_by_head(attention.log_normaliser(record.scores))
+                "entropy": [_by_head(row_entropy(record.live.numpy())) for record in records],
+                "log_normaliser": [_by_head(attention.log_normaliser(record.scores).numpy())
                                    for attention, record in zip(attentions, records, strict=True)],
             }
     return {"predictions": sum(map(len, losses)), "loss": round(float(torch.cat(losses).mean()), 4),
             "accuracy": round(float(torch.cat(right).float().mean()), 4), **captured}
 
 
-def entropies(weights: Tensor) -> Tensor:
-    """(B, H, N, M) -> (B, H, N) nats; a row of relu² is made to sum to 1 first."""
-    rows = weights / weights.sum(-1, keepdim=True).clamp_min(1e-9)
-    return -torch.special.xlogy(rows, rows).sum(-1)
-
-
-def _by_head(values: Tensor) -> list[float]:
+def _by_head(values: ndarray) -> list[float]:
     return [round(float(value), 3) for value in values.mean((0, 2))]
 
 
