@@ -40,7 +40,7 @@ def test_assignment_says_what_is_wrong_and_keeps_the_picture(visit, text, told):
     expect(page.get_by_role("gridcell")).to_have_count(12)
     expect(page.locator(".right")).to_contain_text("4")
     fill(page, "k=7; k=?")
-    expect(alert(page)).to_have_count(0)
+    expect(alert(page)).to_be_empty()
     expect(page.locator(".right")).to_contain_text("7")
 
 
