@@ -130,7 +130,8 @@ function showLegend(state) {
   const most = Number(state.most.toPrecision(2));
   // Where the largest weight is not 1, numbers are long: fewer of them fit.
   const weights = most === 1 ? [0, 0.01, 0.1, 0.25, 0.5, 1] : [0, 0.1, 0.25, 0.5, 1];
-  const ticks = difference ? [-1, -0.5, -0.1, 0, 0.1, 0.5, 1] : weights;
+  const differences = most >= 0.1 ? [-1, -0.5, -0.1, 0, 0.1, 0.5, 1] : [-1, -0.25, 0, 0.25, 1];
+  const ticks = difference ? differences : weights;
   const round = value => String(Number(Math.abs(value).toPrecision(2)));
   const sign = tick => (difference && tick !== 0 ? (tick < 0 ? '−' : '+') : '');
   const label = tick => sign(tick) + round(tick * most);
