@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 import models
-from app import card, header, session
+from app import card, frame, session
 from app.markdown import plain
 from models.checkpoint import CheckpointError
 
@@ -16,11 +16,7 @@ TEXT = Path(__file__).parent.parent / "assets" / "about.md"
 
 @st.fragment
 def page() -> None:
-    session.fill_widgets()
-    header.draw(session.history())
-    with st.container(width=960):
-        header.problems(session.history())
-        _text()
+    frame.in_one_column(_text)
 
 
 def _text() -> None:

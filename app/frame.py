@@ -1,4 +1,4 @@
-"""What stands on top of every page that works on a text: the header, the text box, and how the text was read."""
+"""What pages have in common: the header; on pages that work on a text the box below it, and how the text was read."""
 
 from __future__ import annotations
 
@@ -29,6 +29,17 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T],
     with serving.one_at_a_time:
         above = _top(history, limit)
         return draw(*above, history.present) if above else None
+
+
+def in_one_column(draw: Callable[[], None]) -> None:
+    """A page without the text box. What the opened link said that could not be read is told first."""
+    history = session.history()
+    session.fill_widgets()
+    header.draw(history)
+    with st.container(width=960):
+        for problem in history.problems:
+            st.warning(plain(problem))
+        draw()
 
 
 def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:

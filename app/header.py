@@ -8,7 +8,6 @@ import streamlit as st
 
 import models
 from app import session
-from app.markdown import plain
 from app.state import MAX_LINK_TEXT, History
 from components import toolbar
 
@@ -35,9 +34,3 @@ def draw(history: History, read_chars: int = MAX_LINK_TEXT) -> None:
                     can_undo=bool(history.past), can_redo=bool(history.future), on_event=session.on_toolbar)
     history.push = False
     session.remember_address(query)
-
-
-def problems(history: History) -> None:
-    """What the opened link said that could not be read, on a page without the text box, which tells it elsewhere."""
-    for problem in history.problems:
-        st.warning(plain(problem))

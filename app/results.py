@@ -13,7 +13,7 @@ from typing import Any
 import altair
 import streamlit as st
 
-from app import header, session
+from app import frame, session
 from app.markdown import plain
 from components import charts
 from models import checkpoint, short
@@ -26,11 +26,7 @@ BADGES = {HOLDS: ("green", ":material/check_circle:"), PART: ("orange", ":materi
 
 @st.fragment
 def page() -> None:
-    session.fill_widgets()
-    header.draw(session.history())
-    with st.container(width=960):
-        header.problems(session.history())
-        _claims()
+    frame.in_one_column(_claims)
 
 
 def _claims() -> None:
