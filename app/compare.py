@@ -10,11 +10,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import compute, explore, frame, serving, session
-from app.effect import mean_loss, predictions, token_losses
 from app.markdown import plain
 from app.state import MAX_COMPARED, LabState, family_of
 from app.text import Reading
-from components import effect
 from components.charts import row_entropy_chart, row_entropy_table
 from models import Lab, Trace
 from models.checkpoint import CheckpointError
@@ -33,7 +31,7 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
     choose(first.name)
     if not state.compared:
         st.info("Nothing to compare yet: choose up to three models to stand beside this one.")
-    _columns(first, state, reading.shown)
+    _columns(state, reading.shown)
 
 
 def choose(first: str) -> None:
@@ -58,9 +56,9 @@ class Compared:
     after: Trace
 
 
-def _columns(first: Lab, state: LabState, shown: str) -> None:
+def _columns(state: LabState, shown: str) -> None:
     """A row for each thing to compare, so that like stands beside like whatever the models' shapes."""
-    names = (first.name, *state.compared)
+    names = state.models
     found: list[Compared | None] = []
     for name, column in _beside(names):
         with column:
@@ -68,11 +66,11 @@ def _columns(first: Lab, state: LabState, shown: str) -> None:
             if found[-1] is not None:
                 _heads(found[-1], found[0], len(found) - 1)
     for row in (_map, _effect):
-        for (name, column), one in zip(_beside(names), found, strict=True):
+        for index, ((name, column), one) in enumerate(zip(_beside(names), found, strict=True)):
             if one is not None:
                 with column:
                     st.markdown(f"**{plain(name)}**")
-                    row(one, names.index(name))
+                    row(one, index)
     if any(found):
         _entropies([one for one in found if one is not None])
 
@@ -111,16 +109,14 @@ def _map(one: Compared, index: int) -> None:
 
 
 def _effect(one: Compared, index: int) -> None:
-    effect(key=f"effect {index}", predictions=predictions(one.lab, one.before, one.after), index=one.state.asked,
-           loss_before=mean_loss(one.before), loss_after=mean_loss(one.after),
-           tokens=token_losses(one.lab, one.before, one.after), changed=bool(one.state.plan),
-           on_event=session.on_effect)
+    explore.effect_of_plan(one.lab, one.state, one.before, one.after, key=f"effect {index}")
 
 
 def _entropies(found: list[Compared]) -> None:
     st.markdown("**Entropy of each row** of the selected head, as used; dotted: ln n, the most there can be.")
-    table = row_entropy_table({title(one): entropies(one) for one in found}, found[0].lab.model.config.causal)
-    last = "; ".join(f"{title(one)} {entropies(one)[-1]:.2f}" for one in found)
+    rows = {title(one): entropies(one) for one in found}
+    table = row_entropy_table(rows, found[0].lab.model.config.causal)
+    last = "; ".join(f"{name} {values[-1]:.2f}" for name, values in rows.items())
     st.altair_chart(row_entropy_chart(table), alt=f"Entropy of each query's row in nats, a line a model; last: {last}")
     st.download_button("Entropies as CSV", table.to_csv(index=False), "compare-entropy.csv", "text/csv",
                        on_click="ignore")

@@ -36,9 +36,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
         one_head(lab, state, after)
         notes(lab, state)
     with panel:
-        effect(key="effect", predictions=predictions(lab, before, after), index=state.asked,
-               loss_before=mean_loss(before), loss_after=mean_loss(after), tokens=token_losses(lab, before, after),
-               changed=bool(state.plan), on_event=session.on_effect)
+        effect_of_plan(lab, state, before, after)
         pruning.choose(lab, state)
         continuation = st.container()
     more.below(lab, state, before, after)
@@ -76,6 +74,13 @@ def one_head(lab: Lab, state: LabState, trace: Trace, key: str = "map") -> None:
              constant=lab.constant_of(layer, n)[head].numpy(), is_distribution=lab.attention.is_distribution,
              scores=trace.scores["self"][layer, head] if selected is not None else None, selected=selected,
              view=state.view, is_constant=chosen.constant, gate=chosen.gate, on_event=session.on_map)
+
+
+def effect_of_plan(lab: Lab, state: LabState, before: Trace, after: Trace, key: str = "effect") -> None:
+    """What the plan does to predictions and losses."""
+    effect(key=key, predictions=predictions(lab, before, after), index=state.asked, loss_before=mean_loss(before),
+           loss_after=mean_loss(after), tokens=token_losses(lab, before, after), changed=bool(state.plan),
+           on_event=session.on_effect)
 
 
 def notes(lab: Lab, state: LabState) -> None:

@@ -68,10 +68,11 @@ def page() -> None:
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     compare.choose(lab.name)
-    missing = [name for name in state.models if not curves_of(name)]
+    found = {name: curves_of(name) for name in state.models}
+    missing = [name for name, curves in found.items() if not curves]
     if missing:
         st.info(f"Not measured yet: {plain(', '.join(missing))}.")
-    curves = tuple(curve for name in state.models for curve in curves_of(name))
+    curves = sum(found.values(), ())
     if not curves:
         return
     lengths = sorted({n for curve in curves for n in curve.by_length})
@@ -94,11 +95,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     st.markdown(f"**Every head at {length} tokens**: mean entropy of a row in nats, of at most {math.log(length):.2f} "
                 "for the last query.")
     st.vega_lite_chart(copy.deepcopy(_heads_spec(curves, length)), alt=_told(curves, titles[2], length))
-    table = pandas.DataFrame([
-        {"model": c.model, "reading": c.reading, "tokens": n, **{q: c.value(n, q) for q, _ in QUANTITIES.values()}}
-        for c in curves for n in sorted(c.by_length)])
-    st.download_button("Download as CSV", table.to_csv(index=False), "length.csv", "text/csv",
-                       on_click="ignore")
+    st.download_button("Download as CSV", _csv(curves), "length.csv", "text/csv", on_click="ignore")
 
 
 def curves_of(name: str) -> tuple[Curve, ...]:
@@ -160,6 +157,13 @@ def _heads_spec(curves: tuple[Curve, ...], length: int) -> dict[str, Any]:
         {"which": curve.label, "layer": layer, "head": head, "nats": value}
         for curve in curves for layer, row in enumerate(curve.by_length.get(length, {}).get("entropy", []), 1)
         for head, value in enumerate(row, 1)], [curve.label for curve in curves]))
+
+
+@functools.lru_cache(64)
+def _csv(curves: tuple[Curve, ...]) -> str:
+    return pandas.DataFrame([
+        {"model": c.model, "reading": c.reading, "tokens": n, **{q: c.value(n, q) for q, _ in QUANTITIES.values()}}
+        for c in curves for n in sorted(c.by_length)]).to_csv(index=False)
 
 
 def _told(curves: Sequence[Curve], title: str, length: int) -> str:

@@ -127,10 +127,7 @@ def on_example() -> None:
 def on_compared() -> None:
     present = history().present
     chosen = [name for name in st.session_state[COMPARED] or () if name in family_of(present.model)]
-    state = replace(present, compared=tuple(chosen[:MAX_COMPARED]))
-    history().do(replace(state, plan=fit(state.plan, *state.models)[0],
-                         selection=state.selection.within(*size_of(state.models)),
-                         view=state.view if state.view in views_of(*state.models) else "used"))
+    history().do(replace(present, compared=tuple(chosen[:MAX_COMPARED])).with_model(present.model))
 
 
 def on_length() -> None:

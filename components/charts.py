@@ -101,11 +101,11 @@ def length_chart(values: list[dict], title: str, length: int, trained: int) -> a
                  axis=altair.Axis(values=sorted(set(_distinct(values, "n")))))
     legend = altair.Legend(orient="top", columns=1, labelLimit=260)
     colour = altair.Color("model:N", title=None, legend=legend,
-                          scale=altair.Scale(domain=models, range=_cycle(SERIES, models)))
+                          scale=altair.Scale(domain=models, range=cycle(SERIES, models)))
     form = altair.Shape("model:N", title=None, legend=legend,
-                        scale=altair.Scale(domain=models, range=_cycle(_SHAPES, models)))
+                        scale=altair.Scale(domain=models, range=cycle(_SHAPES, models)))
     dashes = altair.StrokeDash("reading:N", title=None, scale=altair.Scale(
-        domain=readings, range=_cycle(DASHES, readings)),
+        domain=readings, range=cycle(DASHES, readings)),
         legend=altair.Legend(orient="top", columns=1, symbolType="stroke", symbolSize=500,
                              symbolStrokeColor="#8a8aa0") if len(readings) > 1 else None)
     y = altair.Y("value:Q", title=title, scale=altair.Scale(zero=False))
@@ -164,9 +164,9 @@ def dots_chart(points: list[dict], title: str, rule: tuple[float, str] | None = 
                    axis=altair.Axis(format=form, tickCount=6)),
         y=altair.Y("name:N", sort=names, title=None, axis=altair.Axis(labelLimit=170, grid=True)),
         yOffset=offset,
-        color=altair.Color("which:N", title=None, scale=altair.Scale(domain=whiches, range=_cycle(SERIES, whiches)),
+        color=altair.Color("which:N", title=None, scale=altair.Scale(domain=whiches, range=cycle(SERIES, whiches)),
                            legend=altair.Legend(orient="top", columns=1)),
-        shape=altair.Shape("which:N", title=None, scale=altair.Scale(domain=whiches, range=_cycle(_SHAPES, whiches))),
+        shape=altair.Shape("which:N", title=None, scale=altair.Scale(domain=whiches, range=cycle(_SHAPES, whiches))),
         tooltip=["name:N", "which:N", altair.Tooltip("value:Q", format=".4~r")])
     layers = [dots, *([_rule(rule, "x")] if rule else [])]
     height = max(210, 120 + len(names) * (16 + 10 * len(whiches)))  # title, legend and axis are part of it
@@ -186,14 +186,14 @@ def lines_chart(points: list[dict], title: str, across: str, rule: tuple[float, 
     names = _distinct(points, "name")
     base = altair.Chart(_inline(points)).encode(
         x=altair.X("x:O", title=across, sort=sorted(_distinct(points, "x")), axis=altair.Axis(labelAngle=0)),
-        color=altair.Color("name:N", title=None, scale=altair.Scale(domain=names, range=_cycle(SERIES, names)),
+        color=altair.Color("name:N", title=None, scale=altair.Scale(domain=names, range=cycle(SERIES, names)),
                            legend=altair.Legend(orient="top", columns=1, labelLimit=300, symbolType="stroke",
                                                 symbolSize=400)))
     lines = base.mark_line(strokeWidth=2.5).encode(
         y=altair.Y("mean(value):Q", title=None, scale=altair.Scale(zero=False),
                    axis=altair.Axis(format=form, tickCount=5)),
         strokeDash=altair.StrokeDash("name:N", title=None,
-                                     scale=altair.Scale(domain=names, range=_cycle(DASHES, names))))
+                                     scale=altair.Scale(domain=names, range=cycle(DASHES, names))))
     rings = base.mark_point(size=40, filled=False, strokeWidth=1.8).encode(
         y="value:Q", tooltip=["name:N", altair.Tooltip("x:Q", title=across),
                               altair.Tooltip("value:Q", format=".1%" if form.endswith("%") else ".4~r"), "seed:N"])
@@ -221,7 +221,8 @@ def _rule(rule: tuple[float, str], axis: str) -> altair.Chart:
         **at, tooltip=["what:N", "at:Q"])
 
 
-def _cycle(values: list, names: list[str]) -> list:
+def cycle(values: list, names: Sequence[str]) -> list:
+    """As many of the values as there are names, from the first again where there are too few."""
     return [values[i % len(values)] for i in range(len(names))]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair
 import pandas
 
-from components.charts import DASHES, SERIES
+from components.charts import DASHES, SERIES, cycle
 
 
 def memory_chart(table: pandas.DataFrame, order: Sequence[str]) -> altair.Chart:
@@ -25,8 +25,8 @@ def memory_chart(table: pandas.DataFrame, order: Sequence[str]) -> altair.Chart:
         y=altair.Y("perplexity:Q", scale=altair.Scale(zero=False)),
         color=altair.Color("line:N", sort=order, title=None,
                            legend=altair.Legend(orient="top", columns=2, labelLimit=420),
-                           scale=altair.Scale(domain=order, range=(SERIES * 4)[:len(order)])),
+                           scale=altair.Scale(domain=order, range=cycle(SERIES, order))),
         strokeDash=altair.StrokeDash("line:N", sort=order, legend=None,
-                                     scale=altair.Scale(domain=order, range=(DASHES * 4)[:len(order)])),
+                                     scale=altair.Scale(domain=order, range=cycle(DASHES, order))),
         tooltip=["line", "factor", altair.Tooltip("perplexity", format=".2f"),
                  altair.Tooltip("budgets", title="tokens that each layer keeps")]).properties(height=420)

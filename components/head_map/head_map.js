@@ -147,7 +147,7 @@ function showLegend(state) {
       }),
       ...ticks.map(tick =>
         lab.make('span', {
-          className: tick === 0.01 || (tick === 0.25 && most !== 1) ? 'tick fine' : 'tick',
+          className: tick === 0.01 || (Math.abs(tick) === 0.25 && most !== 1) ? 'tick fine' : 'tick',
           textContent: label(tick),
           style: { left: `${place(tick)}%` },
         }),

@@ -216,8 +216,7 @@ lab.matrix = onPoint => {
     show(matrix) {
       now = matrix;
       lab.paint(picture, now.rows.length, now.columns.length, now.table, now.step);
-      const outside = () => at[0] >= now.rows.length || at[1] >= now.columns.length || (now.causal && at[1] > at[0]);
-      if (at && outside()) at = null;
+      if (at && (at[0] >= now.rows.length || at[1] >= now.columns.length || (now.causal && at[1] > at[0]))) at = null;
       draw();
     },
     stop: () => observer.disconnect(),

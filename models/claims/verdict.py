@@ -71,45 +71,46 @@ def _half_width(values: list[float]) -> float:
 
 def below(what: str, samples: Samples, limit: float = 0.0) -> Check:
     """Is the mean below `limit`? Clearly so is YES, otherwise PARTLY; not below is NO."""
-    def outcome(mean: float, chance: float) -> str:
-        return YES if mean < limit - chance else PARTLY if mean < limit else NO
-
-    return _decided(what, samples, outcome, lambda mean, chance: mean - chance)
+    return _decided(what, samples, lambda mean: mean - limit, _is_negative)
 
 
 def not_above(what: str, samples: Samples, limit: float = TOLERANCE) -> Check:
     """Is the mean at `limit` or below? Above, but within chance, is PARTLY: noise makes no claim true."""
-    def outcome(mean: float, chance: float) -> str:
-        return YES if mean <= limit else PARTLY if mean <= limit + chance else NO
-
-    return _decided(what, samples, outcome, lambda mean, chance: mean - chance)
+    return _decided(what, samples, lambda mean: mean - limit, _is_not_positive)
 
 
 def within(what: str, samples: Samples, limit: float) -> Check:
     """Is the mean between -limit and limit? Clearly so is YES, otherwise PARTLY; outside is NO."""
-    def outcome(mean: float, chance: float) -> str:
-        return YES if abs(mean) < limit - chance else PARTLY if abs(mean) < limit else NO
-
-    return _decided(what, samples, outcome, lambda mean, chance: max(0.0, abs(mean) - chance))
+    return _decided(what, samples, lambda mean: abs(mean) - limit, _is_negative)
 
 
-def _decided(what: str, samples: Samples, outcome: Callable[[float, float], str],
-             at_best: Callable[[float, float], float]) -> Check:
+def _is_negative(excess: float, chance: float) -> str:
+    return YES if excess < -chance else PARTLY if excess < 0 else NO
+
+
+def _is_not_positive(excess: float, chance: float) -> str:
+    return YES if excess <= 0 else PARTLY if excess <= chance else NO
+
+
+def _decided(what: str, samples: Samples, excess: Callable[[float], float],
+             outcome: Callable[[float, float], str]) -> Check:
     """
     Args:
-        outcome: of a mean and how far from it is still chance.
-        at_best: the mean within chance that speaks most for the claim.
+        excess: how far a mean is over the limit.
+        outcome: of an excess and how far from it is still chance.
     """
     samples = {steps: values for steps, values in samples.items() if values}
     if not samples:
         return Check(what, UNKNOWN, 0)
-    *decides, seeds = spread(samples)
-    result = outcome(*decides)
-    others = [spread({steps: values})[:2] for steps, values in samples.items()
-              if steps != max(samples) and len(values) > 1]
-    if (result == YES and any(outcome(at_best(*other), 0.0) == NO for other in others)) \
-            or (result == NO and any(outcome(*other) == YES for other in others)):
-        result, what = PARTLY, f"{what} (not with every number of steps)"
+    mean, chance, seeds = spread(samples)
+    result = outcome(excess(mean), chance)
+    for steps, values in samples.items():
+        if steps < max(samples) and len(values) > 1:
+            mean, chance, _ = spread({steps: values})
+            clearly_not = outcome(excess(mean) - chance, 0.0) == NO
+            clearly = outcome(excess(mean), chance) == YES
+            if (result == YES and clearly_not) or (result == NO and clearly):
+                return Check(f"{what} (not with every number of steps)", PARTLY, seeds)
     return Check(what, result, seeds)
 
 
