@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from models.config import Config
+from models.tasks import TASKS
 from models.tasks.assignment import TRAINED_EVENTS, Assignment
 from models.tasks.base import Task
 from models.tasks.masked import LENGTH, MIXED, Masked
 from models.tasks.stories import CONTEXT, Stories
-
-TASKS = {"assignment": Assignment, "stories": Stories, "masked": Masked}
 
 
 @dataclass(frozen=True)
