@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -114,10 +115,16 @@ def write(folder: Path, model: Transformer, constant: Tensor) -> None:
     save_file({"self": pack(constant, model.config.causal).half().contiguous()}, folder / "constant.safetensors")
 
 
-def stamp(folder: Path) -> tuple[int, ...]:
-    """Changes when config or card do; without them, with what is there."""
-    paths = (folder / "config.json", folder / "card.json")
-    return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in paths)
+def stamp(folder: Path | str) -> tuple[int, ...]:
+    """Changes when config or card do; 0 for a file that is missing. Asked for at every click, so it makes no Path."""
+    return tuple(_changed(f"{folder}/{file}") for file in ("config.json", "card.json"))
+
+
+def _changed(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def read(folder: Path, task: Task) -> tuple[Transformer, Tensor, dict[str, Any]]:

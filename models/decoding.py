@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -26,9 +27,11 @@ from models.attention.dot_product import DotProduct
 from models.attention.rotary import rotary_table, rotate
 from models.attention.softmax import Softmax
 from models.heads import TRAINED, HeadPlan
-from models.stack import StackLab
 from models.tasks.base import Prompt
 from models.transformer import Transformer
+
+if TYPE_CHECKING:
+    from models.stack import StackLab
 
 FEWEST = 2  # keys that a layer can be asked to keep: BOS and the token itself
 

@@ -10,7 +10,7 @@ import re
 import pytest
 
 import models
-from app.card import card_of, headline
+from app.panels.card import card_of, headline
 from models.recipes import RECIPES
 from tests.browser import ROOT
 
