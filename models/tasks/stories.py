@@ -21,7 +21,7 @@ from tokenizers.models import BPE
 from torch import Tensor
 from torch.nn import functional
 
-from models.tasks.base import Batch, InputError, Prompt, generator
+from models.tasks.base import Batch, InputError, Prompt, Task, generator
 from models.transformer import Transformer
 
 TOKENIZER = Path(__file__).with_name("stories_tokenizer.json")
@@ -43,8 +43,10 @@ VALIDATION_STORY = 10
 LONGEST_TEXT = 400_000  # characters that are tokenized at all; what is beyond is certainly over the limit
 
 
-class Stories:
+class Stories(Task):
     name = "stories"
+    title = "Next word"
+    writes = True
     vocabulary = VOCABULARY
     limit = 128
     trained_length = CONTEXT

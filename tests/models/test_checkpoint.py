@@ -20,7 +20,7 @@ from models import checkpoint, lab
 from models.checkpoint import CheckpointError, read_card, read_constant, read_model, write, write_json
 
 NAME = "assignment-selective"  # a model's name, so that load() accepts it; the folder holds a tiny model
-CARD = {"name": NAME} | {key: {} for key in checkpoint.CARD_KEYS[1:]}
+CARD = {key: {} for key in checkpoint.CARD_KEYS} | {"name": NAME, "task": "assignment"}
 
 
 @pytest.fixture
