@@ -80,7 +80,7 @@ class Transformer(nn.Module):
             (B, N, C); `logits` turns them into logits over the vocabulary.
         """
         x = self.embedding(tokens)
-        rotary = rotary_table(tokens.shape[1], self.config.width // self.config.heads)
+        rotary = rotary_table(tokens.shape[1], self.config.head_width)
         rotary = tuple(table.to(x.device) for table in rotary)
         for layer, block in enumerate(self.blocks):
             x = block(x, rotary, interventions[layer] if interventions else UNTOUCHED, records)

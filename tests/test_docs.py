@@ -14,6 +14,9 @@ from app.panels.card import card_of, headline
 from models.recipes import RECIPES
 from tests.browser import ROOT
 
+# Recipes whose models are not shipped yet.
+PENDING = {"stories-gated", "stories-softmax-wide", "stories-softmax-512", "stories-selective-512",
+           "stories-selective-memory-512"}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -25,7 +28,7 @@ def test_readme_shows_each_cards_numbers(name):
 
 
 def test_every_shipped_model_has_a_recipe_and_every_recipe_a_model():
-    assert models.names() == sorted(RECIPES)
+    assert set(models.names()) | PENDING == set(RECIPES) and not set(models.names()) & PENDING
 
 
 def test_every_make_target_in_the_readme_exists():

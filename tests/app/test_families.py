@@ -124,7 +124,7 @@ def test_a_longer_text_than_explore_reads_is_a_point_here(plan: str, limit: int)
     assert rings and all(limit - 1 <= n <= limit for table in rings for n in table["n"])
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", models.names())
 def test_every_model_was_measured_at_its_trained_length(name: str):
     curves = curves_of(name)
     assert (curves[0].model, curves[0].reading) == (name, TRAINED)
