@@ -41,9 +41,9 @@ def make_card(name: str, model: Transformer, task: Task, folder: Path, seed: int
         "training": {"steps": recipe.steps, "tokens_per_step": batch.numel(), "seed": seed,
                      "optimiser": "Muon and AdamW" if recipe.muon else "AdamW",
                      "learning_rate": recipe.learning_rate, "minutes": round(_seconds(folder) / 60, 1),
-                     "command": f"python -m models.training {name} --data DIR"},
+                     "command": f"python -m models.training {name}"},
         "metric": metric,
-        "evaluate": f"python -m models.evaluate {name} --data DIR",
+        "evaluate": f"python -m models.evaluate {name}",
         "licence": "MIT (weights)",
     }
     if recipe.memory_loss:

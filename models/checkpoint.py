@@ -161,7 +161,7 @@ def _guarded(folder: Path, file: str, reader: Any) -> Any:
 def _broken(folder: Path, file: str, what: str) -> CheckpointError:
     place = Path(*folder.parts[-3:]) / file  # from the repository's root: no path of the server
     return CheckpointError(f"{place} {what}. Restore it with: git checkout -- {place}; "
-                           f"or train it again with: python -m models.training {folder.name} --data DIR")
+                           f"or train it again with: python -m models.training {folder.name}")
 
 
 def finish(name: str, model: Transformer, task: Task, folder: Path, seed: int, target: Path) -> None:

@@ -1,6 +1,6 @@
 """What length does to a model, measured on held-out text: loss, accuracy, and each head's entropy and normaliser.
 
-    python -m models.lengths masked-softmax masked-log-n --data DIR
+    python -m models.lengths masked-softmax masked-log-n
 
 Writes models/measurements/NAME.length.json, which the Length page draws. A model is read at each length as it was
 trained, and under each scale policy that means something else to it; log n takes the trained length as its base.
@@ -24,6 +24,7 @@ from torch.nn import functional
 from models import measured
 from models.attention.base import Record
 from models.checkpoint import CheckpointError
+from models.data import add_data_option
 from models.heads import HeadPlan
 from models.lab import Lab, load, names
 from models.recipes import task_of
@@ -123,7 +124,7 @@ def _by_head(values: ndarray) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=names(), metavar="NAME", help=", ".join(names()))
-    parser.add_argument("--data", type=Path, help="folder of the data sets; variable assignment needs none")
+    add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
     arguments = parser.parse_args()
     for name in arguments.names:
@@ -133,7 +134,7 @@ def main() -> None:
         except (CheckpointError, ValueError, FileNotFoundError) as error:
             parser.error(str(error))
         measured.write(name, "length", lab.card["metric"], {
-            "trained_length": lab.trained_length, "command": f"python -m models.lengths {name} --data DIR",
+            "trained_length": lab.trained_length, "command": f"python -m models.lengths {name}",
             "readings": readings})
 
 

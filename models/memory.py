@@ -1,6 +1,6 @@
 """Perplexity against memory: how much of a text a model can forget and still read it as well.
 
-    python -m models.memory stories-selective --data DIR [--windows W]
+    python -m models.memory stories-selective [--windows W]
 
 writes models/measurements/NAME.memory.json: perplexity of held-out windows at 1/2, 1/4, ... of the memory, where
 
@@ -29,6 +29,7 @@ from torch.nn import functional
 
 from models import measured
 from models.checkpoint import CheckpointError
+from models.data import add_data_option
 from models.decoding import FEWEST, Decoder, can_decode
 from models.lab import load, names
 from models.recipes import task_of
@@ -153,7 +154,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     choices = [name for name in names() if name.startswith("stories-")]
     parser.add_argument("name", choices=choices, metavar="NAME", help=", ".join(choices))
-    parser.add_argument("--data", type=Path, help="folder of the data sets")
+    add_data_option(parser)
     parser.add_argument("--windows", type=_even, default=WINDOWS, help="that are reported, half of books; even")
     parser.add_argument("--validation", type=_even, default=VALIDATION, help="that budgets are chosen on; even")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
@@ -173,7 +174,7 @@ def main() -> None:
     measured.write(arguments.name, "memory", lab.card["metric"], {
         "window": CONTEXT, "windows": len(targets), "validation_windows": len(validation),
         "cpu_seconds": round(time.process_time()),
-        "command": f"python -m models.memory {arguments.name} --data DIR{options}",
+        "command": f"python -m models.memory {arguments.name}{options}",
         "points": [point for point in points if point["way"] == "chosen"],
         "comparisons": [point for point in points if point["way"] != "chosen"]})
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from models.config import Config
+from models.data import DATA
 from models.tasks.assignment import TRAINED_EVENTS, Assignment
 from models.tasks.base import Task
 from models.tasks.masked import LENGTH, MIXED, Masked
@@ -92,7 +93,7 @@ def short_recipe(name: str) -> Recipe:
     return replace(RECIPES[name], steps=RECIPES[name].steps // SHORT[name.split("-")[0]])
 
 
-def task_of(name: str, data: Path | None = None, cache: Path | None = None) -> Task:
+def task_of(name: str, data: Path = DATA, cache: Path | None = None) -> Task:
     """The task of a model, by the first part of its name; `data` is for training and evaluation only."""
     task = TASKS[name.split("-")[0]]
     if task is Assignment:

@@ -1,6 +1,6 @@
 """Short trainings with several seeds: how much of a difference between two models is chance.
 
-    python -m models.training stories-softmax --seed 1 --short --data DIR
+    python -m models.training stories-softmax --seed 1 --short
 
 adds the numbers of that seed to models/seeds/NAME.json and ships no weights:
 

@@ -1,5 +1,5 @@
 """What the claims need and no card has: no attention at all, even fixed random, both readings of relu² / n, what a
-factor does to relu², and speed. `python -m models.claims --data DIR` writes it to models/measurements/claims.json."""
+factor does to relu², and speed. `python -m models.claims all` writes it to models/measurements/claims.json."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LEVEL = 0.02  # standard deviation of scores that make nearly even weights; lear
 READ_BOTH_WAYS = ("masked-gau-relu2", "masked-gau-relu2-mixed", "masked-gau-relu2-learned")
 
 
-def no_attention(data: Path | None, runs: Path) -> dict[str, Any]:
+def no_attention(data: Path, runs: Path) -> dict[str, Any]:
     """Two floors for stories-softmax, as perplexities on the card's own windows: all its gates at 0, and what a model
     trained without attention could do at best."""
     if "stories-softmax" not in names():
@@ -94,7 +94,7 @@ def pair_probability(pairs: ndarray, single: ndarray, before: ndarray, after: nd
     return numpy.maximum(pairs[before, after] - DISCOUNT, 0) / seen + left * single[after]
 
 
-def readings(data: Path | None, runs: Path) -> dict[str, Any]:
+def readings(data: Path, runs: Path) -> dict[str, Any]:
     """Accuracy by length of relu² / n under both readings of n, of what ships."""
     result = {}
     for name in READ_BOTH_WAYS:
@@ -105,7 +105,7 @@ def readings(data: Path | None, runs: Path) -> dict[str, Any]:
     return result
 
 
-def fixed_scale(data: Path | None, runs: Path) -> dict[str, Any]:
+def fixed_scale(data: Path, runs: Path) -> dict[str, Any]:
     """Fixed random with scores of standard deviation LEVEL, as learned tables begin: perplexity by seed, of as many
     steps as the short trainings."""
     name = "stories-fixed-random"
@@ -118,7 +118,7 @@ def fixed_scale(data: Path | None, runs: Path) -> dict[str, Any]:
 
 
 @torch.inference_mode()
-def relu2_scale(data: Path | None, runs: Path) -> dict[str, Any]:
+def relu2_scale(data: Path, runs: Path) -> dict[str, Any]:
     """What factors do to the rows of masked-gau-relu2, and what they would do to softmax's; see under_factors."""
     name = "masked-gau-relu2"
     records: list[Record] = []
@@ -146,7 +146,7 @@ def _relu2_rows(scores: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def speed(data: Path | None, runs: Path) -> dict[str, Any]:
+def speed(data: Path, runs: Path) -> dict[str, Any]:
     """Time of random over time of softmax, forward, untrained (time does not depend on the weights): the repetitions
     of both alternate, each pair gives a ratio, and median and quartiles of the ratios are kept."""
     models = [Transformer(RECIPES[f"stories-{name}"].config).eval() for name in ("random", "softmax")]
@@ -171,7 +171,6 @@ def _seconds(work: Callable[[Transformer], Tensor], model: Transformer) -> float
     return time.perf_counter() - began
 
 
-PARTS: dict[str, Callable[[Path | None, Path], dict[str, Any]]] = {
+PARTS: dict[str, Callable[[Path, Path], dict[str, Any]]] = {
     "no_attention": no_attention, "fixed_scale": fixed_scale, "readings": readings, "relu2_scale": relu2_scale,
     "speed": speed}
-NEED_NO_DATA = {"speed"}

@@ -121,7 +121,7 @@ def _softmax(read: Mapping[str, ByLength]) -> Statement:
         "the gated attention unit with softmax, trained at one length, guesses better than relu²/n in both readings "
         "at each other length, beyond chance; and at half and twice the length it loses no more than a point",
         conclude(checks), _by_length(read, names), _chart(read, names),
-        "for name in masked-gau-softmax masked-gau-relu2; do python -m models.evaluate $name --data DIR; done\n"
+        "for name in masked-gau-softmax masked-gau-relu2; do python -m models.evaluate $name; done\n"
         + _relu2_commands("gau-relu2", "gau-softmax"),
         "Half the text is half the evidence for a hidden token, whatever the normalisation; at half and twice the "
         "trained length the two differ less than one seed from another.")
@@ -176,7 +176,7 @@ def _entropy(evidence: Evidence) -> Statement:
         "that, and that the factor does not overshoot.",
         f"one model, masked-softmax, read both ways: from 64 to 512 tokens the mean entropy grows less with log n, "
         f"and so it does in {HEADS:.0%} of the heads; ± is the spread over heads",
-        conclude(checks), rows, chart if points else None, "python -m models.lengths masked-softmax --data DIR",
+        conclude(checks), rows, chart if points else None, "python -m models.lengths masked-softmax",
         "Heads that look at fixed distances have an entropy of their own that no temperature decides.")
 
 
@@ -211,4 +211,4 @@ def _relu2(evidence: Evidence) -> Statement:
         verdict, table or [{"scores times": tables.NOTHING, "source": "relu²: the same", "here": tables.NOTHING}],
         Chart("lines", points, "mean entropy of a row, nats", "factor on the scores",
               alt="relu² stays level; softmax falls as the factor grows") if points else None,
-        "python -m models.claims relu2_scale --data DIR", "Rows without a positive score have no sum to divide by.")
+        "python -m models.claims relu2_scale", "Rows without a positive score have no sum to divide by.")

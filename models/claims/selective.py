@@ -180,7 +180,7 @@ def _memory(evidence: Evidence, samples: dict[str, Samples]) -> Statement:
         "which decides nothing: softmax that forgets its oldest",
         conclude(checks), table, chart if points else None,
         "for name in stories-selective stories-selective-memory stories-softmax; do "
-        "python -m models.memory $name --data DIR; done\npython -m models.claims",
+        "python -m models.memory $name; done\npython -m models.claims",
         "A model that reads better to begin with can afford to forget anything; and in so short a context the oldest "
         "tokens are not far away. In the source the gain grows with the context.")
 

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from models.data import DATA
 from models.tasks.base import Batch, InputError, Prompt, generator
 from models.tasks.stories import LONGEST_TEXT, Stories, token_labels
 from models.transformer import Transformer
@@ -48,7 +49,7 @@ class Masked(Stories):
         ("From a book", "The old sailor sat down by the [fire], lit his pipe, and looked at us for some time."),
     )
 
-    def __init__(self, data: Path | None = None, cache: Path | None = None,
+    def __init__(self, data: Path = DATA, cache: Path | None = None,
                  lengths: tuple[int, ...] = (LENGTH,)) -> None:
         """`lengths`: of the texts of training; the others as in Stories."""
         super().__init__(data, cache)

@@ -20,6 +20,7 @@ from tokenizers.models import BPE
 from torch import Tensor
 from torch.nn import functional
 
+from models.data import DATA, files
 from models.tasks.base import Batch, InputError, Prompt, generator
 from models.transformer import Transformer
 
@@ -59,8 +60,8 @@ class Stories:
                         "Speak Coherent English?”, 2023, arXiv 2305.07759"},
     )
 
-    def __init__(self, data: Path | None = None, cache: Path | None = None) -> None:
-        """`data`: the folder of both data sets; `cache`: where their tokens are kept. Only training needs them."""
+    def __init__(self, data: Path = DATA, cache: Path | None = None) -> None:
+        """`data`: the folder of both data sets; `cache`: where their tokens are kept. Reading a text needs neither."""
         self._data, self._cache = data, cache
         self._streams: dict[tuple[str, str], Tensor] = {}
 
@@ -137,8 +138,6 @@ class Stories:
         return self._streams[corpus, split]
 
     def _tokenised(self, corpus: str, split: str) -> Tensor:
-        if self._data is None:
-            raise ValueError("stories: this needs the training data; pass its folder with --data")
         path = (self._cache or Path("runs")) / f"{corpus}-{split}-{self._version(corpus)}.npy"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -150,24 +149,21 @@ class Stories:
     def _version(self, corpus: str) -> str:
         """Changes with the tokenizer, the data and the choice of what is held out: old tokens are never used."""
         digest = hashlib.sha256(TOKENIZER.read_bytes() + repr((HELD_OUT_BOOKS, HELD_OUT_STORY)).encode())
-        for path in sorted(self._data.glob(SOURCES[corpus])):
+        for path in files(self._data, SOURCES[corpus]):
             digest.update(path.name.encode() + path.read_bytes())
         return digest.hexdigest()[:12]
 
 
 def read_books(data: Path, split: str) -> list[str]:
     """Chapters of the training or held-out books."""
-    folder = data / "standard_ebooks_children" / "books"
-    paths = sorted(data.glob(SOURCES["books"]))
-    if not paths:
-        raise FileNotFoundError(f"no books in {folder}; --data takes the folder that holds standard_ebooks_children")
+    paths = files(data, SOURCES["books"])
     wanted = [p for p in paths if (p.name.removesuffix(".txt.gz") in HELD_OUT_BOOKS) == (split == "test")]
     return [chapter for p in wanted for chapter in gzip.decompress(p.read_bytes()).decode().split("\n\n\n\n")]
 
 
 def read_stories(data: Path, split: str) -> list[str]:
     """Training or held-out stories."""
-    path = data / SOURCES["stories"]
+    path, = files(data, SOURCES["stories"])
     stories = [s.strip() for s in gzip.decompress(path.read_bytes()).decode().split(BOS)]
     return [s for i, s in enumerate(filter(None, stories)) if (i % HELD_OUT_STORY == 0) == (split == "test")]
 

@@ -131,7 +131,7 @@ def test_card(lab: models.Lab, name: str):
                              "longest_text": lab.limit}
     assert card["data"] == list(lab.task.data) and all(source["name"] for source in card["data"])
     training = card["training"]
-    assert training["command"] == f"python -m models.training {name} --data DIR"
+    assert training["command"] == f"python -m models.training {name}"
     assert (training["steps"], training["learning_rate"]) == (recipe.steps, recipe.learning_rate)
     assert training["seed"] == 0 and training["minutes"] > 0 and training["tokens_per_step"] > 0
     assert training["optimiser"] == ("Muon and AdamW" if recipe.muon else "AdamW")
@@ -145,7 +145,7 @@ def test_card(lab: models.Lab, name: str):
         assert len(card["alpha"]["parts"]) == 2
     else:
         assert "alpha" not in card
-    assert card["evaluate"] == f"python -m models.evaluate {name} --data DIR"
+    assert card["evaluate"] == f"python -m models.evaluate {name}"
     assert card["metric"] and "/work" not in json.dumps(card)
 
 
@@ -215,15 +215,16 @@ def test_assignment_is_measured_again(name: str, root: Path, tmp_path: Path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in MEASURED if not name.startswith("assignment")])
-def test_texts_are_measured_again(name: str, root: Path, data: Path, tmp_path: Path):
-    arguments = ("-m", "models.evaluate", name, "--data", str(data), "--runs", str(tmp_path))
+def test_texts_are_measured_again(name: str, root: Path, tmp_path: Path):
+    arguments = ("-m", "models.evaluate", name, "--runs", str(tmp_path))
     printed = json.loads(python(*arguments, root=root))
     assert printed.pop("name") == name
     compare(printed, models.load(name).card["metric"])
 
 
-def test_evaluate_needs_a_name_and_data(root: Path):
-    for name, missing in (("stories-sparse", "stories-selective"), ("stories-selective", "--data")):
-        command = [sys.executable, "-m", "models.evaluate", name]
+def test_evaluate_tells_what_is_missing(root: Path, tmp_path: Path):
+    for arguments, missing in ((["stories-sparse"], "stories-selective"),
+                               (["stories-selective", "--data", str(tmp_path)], "standard_ebooks_children")):
+        command = [sys.executable, "-m", "models.evaluate", *arguments, "--runs", str(tmp_path)]
         done = subprocess.run(command, cwd=root, capture_output=True, text=True)
         assert done.returncode == 2 and missing in done.stderr and "Traceback" not in done.stderr
