@@ -1,17 +1,22 @@
 # make app: from a fresh clone to the running app. make test: everything, the browser tests included.
+# make verify: the numbers of all cards, measured again. make bench: the speeds of the README.
 
 PYTHON ?= python3
 VENV := .venv
 PORT ?= 8501
+PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: app test bench lint clean
+.PHONY: app test verify bench lint clean
 
 app: $(VENV)/app
 	$(VENV)/bin/python -m streamlit run app/main.py --server.port $(PORT)
 
-test: $(VENV)/test
+test: lint
 	bash tests/chromium.sh
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest
+
+verify: $(VENV)/test
+	$(VENV)/bin/python -m pytest -m verify
 
 bench: $(VENV)/test
 	bash tests/chromium.sh
@@ -22,11 +27,11 @@ lint: $(VENV)/test
 
 $(VENV)/app: requirements.txt
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(PIP) -r requirements.txt
 	touch $@
 
 $(VENV)/test: $(VENV)/app requirements-test.txt
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-test.txt
+	$(PIP) -r requirements-test.txt
 	touch $@
 
 clean:

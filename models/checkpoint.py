@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,12 @@ def write(folder: Path, model: Transformer, constant: Tensor) -> None:
     save_file({"self": pack(constant, model.config.causal).half().contiguous()}, folder / "constant.safetensors")
 
 
+def digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files with numbers in them: the card has those of the files that its own were measured on."""
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            for name in FILES if name.endswith(".safetensors")}
+
+
 def read_model(folder: Path) -> Transformer:
     """The model in float32, in evaluation mode, its gradients off.
 
@@ -170,4 +177,5 @@ def finish(name: str, model: Transformer, task: Task, folder: Path, seed: int, t
 
     write(target, model, mean_weights(model, task.typical(CONSTANT_TEXTS)[:, :limit_of(model, task)]))
     shipped = read_model(target)
-    write_json(target / "card.json", make_card(name, shipped, task, folder, seed, task.metric(shipped)))
+    card = make_card(name, shipped, task, folder, seed, task.metric(shipped))
+    write_json(target / "card.json", card | {"weights": digests(target)})

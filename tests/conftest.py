@@ -1,4 +1,4 @@
-"""What all tests share: the marker `slow`, hypothesis without a clock, the folders of the repository and of its data."""
+"""What all tests share: hypothesis without a clock, the folders of the repository and of its data."""
 
 from __future__ import annotations
 
@@ -14,10 +14,6 @@ ROOT = Path(__file__).resolve().parents[1]
 # A busy machine makes single examples slow; that is no failure.
 settings.register_profile("lab", deadline=None)
 settings.load_profile("lab")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: takes more than ten seconds; leave it out with -m 'not slow'")
 
 
 @pytest.fixture(scope="session")
