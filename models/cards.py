@@ -30,7 +30,7 @@ def make_card(name: str, model: Transformer, task: Task, folder: Path, seed: int
     """
     recipe, attention = RECIPES[name], TYPES[model.config.attention]
     batch = task.batch(recipe.steps - 1, recipe.steps, seed).tokens
-    card = {
+    card: dict[str, Any] = {
         "name": name,
         "attention": {"title": attention.title, "formula": attention.formula, "source": attention.published},
         "model": {"parameters": model.parameter_count(), "layers": model.config.layers,
@@ -50,11 +50,10 @@ def make_card(name: str, model: Transformer, task: Task, folder: Path, seed: int
         card["training"]["memory_loss"] = recipe.memory_loss
     if recipe.lengths:
         card["training"]["lengths"] = list(recipe.lengths)
-    source = model.blocks[0].attention.source
-    if isinstance(source, Mixed):
+    mixed = [source for block in model.blocks if isinstance(source := block.attention.source, Mixed)]
+    if mixed:
         card["alpha"] = {"parts": list(attention.parts),
-                         "by_layer": [[round(float(a), 4) for a in block.attention.source.alpha]
-                                      for block in model.blocks]}
+                         "by_layer": [[round(float(a), 4) for a in source.alpha] for source in mixed]}
     others = {path.parent.name.removeprefix("seed-"): read_json(path)["metric"]
               for path in sorted(folder.parent.glob("seed-*/card.json"))}
     return card | ({"other_seeds": others} if others else {})
@@ -66,7 +65,7 @@ def cost(config: Config) -> dict[str, int]:
     Parameters and multiplications of all layers, the latter for one text of the trained length,
     counted in a pass on no device; without masks, normalisers and the product with the values.
     """
-    counts = {}
+    counts: dict[str, int] = {}
     for which, its in (("", config), ("softmax_", replace(config, attention="softmax"))):
         if config.heads == 1 and which:
             its = replace(its, heads=GAU_COUNTERPART_HEADS, layers=config.layers // 2)

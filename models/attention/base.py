@@ -78,7 +78,7 @@ def beside_untouched(intervention: Intervention, factor: Tensor) -> Intervention
 
 def intervene(weights: Tensor, intervention: Intervention) -> Tensor:
     """(B, H, N, M) weights with the constant heads' rows replaced; order: constant first, gate later."""
-    if intervention.is_constant is None:
+    if intervention.is_constant is None or intervention.constant is None:
         return weights
     return torch.where(intervention.is_constant, intervention.constant, weights)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from models.claims import commands, tables
 from models.claims.evidence import Evidence, Metric
@@ -161,8 +162,8 @@ def _entropy(evidence: Evidence) -> Statement:
                        statistics.fmean(steadier) >= HEADS)]
     else:
         checks = [Check("", UNKNOWN, 0)]
-    points = [{"name": name, "x": n, "seed": 0, "value": round(statistics.fmean(values), 4)}
-              for name, by_length in readings.items() for n, values in sorted(by_length.items())]
+    points: list[dict[str, Any]] = [{"name": name, "x": n, "seed": 0, "value": round(statistics.fmean(values), 4)}
+                                    for name, by_length in readings.items() for n, values in sorted(by_length.items())]
     if points:
         lengths = sorted({point["x"] for point in points})
         points += [{"name": "ln n: even weights", "x": n, "seed": 0, "value": round(math.log(n), 4)} for n in lengths]
@@ -188,11 +189,11 @@ def growth(by_length: Mapping[int, list[float]]) -> list[float]:
 
 
 def _relu2(evidence: Evidence) -> Statement:
-    found = evidence.measured.get("relu2_scale")
+    found: dict[str, Any] = evidence.measured.get("relu2_scale") or {}
     checks = [fact("rows of relu² stay the same", found["relu2_change"] < UNCHANGED if found else None),
               fact("rows of softmax do not", found["softmax_change"] > 1e-3 if found else None)]
     table, points = [], []
-    for index, factor in enumerate(found["factors"] if found else []):
+    for index, factor in enumerate(found.get("factors", [])):
         table.append({"scores times": f"{factor:g}", "source": "relu²: the same",
                       "here, relu²": f"{found['relu2_entropy'][index]:.4f} nats",
                       "here, softmax": f"{found['softmax_entropy'][index]:.4f} nats"})

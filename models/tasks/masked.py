@@ -82,7 +82,8 @@ class Masked(Stories):
 
     def _read_piece(self, piece: str, place: int, ids: list[int], targets: list[int], stops: list[int]) -> None:
         """Adds a piece without [MASK]: the tokens that the text has without its brackets, those inside hidden."""
-        plain, hidden, origin = "", [], []  # origin: where each character stands in the piece
+        plain, hidden = "", []
+        origin: list[int] = []  # where each character stands in the piece
         last = 0
         for match in _HIDDEN.finditer(piece):
             plain += piece[last:match.start()]

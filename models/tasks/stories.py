@@ -110,8 +110,8 @@ class Stories:
     @torch.inference_mode()
     def metric(self, model: Transformer) -> dict[str, Any]:
         """Perplexity of the held-out books and stories, in windows of 256 tokens that do not overlap."""
-        total = count = 0
-        result = {}
+        total, count = 0.0, 0
+        result: dict[str, float] = {}
         for corpus in ("books", "stories"):
             stream = self._stream(corpus, "test")
             targets = stream[:len(stream) // CONTEXT * CONTEXT].long().unflatten(0, (-1, CONTEXT))
@@ -191,7 +191,7 @@ def token_labels(tokenizer: Tokenizer) -> tuple[str, ...]:
     alphabet = _bytes_of_characters()
     names = []
     for i in range(VOCABULARY):
-        raw = bytes(alphabet[character] for character in tokenizer.id_to_token(i)) if i else b""
+        raw = bytes(alphabet[character] for character in tokenizer.id_to_token(i) or "") if i else b""
         try:
             names.append(raw.decode() if i else "start")
         except UnicodeDecodeError:
