@@ -8,8 +8,10 @@ Dimensions everywhere: B batch, L layers, H heads, N query tokens, M key tokens,
 of the model, V vocabulary; rows are queries, columns keys. Layers and heads count from 0.
 """
 
+from models.catalogue import names
 from models.heads import HeadPlan
-from models.lab import Lab, load, names
+from models.kind import Kind
+from models.lab import Lab, load
 from models.trace import Output, Trace, run
 
-__all__ = ["HeadPlan", "Lab", "Output", "Trace", "load", "names", "run"]
+__all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "load", "names", "run"]

@@ -32,6 +32,7 @@ def make_card(name: str, model: Transformer, task: Task, folder: Path, seed: int
     batch = task.batch(recipe.steps - 1, recipe.steps, seed).tokens
     card: dict[str, Any] = {
         "name": name,
+        "task": task.name,
         "attention": {"title": attention.title, "formula": attention.formula, "source": attention.published},
         "model": {"parameters": model.parameter_count(), "layers": model.config.layers,
                   "heads": model.config.heads, "width": model.config.width,

@@ -22,12 +22,13 @@ from torch import Tensor
 from models.attention import TYPES
 from models.attention.base import Record
 from models.config import Config
+from models.tasks import TASKS
 from models.tasks.base import Task
 from models.transformer import Transformer
 
 CHECKPOINTS = Path(__file__).with_name("checkpoints")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
-CARD_KEYS = ("name", "attention", "model", "data", "training", "metric", "evaluate")
+CARD_KEYS = ("name", "task", "attention", "model", "data", "training", "metric", "evaluate")
 CONSTANT_TEXTS = 256  # training texts that a constant matrix is the mean of
 
 
@@ -120,15 +121,33 @@ def digests(folder: Path) -> dict[str, str]:
             for name in FILES if name.endswith(".safetensors")}
 
 
+def stamp(folder: Path) -> tuple[int, ...]:
+    """Changes when config or card do; without them, with what is there."""
+    paths = (folder / "config.json", folder / "card.json")
+    return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in paths)
+
+
+def read(folder: Path, task: Task) -> tuple[Transformer, Tensor, dict[str, Any]]:
+    """Model, constant matrices and card; raises CheckpointError as read_model does."""
+    model = read_model(folder)
+    return model, read_constant(folder, model.config, limit_of(model, task)), read_card(folder)
+
+
+def read_config(folder: Path) -> Config:
+    """The Config; raises CheckpointError as read_model does."""
+    config = _guarded(folder, "config.json", lambda path: Config(**read_json(path)))
+    if config.attention not in TYPES:
+        raise _broken(folder, "config.json", f"names an unknown attention type, {config.attention!r},")
+    return config
+
+
 def read_model(folder: Path) -> Transformer:
     """The model in float32, in evaluation mode, its gradients off.
 
     Raises:
         CheckpointError: a file is missing, truncated, or does not fit the others.
     """
-    config = _guarded(folder, "config.json", lambda path: Config(**read_json(path)))
-    if config.attention not in TYPES:
-        raise _broken(folder, "config.json", f"names an unknown attention type, {config.attention!r},")
+    config = read_config(folder)
     with torch.device("meta"):  # no time is spent on initialising what is about to be overwritten
         model = Transformer(config)
     weights = _guarded(folder, "model.safetensors", load_file)
@@ -153,6 +172,8 @@ def read_card(folder: Path) -> dict[str, Any]:
     card = _guarded(folder, "card.json", read_json)
     if missing := [key for key in CARD_KEYS if key not in card]:
         raise _broken(folder, "card.json", f"lacks {', '.join(missing)}")
+    if card["task"] not in [*TASKS]:  # a list has `in` for what has no hash, too
+        raise _broken(folder, "card.json", f"names an unknown task, {card['task']!r},")
     return card
 
 

@@ -26,7 +26,7 @@ from models.attention.dot_product import DotProduct
 from models.attention.rotary import rotary_table, rotate
 from models.attention.softmax import Softmax
 from models.heads import TRAINED, HeadPlan
-from models.lab import Lab
+from models.stack import StackLab
 from models.tasks.base import Prompt
 from models.transformer import Transformer
 
@@ -169,7 +169,7 @@ class Decoder:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Step:
     """Where a text stands after one more token of it was read.
 
     Attributes:
@@ -183,8 +183,8 @@ class Reading:
     kept: tuple[tuple[int, ...], ...]
 
 
-def write_on(lab: Lab, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
-             count: int = 40) -> Iterator[Reading]:
+def write_on(lab: StackLab, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
+             count: int = 40) -> Iterator[Step]:
     """Reads the prompt and writes its most probable continuation, a token at a time, within a memory.
 
     Like models.trace.generate, but for the memory; stops at BOS or at the limit.
@@ -203,4 +203,4 @@ def write_on(lab: Lab, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = 
         with torch.inference_mode():
             hidden = decoder.step(torch.tensor([chosen]))
             following = int(lab.model.logits(hidden[0]).argmax()) if place + 1 >= len(prompt.ids) else 0
-        yield Reading(lab.task.labels[chosen], is_new, tuple(tuple(m.kept()[0].tolist()) for m in decoder.memories))
+        yield Step(lab.task.labels[chosen], is_new, tuple(tuple(m.kept()[0].tolist()) for m in decoder.memories))

@@ -11,10 +11,11 @@ import argparse
 import json
 from pathlib import Path
 
+from models.catalogue import names
 from models.checkpoint import CheckpointError
 from models.data import add_data_option
-from models.lab import load, names
 from models.recipes import task_of
+from models.stack import own
 
 
 def main() -> None:
@@ -25,7 +26,7 @@ def main() -> None:
     arguments = parser.parse_args()
     task = task_of(arguments.name, arguments.data, arguments.runs)
     try:
-        metric = task.metric(load(arguments.name).model)
+        metric = task.metric(own(arguments.name).model)
     except (CheckpointError, ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     print(json.dumps({"name": arguments.name} | metric, indent=2))

@@ -23,11 +23,12 @@ from torch.nn import functional
 
 from models import measured
 from models.attention.base import Record
+from models.catalogue import names
 from models.checkpoint import CheckpointError
 from models.data import add_data_option
 from models.heads import HeadPlan
-from models.lab import Lab, load, names
 from models.recipes import task_of
+from models.stack import StackLab, own
 from models.tasks.assignment import TEST_SEED, TEST_TEXTS, Assignment, draw
 from models.tasks.base import Batch, Prompt, Task, generator
 from models.tasks.masked import TEST_SEED as MASKED_SEED
@@ -42,7 +43,7 @@ CAPTURED = 8_192  # tokens of these whose weights are looked at
 TYPED = 512  # tokens of one typed text at most: the weights of all heads take 4 MB a layer and head at 1,024
 
 
-def plans_of(lab: Lab) -> dict[str, HeadPlan]:
+def plans_of(lab: StackLab) -> dict[str, HeadPlan]:
     """The readings of a model: as trained, and by the policies that say something else."""
     policies = [p for p in lab.attention.policies if p != lab.attention.trained_policy]
     return {policy: HeadPlan() if policy == "trained" else
@@ -70,7 +71,7 @@ def _spread(count: int, wanted: int) -> Tensor:
     return torch.linspace(0, count - 1, min(count, wanted)).long()
 
 
-def typed_limit(lab: Lab, plan: HeadPlan) -> int:
+def typed_limit(lab: StackLab, plan: HeadPlan) -> int:
     """Most tokens of a typed text that `facts` looks at: where the plan has constant heads, as many as their matrices
     have."""
     if any(state.constant for state in plan.heads.values()):
@@ -79,7 +80,7 @@ def typed_limit(lab: Lab, plan: HeadPlan) -> int:
 
 
 @torch.inference_mode()
-def facts(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
+def facts(lab: StackLab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
     """Of one text what `measure` says of many: loss (nats) and accuracy where answers are known, else None; entropy
     (nats) and log_normaliser, means over all rows of all heads."""
     records: list[Record] = []
@@ -96,7 +97,7 @@ def facts(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
 
 
 @torch.inference_mode()
-def measure(lab: Lab, task: Task, length: int, plan: HeadPlan) -> dict[str, Any]:
+def measure(lab: StackLab, task: Task, length: int, plan: HeadPlan) -> dict[str, Any]:
     """Loss (nats) and accuracy over so many predictions, and by layer and head the mean entropy (nats) and ln Z of a
     row, over the first CAPTURED tokens."""
     losses, right, captured = [], [], {}
@@ -129,7 +130,7 @@ def main() -> None:
     arguments = parser.parse_args()
     for name in arguments.names:
         try:
-            lab, task = load(name), task_of(name, arguments.data, arguments.runs)
+            lab, task = own(name), task_of(name, arguments.data, arguments.runs)
             readings = _readings(lab, task)
         except (CheckpointError, ValueError, FileNotFoundError) as error:
             parser.error(str(error))
@@ -138,7 +139,7 @@ def main() -> None:
             "readings": readings})
 
 
-def _readings(lab: Lab, task: Task) -> dict[str, dict[str, Any]]:
+def _readings(lab: StackLab, task: Task) -> dict[str, dict[str, Any]]:
     """Policy -> length -> what measure returns."""
     lengths = [n for n in LENGTHS[task.name] if n <= (lab.model.longest or math.inf)]
     work = [(policy, plan, n) for policy, plan in plans_of(lab).items() for n in lengths]

@@ -28,11 +28,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from models import measured
+from models.catalogue import names
 from models.checkpoint import CheckpointError
 from models.data import add_data_option
 from models.decoding import FEWEST, Decoder, can_decode
-from models.lab import load, names
 from models.recipes import task_of
+from models.stack import own
 from models.tasks.base import generator
 from models.tasks.stories import CONTEXT, Stories
 from models.transformer import Transformer
@@ -160,7 +161,7 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
     arguments = parser.parse_args()
     try:
-        lab = load(arguments.name)
+        lab = own(arguments.name)
         if not can_decode(lab.model):
             parser.error(f"{arguments.name} has no cache of keys to forget from")
         task = task_of(arguments.name, arguments.data, arguments.runs)

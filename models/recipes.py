@@ -8,12 +8,11 @@ from pathlib import Path
 
 from models.config import Config
 from models.data import DATA
+from models.tasks import TASKS
 from models.tasks.assignment import TRAINED_EVENTS, Assignment
 from models.tasks.base import Task
 from models.tasks.masked import LENGTH, MIXED, Masked
 from models.tasks.stories import CONTEXT, Stories
-
-TASKS = {"assignment": Assignment, "stories": Stories, "masked": Masked}
 
 
 @dataclass(frozen=True)

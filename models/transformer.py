@@ -95,7 +95,7 @@ class Transformer(nn.Module):
     @property
     def longest(self) -> int | None:
         """Most tokens of a text that the model has weights for; None if there is no such limit."""
-        return self.config.trained_length if self.blocks[0].attention.source.is_limited else None
+        return TYPES[self.config.attention].longest(self.config)
 
     @torch.no_grad()
     def parameter_count(self) -> int:

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from models.attention.scale import policy_factor
 from models.config import Config
 from models.heads import Scale
+from models.kind import Traits
 
 NEVER = float("-inf")
 Rotary = tuple[Tensor, Tensor]
@@ -142,6 +143,17 @@ class SelfAttention(nn.Module):
     reads_text = True
     selects = False
     replaces_mlp = False
+
+    @classmethod
+    def traits(cls) -> Traits:
+        """What is said of it where no module is: in catalogues, links and on pages."""
+        return Traits(cls.title, cls.formula, cls.published, cls.policies, cls.trained_policy, cls.is_distribution,
+                      cls.reads_text, cls.selects)
+
+    @classmethod
+    def longest(cls, config: Config) -> int | None:
+        """Most tokens of a text that a model of this shape has weights for; None if there is no such limit."""
+        return config.trained_length if cls.source_type.is_limited else None
 
     def __init__(self, config: Config) -> None:
         super().__init__()

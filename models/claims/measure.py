@@ -19,9 +19,10 @@ from torch import Tensor
 from models import short
 from models.attention.base import UNTOUCHED, Record
 from models.attention.rotary import rotary_table
+from models.catalogue import names
 from models.heads import HeadPlan
-from models.lab import load, names
 from models.recipes import RECIPES, short_recipe, task_of
+from models.stack import own
 from models.tasks.base import generator
 from models.tasks.masked import LENGTH
 from models.tasks.stories import CONTEXT, VOCABULARY, Stories
@@ -41,7 +42,7 @@ def no_attention(data: Path, runs: Path) -> dict[str, Any]:
     trained without attention could do at best."""
     if "stories-softmax" not in names():
         return {}
-    lab, task = load("stories-softmax"), task_of("stories-softmax", data, runs)
+    lab, task = own("stories-softmax"), task_of("stories-softmax", data, runs)
     layers, heads = lab.shape["self"]
     plan = HeadPlan().with_heads([("self", i, j) for i in range(layers) for j in range(heads)], gate=0.0)
     closed = _Gated(lab.model, lab.interventions(plan, CONTEXT))
@@ -99,7 +100,7 @@ def readings(data: Path, runs: Path) -> dict[str, Any]:
     result = {}
     for name in READ_BOTH_WAYS:
         if name in names():
-            lab = load(name)
+            lab = own(name)
             values = short.readings(lab.model, task_of(name, data, runs))
             result[name] = {"metric": lab.card["metric"], "values": values}
     return result
@@ -113,7 +114,7 @@ def fixed_scale(data: Path, runs: Path) -> dict[str, Any]:
     level = replace(recipe, config=replace(recipe.config, table_std=LEVEL))
     found = {str(seed): task.metric(train(level, task, runs / name / f"level-{seed}", seed, torch.device("cpu")))
              for seed in (0, 1, 2)}
-    return {name: {"metric": load(name).card["metric"], "values": {
+    return {name: {"metric": own(name).card["metric"], "values": {
         "table_std": LEVEL, "steps": recipe.steps, "perplexity": {s: m["perplexity"] for s, m in found.items()}}}}
 
 
@@ -122,7 +123,7 @@ def relu2_scale(data: Path, runs: Path) -> dict[str, Any]:
     """What factors do to the rows of masked-gau-relu2, and what they would do to softmax's; see under_factors."""
     name = "masked-gau-relu2"
     records: list[Record] = []
-    load(name).model(task_of(name, data, runs).held_out(LENGTH)[:16], records=records)
+    own(name).model(task_of(name, data, runs).held_out(LENGTH)[:16], records=records)
     # What is recorded is over the root of n, relu²'s divisor, and so small that softmax's rows would be flat.
     return {"scores": name} | under_factors(torch.cat([record.scores for record in records]) * LENGTH**0.5)
 

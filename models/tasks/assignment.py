@@ -10,13 +10,17 @@ from __future__ import annotations
 import math
 import re
 import string
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from models.tasks.base import Batch, InputError, Prompt, generator
+from models.tasks.base import Batch, InputError, Prompt, Task, generator
 from models.transformer import Transformer
+
+if TYPE_CHECKING:
+    from models.trace import Output
 
 LETTERS = string.ascii_lowercase
 VARIABLES, VALUES = 8, 10  # different variables in a text; values 0 to 9
@@ -29,8 +33,10 @@ TEST_SEED = 10_007  # no training seed: texts of training are drawn with the run
 START = 0
 SET, ASK, DIGIT = 1, 27, 53  # first id of `a=`, of `a=?`, of `0`
 
-class Assignment:
+
+class Assignment(Task):
     name = "assignment"
+    title = "Variables"
     vocabulary = 64  # 63 are used; a multiple of 8
     limit = 128
     trained_length = 2 * TRAINED_EVENTS + 1
@@ -80,6 +86,16 @@ class Assignment:
         hint = "" if asked or left_out else f"Nothing is asked yet: end with a question, like ; {next(iter(values))}=?"
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), tuple(asked), tuple(targets),
                       left_out, read_chars, hint)
+
+    def join(self, tokens: Sequence[str]) -> str:
+        return " ".join(tokens)
+
+    def headline(self, output: Output, token: str) -> str:
+        return f"Answer to {token}"
+
+    def shown(self, before: Output, after: Output) -> list[int]:
+        """All ten answers in their order, so that no row moves."""
+        return list(range(DIGIT, DIGIT + VALUES))
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         """Texts of equal length; the longest allowed grows from 2 events to 24 over the first half."""

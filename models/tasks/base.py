@@ -1,14 +1,22 @@
-"""What a task owes the rest: how a typed text becomes tokens, what is asked of the model, and what is measured."""
+"""What a task owes the rest: how a typed text becomes tokens, what is asked of the model, how its answer reads, and
+what is measured. Nothing else knows one task from another: what a page must know of a task, the task says."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+import numpy
 import torch
 from torch import Tensor
 
 from models.transformer import Transformer
+
+if TYPE_CHECKING:
+    from models.trace import Output
+
+ROWS = 8  # likeliest answers that are shown of a prediction
 
 
 class InputError(ValueError):
@@ -60,26 +68,32 @@ class Batch:
     targets: Tensor
 
 
-class Task(Protocol):
-    """One task; see tasks/assignment.py for the smallest.
+class Reader:
+    """How a model reads texts, and how its answers read. What stands here is a causal language model's.
 
     Attributes:
-        name: the model names' first part.
-        vocabulary: V.
+        name: what a family of models is called.
+        title: for people, what is asked of the model.
         limit: most tokens that a typed text may have, BOS included; also the constant matrices' size.
         trained_length: most tokens that a text of training has, BOS included.
         labels: V texts, one a token id.
-        examples: texts that show something, (title, text).
+        examples: texts that show something, (title, text); the first is what a model shows first.
         data: what the models are trained on: dicts with name, licence, attribution.
+        predicts_next: True if the target of a position is the token after it, False if it is the token there.
+        writes: True if the model can write on from the text.
+        hides: True if words of the text can be hidden from the model.
     """
 
     name: str
-    vocabulary: int
+    title: str
     limit: int
     trained_length: int
     labels: tuple[str, ...]
     examples: tuple[tuple[str, str], ...]
-    data: tuple[dict[str, str], ...]
+    data: tuple[dict[str, str], ...] = ()
+    predicts_next = True
+    writes = False
+    hides = False
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """Raises InputError if there is nothing in `text` that could be read.
@@ -87,16 +101,48 @@ class Task(Protocol):
         Args:
             limit: most tokens that are read, where a model reads fewer than its family.
         """
+        raise NotImplementedError
+
+    def join(self, tokens: Sequence[str]) -> str:
+        """Tokens without BOS as a person would write them."""
+        return "".join(tokens)
+
+    def headline(self, output: Output, token: str) -> str:
+        """What is predicted after (or at) `token`: the title of a prediction."""
+        return "Next token"
+
+    def token_at(self, prompt: Prompt, place: int) -> str:
+        """A token of the text as a person knows it: the hidden word where it is hidden only from the model."""
+        return prompt.tokens[place]
+
+    def shown(self, before: Output, after: Output) -> list[int]:
+        """Ids whose probabilities are shown: the likeliest under either plan, the likeliest before first."""
+        most = numpy.maximum(before.distribution, after.distribution)
+        chosen = numpy.argpartition(-most, ROWS)[:ROWS] if len(most) > ROWS else range(len(most))
+        return sorted((int(i) for i in chosen), key=lambda i: -before.distribution[i])
+
+
+class Task(Reader):
+    """A task that models are trained for: what a Reader says, and the data; see tasks/assignment.py for the smallest.
+
+    Attributes:
+        vocabulary: V.
+    """
+
+    vocabulary: int
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         """Training data of step `step` of `steps`: the same for the same three numbers."""
+        raise NotImplementedError
 
     def typical(self, count: int) -> Tensor:
         """(count, limit) ids of texts of the training data, over which constant matrices are averaged. They are as long
         as typed texts may be, and nothing in them is hidden."""
+        raise NotImplementedError
 
     def metric(self, model: Transformer) -> dict[str, Any]:
         """The card's numbers, on data never seen in training; the first is the headline."""
+        raise NotImplementedError
 
 
 def generator(*numbers: int) -> torch.Generator:

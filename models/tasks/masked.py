@@ -11,7 +11,7 @@ import functools
 import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -21,6 +21,9 @@ from models.data import DATA
 from models.tasks.base import Batch, InputError, Prompt, generator
 from models.tasks.stories import LONGEST_TEXT, Stories, token_labels
 from models.transformer import Transformer
+
+if TYPE_CHECKING:
+    from models.trace import Output
 
 MASK = "[MASK]"
 MASK_ID = 4096  # after the tokens of stories
@@ -38,6 +41,10 @@ _HIDDEN = re.compile(r"\[([^\[\]]+)\]")
 
 class Masked(Stories):
     name = "masked"
+    title = "Hidden word"
+    predicts_next = False
+    writes = False
+    hides = True
     vocabulary = 4104  # 4,097 are used; a multiple of 8
     limit = 128
     trained_length = LENGTH
@@ -104,6 +111,14 @@ class Masked(Stories):
             targets.append(token if is_hidden else -1)
             # A bracket that closes is read with the word before it.
             stops.append(place + (origin[stop - 1] + 1 + (stop in closed) if stop else 0))
+
+    def headline(self, output: Output, token: str) -> str:
+        answer = self.labels[output.target].strip() if output.target >= 0 else ""
+        return f"Hidden: {answer}" if answer else "Hidden token"
+
+    def token_at(self, prompt: Prompt, place: int) -> str:
+        target = prompt.targets[place]
+        return self.labels[target] if target >= 0 else prompt.tokens[place]
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         random = generator(seed, step)

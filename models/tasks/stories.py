@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.data import DATA, files
-from models.tasks.base import Batch, InputError, Prompt, generator
+from models.tasks.base import Batch, InputError, Prompt, Task, generator
 from models.transformer import Transformer
 
 TOKENIZER = Path(__file__).with_name("stories_tokenizer.json")
@@ -38,8 +38,10 @@ HELD_OUT_STORY = 20  # every twentieth story of TinyStories is held out
 LONGEST_TEXT = 400_000  # characters that are tokenized at all; what is beyond is certainly over the limit
 
 
-class Stories:
+class Stories(Task):
     name = "stories"
+    title = "Next word"
+    writes = True
     vocabulary = VOCABULARY
     limit = 128
     trained_length = CONTEXT

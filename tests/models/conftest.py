@@ -7,7 +7,7 @@ import torch
 from tiny import make_lab
 
 from models.attention import TYPES
-from models.lab import Lab
+from models.stack import StackLab
 
 torch.set_num_threads(1)  # tiny products gain nothing from threads, and other tests may run beside these
 
@@ -19,6 +19,6 @@ def attention(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def lab(attention: str) -> Lab:
+def lab(attention: str) -> StackLab:
     """A tiny Lab of each attention type."""
     return make_lab(attention)

@@ -16,7 +16,7 @@ from torch.testing import assert_close
 
 from models.attention import TYPES
 from models.heads import HeadPlan, HeadState, Scale
-from models.lab import Lab
+from models.stack import StackLab
 from models.trace import Trace, run_both, run_prompt
 
 # One pass over two texts adds in another order than two passes.
@@ -29,7 +29,7 @@ def arrays(trace: Trace) -> dict[str, ndarray]:
     return found | {"losses": trace.losses} | ({} if trace.mask is None else {"mask": trace.mask})
 
 
-def check(lab: Lab, prompt, plan: HeadPlan) -> None:
+def check(lab: StackLab, prompt, plan: HeadPlan) -> None:
     both, alone = run_both(lab, prompt, plan), [run_prompt(lab, prompt, each) for each in (HeadPlan(), plan)]
     for found, expected in zip(both, alone, strict=True):
         assert found.tokens == expected.tokens and found.prompt == expected.prompt
@@ -47,7 +47,7 @@ def scales_of(attention: str) -> st.SearchStrategy[Scale]:
     return plain | st.integers(2, 600).map(lambda base: Scale("logn", base)) if "logn" in policies else plain
 
 
-def plans_of(lab: Lab) -> st.SearchStrategy[HeadPlan]:
+def plans_of(lab: StackLab) -> st.SearchStrategy[HeadPlan]:
     layers, heads = lab.shape["self"]
     addresses = st.tuples(st.just("self"), st.integers(0, layers - 1), st.integers(0, heads - 1))
     states = st.builds(HeadState, st.booleans(), st.sampled_from([0.0, 0.3, 1.0]))
@@ -79,7 +79,7 @@ def test_both_under_every_policy(attention: str, causal: bool):
             check(lab, prompt, HeadPlan(plan.heads, scale))
 
 
-def test_the_first_is_not_touched_by_the_second(lab: Lab):
+def test_the_first_is_not_touched_by_the_second(lab: StackLab):
     """All heads pruned: the first Trace does not notice, the second has nothing left of attention."""
     before, after = run_both(lab, lab.read(TEXT), all_heads(lab, gate=0.0))
     assert_close(torch.tensor(before.norms["self"]), torch.tensor(run_prompt(lab, lab.read(TEXT)).norms["self"]),
@@ -88,7 +88,7 @@ def test_the_first_is_not_touched_by_the_second(lab: Lab):
     assert not math.isclose(before.loss, after.loss, rel_tol=1e-3)
 
 
-def test_traces_of_both_cannot_be_changed(lab: Lab):
+def test_traces_of_both_cannot_be_changed(lab: StackLab):
     for trace in run_both(lab, lab.read(TEXT), all_heads(lab, constant=True)):
         assert not [name for name, array in arrays(trace).items() if array.flags.writeable]
         assert all(isinstance(array, numpy.ndarray) for array in arrays(trace).values())

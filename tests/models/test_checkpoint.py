@@ -30,7 +30,7 @@ from models.checkpoint import (
 from models.tasks import assignment
 
 NAME = "assignment-selective"  # a model's name, so that load() accepts it; the folder holds a tiny model
-CARD = {"name": NAME} | {key: {} for key in checkpoint.CARD_KEYS[1:]}
+CARD = {key: {} for key in checkpoint.CARD_KEYS} | {"name": NAME, "task": "assignment"}
 
 
 @pytest.fixture

@@ -9,20 +9,21 @@ from tiny import BIDIRECTIONAL, LAYERS, address, all_heads, either_way, make_lab
 from torch.testing import assert_close
 
 from models.attention.base import Record
+from models.catalogue import names
 from models.checkpoint import mean_weights, pack, unpack
 from models.heads import HeadPlan
-from models.lab import Lab, load, names
+from models.stack import StackLab, own
 
 N = 11
 EXACTLY = {"rtol": 0, "atol": 0}
 BLIND = {"random", "fixed-random", "factorized-random"}  # types whose weights are the same for every text
 
 
-def sees_texts(lab: Lab) -> bool:
+def sees_texts(lab: StackLab) -> bool:
     return lab.model.config.attention not in BLIND
 
 
-def test_the_mean_of_one_text_is_that_text(lab: Lab):
+def test_the_mean_of_one_text_is_that_text(lab: StackLab):
     """Every head constant at the mean over one text: its weights and output come out as they were, bit by bit."""
     ids = random_ids(1, N)
     only = with_constant(lab, mean_weights(lab.model, ids))
@@ -32,7 +33,7 @@ def test_the_mean_of_one_text_is_that_text(lab: Lab):
     assert_close(torch.tensor(after.output.distribution), torch.tensor(before.output.distribution), **EXACTLY)
 
 
-def test_the_mean_is_a_mean(lab: Lab):
+def test_the_mean_is_a_mean(lab: StackLab):
     """Over 70 texts, more than are computed at once, against one text after the other in float64."""
     texts = random_ids(70, N)
     total = torch.zeros(*lab.shape["self"], N, N, dtype=torch.float64)
@@ -53,7 +54,7 @@ def test_the_mean_is_a_mean(lab: Lab):
         assert_close(few, mean)
 
 
-def test_a_constant_head_is_blind(lab: Lab):
+def test_a_constant_head_is_blind(lab: StackLab):
     """Two texts of equal length: equal weights in the constant heads, which are the stored ones, others differ."""
     plan = HeadPlan().constant(*address(lab, 0, 1)).constant(*address(lab, 1, 2))
     one, other = (trace_of(lab, ids, plan) for ids in random_ids(2, N))
@@ -68,7 +69,7 @@ def test_a_constant_head_is_blind(lab: Lab):
                 assert_close(weights[0], torch.tensor(one.live["self"][layer, head]), **EXACTLY)
 
 
-def test_heads_beside_a_constant_one_are_untouched(lab: Lab):
+def test_heads_beside_a_constant_one_are_untouched(lab: StackLab):
     """In its own layer; later layers see another input."""
     ids = random_ids(1, N)[0]
     constant = address(lab, 0, 1)
@@ -82,7 +83,7 @@ def test_heads_beside_a_constant_one_are_untouched(lab: Lab):
     assert (abs(after.live["self"][1] - before.live["self"][1]).max() > 0.01) == sees_texts(lab)
 
 
-def test_slices_of_the_constant_matrices_sum_to_1(lab: Lab):
+def test_slices_of_the_constant_matrices_sum_to_1(lab: StackLab):
     """A text of n tokens uses the first n rows and columns."""
     constant = lab.constant["self"]
     for n in (1, 2, 5, 64, 127, 128):
@@ -94,12 +95,12 @@ def test_slices_of_the_constant_matrices_sum_to_1(lab: Lab):
 
 
 @pytest.fixture(params=BIDIRECTIONAL)
-def bidirectional(request: pytest.FixtureRequest) -> Lab:
+def bidirectional(request: pytest.FixtureRequest) -> StackLab:
     return make_lab(request.param, causal=False)
 
 
 @pytest.mark.parametrize("n", [1, 2, 11, 127, 128])
-def test_slices_of_bidirectional_matrices_sum_to_1_again(bidirectional: Lab, n: int):
+def test_slices_of_bidirectional_matrices_sum_to_1_again(bidirectional: StackLab, n: int):
     """PAPA's rule (mask_and_normalize): keys beyond the text are cut off and what is left of a row is divided by its
     sum, row by row in float64; rows of relu² never summed to 1 and are cut and no more."""
     for layer in range(LAYERS):
@@ -107,7 +108,7 @@ def test_slices_of_bidirectional_matrices_sum_to_1_again(bidirectional: Lab, n: 
         if bidirectional.attention.is_distribution:
             for row in expected.flatten(0, 1):
                 row /= sum(row.tolist())
-        found = bidirectional.constant_of(layer, n)
+        found = torch.from_numpy(bidirectional.constant_of("self", layer, n, n))
         assert_close(found.double(), expected, rtol=1e-5, atol=1e-9)
         used = bidirectional.interventions(HeadPlan().constant("self", layer, 0), n)[layer].constant
         assert_close(used, found, **EXACTLY)
@@ -118,7 +119,7 @@ def test_a_row_whose_weight_lies_beyond_the_text_weighs_all_keys_alike():
     constant = torch.zeros_like(lab.constant["self"])
     constant[..., torch.arange(128), (torch.arange(128) + 4).clamp(max=127)] = 1  # heads that look four tokens ahead
     ahead = with_constant(lab, constant)
-    matrices = ahead.constant_of(0, 6)
+    matrices = torch.from_numpy(ahead.constant_of("self", 0, 6, 6))
     assert_close(matrices[0, 1], torch.eye(6)[5])
     assert_close(matrices[:, 2:], torch.full_like(matrices[:, 2:], 1 / 6))
     trace = trace_of(ahead, random_ids(1, 6)[0], all_heads(ahead, constant=True))
@@ -128,20 +129,21 @@ def test_a_row_whose_weight_lies_beyond_the_text_weighs_all_keys_alike():
 
 @pytest.mark.parametrize("name", [name for name in names() if name.startswith("masked")])
 def test_shipped_masked_models_have_constant_heads_at_every_length(name: str):
-    shipped = load(name)
+    shipped = own(name)
     for layer in range(shipped.shape["self"][0]):
         for n in (1, 2, 3, 4, 5, 8, 64, 128):
-            matrices = shipped.constant_of(layer, n)
+            matrices = torch.from_numpy(shipped.constant_of("self", layer, n, n))
             assert matrices.isfinite().all()
             if shipped.attention.is_distribution:
                 assert_close(matrices.sum(-1), torch.ones(matrices.shape[:-1]), rtol=1e-4, atol=1e-4)
 
 
-def test_a_bidirectional_constant_head_runs(bidirectional: Lab):
+def test_a_bidirectional_constant_head_runs(bidirectional: StackLab):
     """Its weights are those of constant_of for the text's length, and every row of a distribution still sums to 1."""
     trace = trace_of(bidirectional, random_ids(1, N)[0], all_heads(bidirectional, constant=True))
     weights = torch.tensor(trace.weights["self"])
-    expected = torch.stack([bidirectional.constant_of(layer, N) for layer in range(LAYERS)])
+    rows = [torch.from_numpy(bidirectional.constant_of("self", layer, N, N)) for layer in range(LAYERS)]
+    expected = torch.stack(rows)
     assert_close(weights, expected, **EXACTLY)
     assert (weights.triu(1) > 0).any()
     if bidirectional.attention.is_distribution:

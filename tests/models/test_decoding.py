@@ -14,8 +14,8 @@ from models.attention.base import Record
 from models.config import Config
 from models.decoding import Decoder, Memory, can_decode, write_on
 from models.heads import HeadPlan
-from models.lab import Lab
 from models.memory import Progress, choose, held_out, kept_share, losses, measure
+from models.stack import StackLab
 from models.tasks.base import Prompt
 from models.trace import generate
 from models.transformer import Transformer
@@ -51,9 +51,10 @@ class Letters:
     limit, labels = LIMIT, tuple(map(str, range(VOCABULARY)))
 
 
-def lab_of(attention: str) -> Lab:
+def lab_of(attention: str) -> StackLab:
     rows = torch.rand(LAYERS, HEADS, LIMIT, LIMIT, generator=torch.Generator().manual_seed(2)).tril()
-    return Lab(f"tiny-{attention}", Letters(), model_of(attention), {"self": rows / rows.sum(-1, keepdim=True)}, {})
+    rows = rows / rows.sum(-1, keepdim=True)
+    return StackLab(f"tiny-{attention}", Letters(), model_of(attention), {"self": rows}, {})
 
 
 def prompt_of(ids: torch.Tensor) -> Prompt:

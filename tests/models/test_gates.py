@@ -17,18 +17,18 @@ from models.attention import TYPES
 from models.attention.base import Intervention
 from models.attention.rotary import rotary_table
 from models.heads import HeadPlan
-from models.lab import Lab
+from models.stack import StackLab
 
 N = 11
 D = WIDTH // HEADS
 EXACTLY = {"rtol": 0, "atol": 0}
 
 
-def logits(lab: Lab, ids: torch.Tensor, plan: HeadPlan) -> torch.Tensor:
+def logits(lab: StackLab, ids: torch.Tensor, plan: HeadPlan) -> torch.Tensor:
     return lab.model.logits(lab.model(ids[None], lab.interventions(plan, len(ids)))[0])
 
 
-def with_scaled_slices(lab: Lab, factors: dict[tuple[int, int], float], ids: torch.Tensor,
+def with_scaled_slices(lab: StackLab, factors: dict[tuple[int, int], float], ids: torch.Tensor,
                        plan: HeadPlan) -> torch.Tensor:
     """Logits of a copy of the model in which hooks multiply what W_O reads of head h in layer l by factors[l, h]."""
     model = copy.deepcopy(lab.model)
@@ -48,7 +48,7 @@ def with_scaled_slices(lab: Lab, factors: dict[tuple[int, int], float], ids: tor
     return model.logits(model(ids[None], lab.interventions(plan, len(ids)))[0])
 
 
-def test_gate_1_changes_nothing(lab: Lab):
+def test_gate_1_changes_nothing(lab: StackLab):
     """Neither as a plan that says something else of no effect, nor as a tensor of ones."""
     ids = random_ids(1, N)[0]
     untouched = logits(lab, ids, HeadPlan())
@@ -59,14 +59,14 @@ def test_gate_1_changes_nothing(lab: Lab):
 
 @pytest.mark.parametrize("gate", [0.0, 0.3])
 @pytest.mark.parametrize("layer, head", [(0, 0), (0, 3), (1, 2)])
-def test_a_gate_is_a_factor_on_a_slice_of_w_o(lab: Lab, layer: int, head: int, gate: float):
+def test_a_gate_is_a_factor_on_a_slice_of_w_o(lab: StackLab, layer: int, head: int, gate: float):
     ids, (_, layer, head) = random_ids(1, N)[0], address(lab, layer, head)
     gated = logits(lab, ids, HeadPlan().gate("self", layer, head, gate))
     assert_close(gated, with_scaled_slices(lab, {(layer, head): gate}, ids, HeadPlan()), rtol=1e-4, atol=1e-4)
     assert (gated - logits(lab, ids, HeadPlan())).abs().max() > 0.01
 
 
-def test_gate_0_is_that_slice_of_w_o_zeroed(lab: Lab):
+def test_gate_0_is_that_slice_of_w_o_zeroed(lab: StackLab):
     ids, (_, layer, head) = random_ids(1, N)[0], address(lab, 1, 2)
     pruned = copy.deepcopy(lab.model)
     pruned.blocks[layer].attention.output.weight.unflatten(1, (lab.shape["self"][1], -1))[:, head] = 0
@@ -86,7 +86,7 @@ def test_a_layer_is_linear_in_its_gates(gates: list[float]):
     assert_close(output(*gates), sum(gate * out for gate, out in zip(gates, alone, strict=True)), rtol=1e-4, atol=1e-5)
 
 
-def test_norms_are_those_of_gated_outputs(lab: Lab):
+def test_norms_are_those_of_gated_outputs(lab: StackLab):
     ids = random_ids(1, N)[0]
     gated = address(lab, 0, 2)
     before, after = (trace_of(lab, ids, HeadPlan().gate(*gated, gate)).norms["self"] for gate in (1.0, 0.25))
@@ -95,7 +95,7 @@ def test_norms_are_those_of_gated_outputs(lab: Lab):
     assert_close(torch.tensor(after[0, others]), torch.tensor(before[0, others]), **EXACTLY)
 
 
-def test_constant_and_gate_combine(lab: Lab):
+def test_constant_and_gate_combine(lab: StackLab):
     """Constant weights first, then the gate; on one head, and on different ones."""
     ids = random_ids(1, N)[0]
     constant = HeadPlan().constant(*address(lab, 0, 1))
@@ -105,7 +105,7 @@ def test_constant_and_gate_combine(lab: Lab):
 
 
 @pytest.mark.parametrize("attention", sorted(name for name, kind in TYPES.items() if len(kind.policies) > 1))
-def test_the_scale_does_not_reach_constant_heads(lab: Lab):
+def test_the_scale_does_not_reach_constant_heads(lab: StackLab):
     ids = random_ids(1, N)[0]
     every, (_, layer, head) = all_heads(lab, constant=True), address(lab, 0, 1)
     assert_close(logits(lab, ids, another_scale(lab, every)), logits(lab, ids, every), **EXACTLY)
@@ -116,13 +116,13 @@ def test_the_scale_does_not_reach_constant_heads(lab: Lab):
 
 
 @pytest.mark.parametrize("absent", [("self", LAYERS, 0), ("self", 0, HEADS), ("cross", 0, 0), ("encoder", 1, 1)])
-def test_a_head_that_is_not_there(lab: Lab, absent: tuple):
+def test_a_head_that_is_not_there(lab: StackLab, absent: tuple):
     for plan in (HeadPlan().constant(*absent), HeadPlan().gate(*absent, 0.5)):
         with pytest.raises(ValueError, match=lab.name):
             trace_of(lab, random_ids(1, N)[0], plan)
 
 
-def test_a_plan_leaves_no_trace_on_the_model(lab: Lab):
+def test_a_plan_leaves_no_trace_on_the_model(lab: StackLab):
     """The same weights after as before, and threads with different plans get what each gets alone."""
     before = copy.deepcopy(lab.model.state_dict())
     attributes = [dict(vars(block.attention)) for block in lab.model.blocks]

@@ -8,8 +8,8 @@ import numpy
 import pytest
 
 from models.heads import HeadPlan
-from models.lab import load
 from models.lengths import TYPED, batches, facts, measure, plans_of, typed_limit
+from models.stack import own
 from models.tasks.assignment import Assignment
 from models.trace import row_entropy, run
 
@@ -21,7 +21,7 @@ def test_entropy_of_a_row():
 
 
 def test_a_models_numbers_are_means_over_its_texts():
-    lab, task = load("assignment-softmax"), Assignment()
+    lab, task = own("assignment-softmax"), Assignment()
     plan = plans_of(lab)["trained"]
     result = measure(lab, task, 13, plan)
     losses, hits = [], []
@@ -41,7 +41,7 @@ def test_a_models_numbers_are_means_over_its_texts():
     ("assignment-random", "x=1; y=2; x=?; y=?"), ("masked-softmax", "The [MASK] sat")])
 def test_a_typed_text_has_the_numbers_of_its_trace(name: str, text: str):
     """Under a plan, against what the trace captures row by row."""
-    lab = load(name)
+    lab = own(name)
     plan = HeadPlan().constant("self", 1, 0).gate("self", 0, 0, 0.5)
     trace = run(lab, text, plan)
     found = facts(lab, trace.prompt, plan)
@@ -64,7 +64,7 @@ def test_how_much_of_a_typed_text_is_read():
     for name, free, held in (
             ("stories-softmax", TYPED, 128), ("stories-dense", 256, 128), ("masked-gau-relu2", TYPED, 128),
             ("assignment-random", 49, 49), ("assignment-softmax", 193, 128)):
-        lab = load(name)
+        lab = own(name)
         assert typed_limit(lab, HeadPlan().gate("self", 0, 0, 0.0)) == free
         assert typed_limit(lab, constant) == held
         text = "; ".join(["a=1"] * 200) + "; a=?" if name.startswith("assignment") else "a word " * 600

@@ -19,7 +19,7 @@ from torch.testing import assert_close
 
 import models
 from models.heads import HeadPlan
-from models.lab import Lab
+from models.stack import StackLab
 from models.tasks.base import InputError, Prompt
 from models.trace import Output, Trace, divergence, entropy, generate, run_prompt
 
@@ -30,7 +30,7 @@ EXACTLY = {"rtol": 0, "atol": 0}
 
 
 @pytest.fixture(params=PLANS)
-def plan(request: pytest.FixtureRequest, lab: Lab) -> HeadPlan:
+def plan(request: pytest.FixtureRequest, lab: StackLab) -> HeadPlan:
     return PLANS[request.param](lab)
 
 
@@ -46,7 +46,7 @@ def output(*probabilities: float) -> Output:
     return Output(0, numpy.array(probabilities, dtype=numpy.float32), names)
 
 
-def test_shapes(lab: Lab, plan: HeadPlan):
+def test_shapes(lab: StackLab, plan: HeadPlan):
     trace = models.run(lab, TEXT, plan)
     assert trace.tokens == ["start", "y=", "7", "x=", "1", "x=", "3", "y=?", "7", "z=", "5", "x=?"]
     heads = lab.shape["self"][1]
@@ -60,7 +60,7 @@ def test_shapes(lab: Lab, plan: HeadPlan):
     assert all(array.dtype == numpy.float32 for array in arrays(trace).values())
 
 
-def test_nothing_can_be_changed(lab: Lab):
+def test_nothing_can_be_changed(lab: StackLab):
     trace = models.run(lab, TEXT, PLANS["constant"](lab))
     writeable = [name for name, array in arrays(trace).items() if array.flags.writeable]
     assert not writeable
@@ -69,7 +69,7 @@ def test_nothing_can_be_changed(lab: Lab):
             setattr(trace, field.name, None)
 
 
-def test_what_follows_from_what(lab: Lab, plan: HeadPlan):
+def test_what_follows_from_what(lab: StackLab, plan: HeadPlan):
     """live = softmax(scores - F) and rows sum to 1, or relu² of the scores; scores are -inf exactly above the diagonal;
     weights are live's where the plan leaves a head live."""
     trace = trace_of(lab, random_ids(1, N)[0], plan)
@@ -88,7 +88,7 @@ def test_what_follows_from_what(lab: Lab, plan: HeadPlan):
     assert_close(weights[is_live], live[is_live], **EXACTLY)
 
 
-def test_norms_follow_from_weights_and_values(lab: Lab):
+def test_norms_follow_from_weights_and_values(lab: StackLab):
     """In the first layer, whose input is the embedding of the tokens."""
     ids = random_ids(1, N)[0]
     trace, block, heads = trace_of(lab, ids, PLANS["gate"](lab)), lab.model.blocks[0], lab.shape["self"][1]
@@ -105,7 +105,7 @@ def test_norms_follow_from_weights_and_values(lab: Lab):
     assert_close(torch.tensor(trace.norms["self"][0]), outputs.norm(dim=-1) * gates)
 
 
-def test_outputs_and_losses_are_torchs(lab: Lab, plan: HeadPlan):
+def test_outputs_and_losses_are_torchs(lab: StackLab, plan: HeadPlan):
     prompt = lab.task.read(TEXT)
     trace = run_prompt(lab, prompt, plan)
     logits = lab.model.logits(lab.model(torch.tensor([prompt.ids]), lab.interventions(plan, N))[0])
@@ -124,17 +124,17 @@ def test_outputs_and_losses_are_torchs(lab: Lab, plan: HeadPlan):
                  rtol=1e-5, atol=1e-6)
 
 
-def test_without_a_question_there_is_no_output(lab: Lab):
+def test_without_a_question_there_is_no_output(lab: StackLab):
     trace = models.run(lab, "y=7")
     assert trace.outputs == () and trace.output is None and math.isnan(trace.loss)
 
 
-def test_a_bad_text_is_told_of(lab: Lab):
+def test_a_bad_text_is_told_of(lab: StackLab):
     with pytest.raises(InputError):
         models.run(lab, "no assignment")
 
 
-def test_nbytes_counts_shared_arrays_once(lab: Lab):
+def test_nbytes_counts_shared_arrays_once(lab: StackLab):
     one = LAYERS * lab.shape["self"][1] * N * N * 4  # float32
     live, constant = models.run(lab, TEXT), models.run(lab, TEXT, PLANS["constant"](lab))
     others = [*live.norms.values(), live.losses, *(output.distribution for output in live.outputs)]
@@ -143,7 +143,7 @@ def test_nbytes_counts_shared_arrays_once(lab: Lab):
     assert constant.nbytes == live.nbytes + one
 
 
-def test_generation_is_repeated_running(lab: Lab, plan: HeadPlan):
+def test_generation_is_repeated_running(lab: StackLab, plan: HeadPlan):
     prompt = lab.task.read(TEXT)
     ids, expected = list(prompt.ids), []
     while len(expected) < 6:
@@ -155,7 +155,7 @@ def test_generation_is_repeated_running(lab: Lab, plan: HeadPlan):
     assert list(generate(lab, prompt, plan, count=6)) == expected
 
 
-def test_generation_stops_at_the_limit_and_at_bos(lab: Lab):
+def test_generation_stops_at_the_limit_and_at_bos(lab: StackLab):
     always = copy.deepcopy(lab.model)
     prompt = Prompt((0,) * 125, ("start",) * 125, (), (-1,) * 125)
     for token, expected in ((54, ["1"] * 3), (0, [])):  # 128 - 125 tokens are free

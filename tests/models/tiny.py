@@ -14,8 +14,8 @@ from models.attention import TYPES
 from models.checkpoint import limit_of, mean_weights
 from models.config import Config
 from models.heads import HeadPlan
-from models.lab import Lab
 from models.recipes import Recipe
+from models.stack import StackLab
 from models.tasks.assignment import Assignment
 from models.tasks.base import Prompt
 from models.trace import Trace, run_prompt
@@ -75,14 +75,14 @@ def attention_state(module: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:
 
 
 @functools.cache
-def make_lab(attention: str, causal: bool = True, length: int = LENGTH) -> Lab:
+def make_lab(attention: str, causal: bool = True, length: int = LENGTH) -> StackLab:
     """Shared by all tests, as a Lab is never changed."""
     model, task = make_model(attention, causal=causal, length=length), Assignment()
     constant = mean_weights(model, task.typical(8)[:, :limit_of(model, task)])
-    return Lab(f"tiny-{attention}", task, model, {"self": constant}, card={})
+    return StackLab(f"tiny-{attention}", task, model, {"self": constant}, card={})
 
 
-def with_constant(lab: Lab, constant: Tensor) -> Lab:
+def with_constant(lab: StackLab, constant: Tensor) -> StackLab:
     """The same model with other constant matrices (L, H, N, N)."""
     return replace(lab, constant={"self": constant})
 
@@ -93,18 +93,18 @@ def with_attention(recipe: Recipe, attention: str, **changes: object) -> Recipe:
     return replace(recipe, config=replace(recipe.config, attention=attention, heads=heads), **changes)
 
 
-def address(lab: Lab, layer: int, head: int) -> tuple[str, int, int]:
+def address(lab: StackLab, layer: int, head: int) -> tuple[str, int, int]:
     """A head of a tiny model; its only one where it has one."""
     return "self", layer, head % lab.shape["self"][1]
 
 
-def all_heads(lab: Lab, **state: object) -> HeadPlan:
+def all_heads(lab: StackLab, **state: object) -> HeadPlan:
     """A plan in which every head of the model has this state, like constant=True."""
     layers, heads = lab.shape["self"]
     return HeadPlan().with_heads([("self", layer, head) for layer in range(layers) for head in range(heads)], **state)
 
 
-def another_scale(lab: Lab, plan: HeadPlan = UNTOUCHED) -> HeadPlan:
+def another_scale(lab: StackLab, plan: HeadPlan = UNTOUCHED) -> HeadPlan:
     """The plan under a scale that the model's type has and was not trained with; as it is if there is none."""
     policies = lab.attention.policies
     if "logn" in policies:
@@ -124,6 +124,6 @@ def prompt_of(ids: Tensor) -> Prompt:
     return Prompt(tuple(ids.tolist()), tuple(map(str, ids.tolist())), tuple(range(len(ids))), (*ids[1:].tolist(), -1))
 
 
-def trace_of(lab: Lab, ids: Tensor, plan: HeadPlan = UNTOUCHED) -> Trace:
+def trace_of(lab: StackLab, ids: Tensor, plan: HeadPlan = UNTOUCHED) -> Trace:
     """The Trace of prompt_of these ids."""
     return run_prompt(lab, prompt_of(ids), plan)

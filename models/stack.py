@@ -1,0 +1,178 @@
+"""StackLab: our own models behind the protocol of models/lab.py. The one place where plans become tensors and records
+become traces."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+import torch
+from numpy import ndarray
+from torch import Tensor
+
+from models.attention import TYPES
+from models.attention.base import Intervention, Record, SelfAttention, beside_untouched
+from models.attention.selective import selection
+from models.checkpoint import limit_of
+from models.heads import TRAINED, HeadPlan
+from models.kind import TEXT, Kind
+from models.lab import Lab, load
+from models.tasks.base import Prompt, Task
+from models.trace import Output, Trace, fixed
+from models.transformer import Transformer
+
+KIND = "self"  # the only one of a stack of one kind
+
+
+@dataclass(frozen=True, eq=False)
+class StackLab(Lab):
+    """A trained Transformer of ours with its task, its constant matrices and its card.
+
+    Attributes:
+        model: in evaluation mode, float32.
+        constant: kind -> (L, H, limit, limit) constant matrices, rows sum to 1.
+        card: card.json as a dict.
+    """
+
+    name: str
+    task: Task
+    model: Transformer = field(repr=False)
+    constant: Mapping[str, Tensor] = field(repr=False)
+    card: Mapping[str, Any] = field(repr=False)
+
+    @functools.cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        config = self.model.config
+        return (Kind(KIND, config.layers, config.heads, self.attention.traits(), causal=config.causal),)
+
+    @property
+    def attention(self) -> type[SelfAttention]:
+        """The attention type's module."""
+        return TYPES[self.model.config.attention]
+
+    @property
+    def trained_length(self) -> int:
+        return self.model.config.trained_length
+
+    @property
+    def limit(self) -> int:
+        return limit_of(self.model, self.task)
+
+    @property
+    def longest(self) -> int | None:
+        return self.model.longest
+
+    @functools.cached_property
+    def nbytes(self) -> int:
+        tensors = [*self.model.state_dict().values(), *self.constant.values()]
+        return sum(tensor.nbytes for tensor in tensors)
+
+    def read(self, text: str, limit: int | None = None) -> Prompt:
+        return self.task.read(text, limit or self.limit)
+
+    def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray:
+        return self._constant(layer, queries).numpy()
+
+    def _constant(self, layer: int, n: int) -> Tensor:
+        """(H, n, n) a layer's constant matrices for a text of n tokens: PAPA's mean, cut and normalised anew.
+
+        Under a causal mask row i reads keys 0..i only, so cutting leaves rows that still sum to 1. Rows of relu²
+        do not sum to 1 in the first place; they are cut and no more. A row that had all its weight beyond the text,
+        as that of a head which looks four words ahead, weighs all keys alike.
+        """
+        matrices = self.constant[KIND][layer, :, :n, :n]
+        if self.model.config.causal or not self.attention.is_distribution or n == self.limit:
+            return matrices
+        sums = matrices.sum(-1, keepdim=True)
+        return torch.where(sums > 0, matrices / sums, 1 / n)
+
+    def selected(self, scores: ndarray) -> ndarray | None:
+        """S of a layer: what each query asks to forget; None of attention that does not select.
+
+        Args:
+            scores: (H, N, N), a layer's of a Trace.
+        """
+        return selection(torch.tensor(scores[None]))[0].numpy() if self.attention.selects else None
+
+    def interventions(self, plan: HeadPlan, n: int) -> list[Intervention] | None:
+        """The plan as tensors, one Intervention a layer, for a text of n tokens; None for the empty plan.
+
+        Raises:
+            ValueError: the plan names a head or a scale that this model hasn't.
+        """
+        if not plan:
+            return None
+        self.check(plan)
+        layers, heads = self.shape[KIND]
+        constant = [[False] * heads for _ in range(layers)]
+        gates = [[1.0] * heads for _ in range(layers)]
+        for (_, layer, head), state in plan.heads.items():
+            constant[layer][head], gates[layer][head] = state.constant, state.gate
+        is_constant, gate = torch.tensor(constant)[..., None, None], torch.tensor(gates)[..., None, None]
+        return [Intervention(
+            is_constant=is_constant[layer] if any(constant[layer]) else None,
+            constant=self._constant(layer, n) if any(constant[layer]) else None,
+            gate=gate[layer] if min(gates[layer]) < 1 else None,
+            factor=None if plan.scale == TRAINED else self.model.blocks[layer].attention.factor(plan.scale, n),
+        ) for layer in range(layers)]
+
+    @torch.inference_mode()
+    def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
+        """One forward pass over a batch that holds the prompt once for each plan; only the last may be no empty one."""
+        records: list[Record] = []
+        n = len(prompt.ids)
+        interventions = self.interventions(plans[-1], n)
+        if interventions and len(plans) > 1:
+            trained = [block.attention.factor(TRAINED, n) for block in self.model.blocks]
+            interventions = [beside_untouched(*pair) for pair in zip(interventions, trained, strict=True)]
+        hidden = self.model(torch.tensor([prompt.ids] * len(plans)), interventions, records)
+        wanted = sorted({*prompt.asked, *(i for i, target in enumerate(prompt.targets) if target >= 0)})
+        log_probabilities = self.model.logits(hidden[:, wanted]).log_softmax(-1).numpy()
+        return [self._trace(prompt, plan, records, row, dict(zip(wanted, log_probabilities[row], strict=True)))
+                for row, plan in enumerate(plans)]
+
+    def _trace(self, prompt: Prompt, plan: HeadPlan, records: list[Record], row: int,
+               log_probabilities: dict[int, ndarray]) -> Trace:
+        """The Trace of one row of the batch; `log_probabilities` by position."""
+        losses = numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
+        for position, target in enumerate(prompt.targets):
+            if target >= 0:
+                losses[position] = -log_probabilities[position][target]
+        live = _stacked(record.live[row] for record in records)
+        constants = any(state.constant for state in plan.heads.values())
+        return Trace(
+            rows={TEXT: prompt.tokens},
+            scores={KIND: _stacked(record.scores[row] for record in records)},
+            live={KIND: live},
+            weights={KIND: _stacked(record.weights[row] for record in records) if constants else live},
+            mask=None if records[0].mask is None else _stacked(record.mask[row] for record in records),
+            norms={KIND: _stacked(record.norms[row] for record in records)},
+            outputs=tuple(Output(p, fixed(numpy.exp(log_probabilities[p])), self.task.labels, prompt.targets[p])
+                          for p in prompt.asked),
+            losses=fixed(losses), prompt=prompt)
+
+    @torch.inference_mode()
+    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
+        """Every step is a whole forward pass, so constant heads, gates and F mean what they mean in `run`."""
+        ids = list(prompt.ids)
+        for _ in range(min(count, self.limit - len(ids))):
+            hidden = self.model(torch.tensor([ids]), self.interventions(plan, len(ids)))[0, -1]
+            ids.append(int(self.model.logits(hidden).argmax()))
+            if ids[-1] == 0:
+                return
+            yield self.task.labels[ids[-1]]
+
+
+def _stacked(layers: Iterable[Tensor]) -> ndarray:
+    return fixed(torch.stack(list(layers)).float().numpy())
+
+
+def own(name: str) -> StackLab:
+    """A model of ours, for who measures it: `load`, known to be a StackLab. Raises as load does."""
+    lab = load(name)
+    if not isinstance(lab, StackLab):
+        raise ValueError(f"{name} is none of our models")
+    return lab
