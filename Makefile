@@ -24,6 +24,7 @@ bench: $(VENV)/test
 
 lint: $(VENV)/test
 	$(VENV)/bin/python -m ruff check .
+	$(VENV)/bin/python -m mypy
 
 $(VENV)/app: requirements.txt
 	$(PYTHON) -m venv $(VENV)

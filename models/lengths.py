@@ -33,6 +33,7 @@ from models.tasks.assignment import TEST_SEED, TEST_TEXTS, Assignment, draw
 from models.tasks.base import Batch, Prompt, Task, generator
 from models.tasks.masked import TEST_SEED as MASKED_SEED
 from models.tasks.masked import Masked, hide
+from models.tasks.stories import Stories
 from models.trace import row_entropy
 
 EVENTS = (6, 12, 24, 48, 96)
@@ -58,10 +59,12 @@ def batches(task: Task, length: int) -> Iterator[Batch]:
     elif isinstance(task, Masked):
         rows = task.held_out(length)
         texts = hide(rows[_spread(len(rows), TOKENS // length)], generator(MASKED_SEED, length), 0.0, 0.0)
-    else:
+    elif isinstance(task, Stories):
         rows = task.held_out(length)
         targets = rows[_spread(len(rows), TOKENS // length)]
         texts = Batch(functional.pad(targets, (1, -1), value=0), targets)
+    else:
+        raise TypeError(f"{task.name}: it has no held-out texts of a length")
     size = max(1, CAPTURED // length)
     yield from (Batch(*pair) for pair in zip(texts.tokens.split(size), texts.targets.split(size), strict=True))
 

@@ -52,7 +52,8 @@ def losses(model: Transformer, targets: Tensor, budgets: Sequence[int], by_age: 
     Args:
         targets: (W, N) ids to predict; the first from BOS.
     """
-    decoder = Decoder(model, *targets.shape, budgets, by_age=by_age)
+    texts, longest = targets.shape
+    decoder = Decoder(model, texts, longest, budgets, by_age=by_age)
     total = torch.zeros(len(targets))
     tokens = functional.pad(targets, (1, -1), value=0)
     for now, right in zip(tokens.unbind(1), targets.unbind(1), strict=True):
@@ -165,6 +166,7 @@ def main() -> None:
         if not can_decode(lab.model):
             parser.error(f"{arguments.name} has no cache of keys to forget from")
         task = task_of(arguments.name, arguments.data, arguments.runs)
+        assert isinstance(task, Stories)  # by the choices above
         targets = held_out(task, arguments.windows)
         validation = held_out(task, arguments.validation, skip=arguments.windows)
     except (CheckpointError, ValueError, FileNotFoundError) as error:

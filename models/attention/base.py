@@ -131,6 +131,7 @@ class SelfAttention(nn.Module):
         reads_text: False if the weights are the same for every text of a length.
         selects: True if it has a mask F.
         replaces_mlp: True if no MLP follows it.
+        parts: titles of the sources that a mixture adds up; none of other types.
     """
 
     title: str
@@ -143,6 +144,7 @@ class SelfAttention(nn.Module):
     reads_text = True
     selects = False
     replaces_mlp = False
+    parts: tuple[str, ...] = ()
 
     @classmethod
     def traits(cls) -> Traits:

@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy
 import torch
@@ -17,14 +17,14 @@ from numpy import ndarray
 from torch import Tensor
 
 from models import short
-from models.attention.base import UNTOUCHED, Record
+from models.attention.base import UNTOUCHED, Intervention, Record
 from models.attention.rotary import rotary_table
 from models.catalogue import names
 from models.heads import HeadPlan
 from models.recipes import RECIPES, short_recipe, task_of
 from models.stack import own
 from models.tasks.base import generator
-from models.tasks.masked import LENGTH
+from models.tasks.masked import LENGTH, Masked
 from models.tasks.stories import CONTEXT, VOCABULARY, Stories
 from models.training import train
 from models.transformer import Transformer
@@ -43,17 +43,18 @@ def no_attention(data: Path, runs: Path) -> dict[str, Any]:
     if "stories-softmax" not in names():
         return {}
     lab, task = own("stories-softmax"), task_of("stories-softmax", data, runs)
+    assert isinstance(task, Stories)
     layers, heads = lab.shape["self"]
     plan = HeadPlan().with_heads([("self", i, j) for i in range(layers) for j in range(heads)], gate=0.0)
     closed = _Gated(lab.model, lab.interventions(plan, CONTEXT))
     return {"stories-softmax": {"metric": lab.card["metric"], "values": {
-        "gates_0": task.metric(closed)["perplexity"], "trained_without": pairs_perplexity(task)}}}
+        "gates_0": task.metric(cast(Transformer, closed))["perplexity"], "trained_without": pairs_perplexity(task)}}}
 
 
 class _Gated:
     """A model under interventions, as Stories.metric calls one."""
 
-    def __init__(self, model: Transformer, interventions: list) -> None:
+    def __init__(self, model: Transformer, interventions: Sequence[Intervention] | None) -> None:
         self._model, self._interventions, self.logits = model, interventions, model.logits
 
     def __call__(self, tokens: Tensor) -> Tensor:
@@ -101,7 +102,9 @@ def readings(data: Path, runs: Path) -> dict[str, Any]:
     for name in READ_BOTH_WAYS:
         if name in names():
             lab = own(name)
-            values = short.readings(lab.model, task_of(name, data, runs))
+            task = task_of(name, data, runs)
+            assert isinstance(task, Masked)
+            values = short.readings(lab.model, task)
             result[name] = {"metric": lab.card["metric"], "values": values}
     return result
 
@@ -123,7 +126,7 @@ def relu2_scale(data: Path, runs: Path) -> dict[str, Any]:
     """What factors do to the rows of masked-gau-relu2, and what they would do to softmax's; see under_factors."""
     name = "masked-gau-relu2"
     records: list[Record] = []
-    own(name).model(task_of(name, data, runs).held_out(LENGTH)[:16], records=records)
+    own(name).model(Masked(data, runs).held_out(LENGTH)[:16], records=records)
     # What is recorded is over the root of n, relu²'s divisor, and so small that softmax's rows would be flat.
     return {"scores": name} | under_factors(torch.cat([record.scores for record in records]) * LENGTH**0.5)
 

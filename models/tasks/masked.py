@@ -63,7 +63,7 @@ class Masked(Stories):
         self._lengths = lengths
 
     @functools.cached_property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
         return (*token_labels(self.tokenizer), MASK, *["unused"] * (self.vocabulary - MASK_ID - 1))
 
     def read(self, text: str, limit: int | None = None) -> Prompt:

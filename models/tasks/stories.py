@@ -74,7 +74,7 @@ class Stories(Task):
         return tokenizer
 
     @functools.cached_property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
         return token_labels(self.tokenizer)
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
