@@ -12,6 +12,7 @@ app: $(VENV)/app
 	$(VENV)/bin/python -m streamlit run app/main.py --server.port $(PORT)
 
 test: lint
+	$(if $(wildcard tests/js/__main__.py),$(VENV)/bin/python -m tests.js)
 	bash tests/chromium.sh
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest
 
@@ -26,10 +27,18 @@ lint: $(VENV)/test
 	$(VENV)/bin/python -m ruff check .
 	$(VENV)/bin/python -m mypy
 
-$(VENV)/app: requirements.txt
+$(VENV)/app: $(VENV)/requirements.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -r requirements.txt
+	$(PIP) -r $<
 	touch $@
+
+# pip asks every index for every package, with retries: one that can't be reached is left out here, or it takes minutes.
+$(VENV)/requirements.txt: requirements.txt
+	mkdir -p $(VENV)
+	@index=$$(sed -n 's/^--extra-index-url //p' $<); \
+	if $(PYTHON) -c "from urllib.request import urlopen; urlopen('$$index/torch/', timeout=5)" 2>/dev/null; \
+	then cp $< $@; else echo "$$index can't be reached: torch comes from the ordinary index"; \
+	grep -v '^--extra-index-url' $< > $@; fi
 
 $(VENV)/test: $(VENV)/app requirements-test.txt
 	$(PIP) -r requirements-test.txt
