@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -127,6 +128,12 @@ def _changed(path: str) -> int:
         return 0
 
 
+def digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files with numbers in them: the card has those of the files that its own were measured on."""
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            for name in FILES if name.endswith(".safetensors")}
+
+
 def read(folder: Path, task: Task) -> tuple[Transformer, Tensor, dict[str, Any]]:
     """Model, constant matrices and card; raises CheckpointError as read_model does."""
     model = read_model(folder)
@@ -189,7 +196,7 @@ def _guarded(folder: Path, file: str, reader: Any) -> Any:
 def _broken(folder: Path, file: str, what: str) -> CheckpointError:
     place = Path(*folder.parts[-3:]) / file  # from the repository's root: no path of the server
     return CheckpointError(f"{place} {what}. Restore it with: git checkout -- {place}; "
-                           f"or train it again with: python -m models.training {folder.name} --data DIR")
+                           f"or train it again with: python -m models.training {folder.name}")
 
 
 def finish(name: str, model: Transformer, task: Task, folder: Path, seed: int, target: Path) -> None:
@@ -198,4 +205,5 @@ def finish(name: str, model: Transformer, task: Task, folder: Path, seed: int, t
 
     write(target, model, mean_weights(model, task.typical(CONSTANT_TEXTS)[:, :limit_of(model, task)]))
     shipped = read_model(target)
-    write_json(target / "card.json", make_card(name, shipped, task, folder, seed, task.metric(shipped)))
+    card = make_card(name, shipped, task, folder, seed, task.metric(shipped))
+    write_json(target / "card.json", card | {"weights": digests(target)})

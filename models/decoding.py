@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor
@@ -145,9 +145,11 @@ class Decoder:
     def _attend(self, layer: int, attention: SelfAttention, x: Tensor) -> Tensor:
         """(B, C) -> (B, C), one query a text."""
         memory, here = self.memories[layer], slice(self.read, self.read + 1)
+        source = cast(DotProduct, attention.source)  # can_decode saw to it
         query, key, value = (project(x).unflatten(1, (attention.heads, 1, -1))  # (B, H, 1, D)
-                             for project in (attention.source.query, attention.source.key, attention.value))
-        rotary = tuple(table[here] for table in self._rotary)
+                             for project in (source.query, source.key, attention.value))
+        cos, sin = self._rotary
+        rotary = (cos[here], sin[here])
         slot = memory.add(rotate(key, rotary).squeeze(2), value.squeeze(2), self.read, self.by_age)
         query = rotate(query, rotary) * self._factors[layer][:, here]
         scores = query @ memory.keys[:, :, :memory.used].transpose(-1, -2)  # (B, H, 1, used)

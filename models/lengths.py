@@ -1,6 +1,6 @@
 """What length does to a model, measured on held-out text: loss, accuracy, and each head's entropy and normaliser.
 
-    python -m models.lengths masked-softmax masked-log-n --data DIR
+    python -m models.lengths masked-softmax masked-log-n
 
 Writes models/measurements/NAME.length.json, which the Length page draws. A model is read at each length as it was
 trained, and under each scale policy that means something else to it; log n takes the trained length as its base.
@@ -25,6 +25,7 @@ from models import measured
 from models.attention.base import Record
 from models.catalogue import names
 from models.checkpoint import CheckpointError
+from models.data import add_data_option
 from models.heads import HeadPlan
 from models.recipes import task_of
 from models.stack import StackLab, own
@@ -32,6 +33,7 @@ from models.tasks.assignment import TEST_SEED, TEST_TEXTS, Assignment, draw
 from models.tasks.base import Batch, Prompt, Task, generator
 from models.tasks.masked import TEST_SEED as MASKED_SEED
 from models.tasks.masked import Masked, hide
+from models.tasks.stories import Stories
 from models.trace import row_entropy
 
 EVENTS = (6, 12, 24, 48, 96)
@@ -57,10 +59,12 @@ def batches(task: Task, length: int) -> Iterator[Batch]:
     elif isinstance(task, Masked):
         rows = task.held_out(length)
         texts = hide(rows[_spread(len(rows), TOKENS // length)], generator(MASKED_SEED, length), 0.0, 0.0)
-    else:
+    elif isinstance(task, Stories):
         rows = task.held_out(length)
         targets = rows[_spread(len(rows), TOKENS // length)]
         texts = Batch(functional.pad(targets, (1, -1), value=0), targets)
+    else:
+        raise TypeError(f"{task.name}: it has no held-out texts of a length")
     size = max(1, CAPTURED // length)
     yield from (Batch(*pair) for pair in zip(texts.tokens.split(size), texts.targets.split(size), strict=True))
 
@@ -124,7 +128,7 @@ def _by_head(values: ndarray) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=names(), metavar="NAME", help=", ".join(names()))
-    parser.add_argument("--data", type=Path, help="folder of the data sets; variable assignment needs none")
+    add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
     arguments = parser.parse_args()
     for name in arguments.names:
@@ -134,7 +138,7 @@ def main() -> None:
         except (CheckpointError, ValueError, FileNotFoundError) as error:
             parser.error(str(error))
         measured.write(name, "length", lab.card["metric"], {
-            "trained_length": lab.trained_length, "command": f"python -m models.lengths {name} --data DIR",
+            "trained_length": lab.trained_length, "command": f"python -m models.lengths {name}",
             "readings": readings})
 
 

@@ -1,6 +1,6 @@
 """Perplexity against memory: how much of a text a model can forget and still read it as well.
 
-    python -m models.memory stories-selective --data DIR [--windows W]
+    python -m models.memory stories-selective [--windows W]
 
 writes models/measurements/NAME.memory.json: perplexity of held-out windows at 1/2, 1/4, ... of the memory, where
 
@@ -30,6 +30,7 @@ from torch.nn import functional
 from models import measured
 from models.catalogue import names
 from models.checkpoint import CheckpointError
+from models.data import add_data_option
 from models.decoding import FEWEST, Decoder, can_decode
 from models.recipes import task_of
 from models.stack import own
@@ -51,7 +52,8 @@ def losses(model: Transformer, targets: Tensor, budgets: Sequence[int], by_age: 
     Args:
         targets: (W, N) ids to predict; the first from BOS.
     """
-    decoder = Decoder(model, *targets.shape, budgets, by_age=by_age)
+    texts, longest = targets.shape
+    decoder = Decoder(model, texts, longest, budgets, by_age=by_age)
     total = torch.zeros(len(targets))
     tokens = functional.pad(targets, (1, -1), value=0)
     for now, right in zip(tokens.unbind(1), targets.unbind(1), strict=True):
@@ -154,7 +156,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     choices = [name for name in names() if name.startswith("stories-")]
     parser.add_argument("name", choices=choices, metavar="NAME", help=", ".join(choices))
-    parser.add_argument("--data", type=Path, help="folder of the data sets")
+    add_data_option(parser)
     parser.add_argument("--windows", type=_even, default=WINDOWS, help="that are reported, half of books; even")
     parser.add_argument("--validation", type=_even, default=VALIDATION, help="that budgets are chosen on; even")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
@@ -164,6 +166,7 @@ def main() -> None:
         if not can_decode(lab.model):
             parser.error(f"{arguments.name} has no cache of keys to forget from")
         task = task_of(arguments.name, arguments.data, arguments.runs)
+        assert isinstance(task, Stories)  # by the choices above
         targets = held_out(task, arguments.windows)
         validation = held_out(task, arguments.validation, skip=arguments.windows)
     except (CheckpointError, ValueError, FileNotFoundError) as error:
@@ -174,7 +177,7 @@ def main() -> None:
     measured.write(arguments.name, "memory", lab.card["metric"], {
         "window": CONTEXT, "windows": len(targets), "validation_windows": len(validation),
         "cpu_seconds": round(time.process_time()),
-        "command": f"python -m models.memory {arguments.name} --data DIR{options}",
+        "command": f"python -m models.memory {arguments.name}{options}",
         "points": [point for point in points if point["way"] == "chosen"],
         "comparisons": [point for point in points if point["way"] != "chosen"]})
 

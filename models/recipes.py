@@ -8,6 +8,7 @@ from pathlib import Path
 
 from models import sweeps
 from models.config import Config
+from models.data import DATA
 from models.tasks import TASKS
 from models.tasks.assignment import TRAINED_EVENTS, Assignment
 from models.tasks.base import Task
@@ -106,7 +107,7 @@ def short_recipe(name: str) -> Recipe:
     return replace(RECIPES[name], steps=SHORT[name.split("-")[0]])
 
 
-def task_of(name: str, data: Path | None = None, cache: Path | None = None) -> Task:
+def task_of(name: str, data: Path = DATA, cache: Path | None = None) -> Task:
     """The task of a model, by the first part of its name; `data` is for training and evaluation only."""
     task = TASKS[name.split("-")[0]]
     if task is Assignment:

@@ -1,6 +1,6 @@
 """Short trainings with several seeds: how much of a difference between two models is chance.
 
-    python -m models.training stories-softmax --seed 1 --short --data DIR
+    python -m models.training stories-softmax --seed 1 --short
 
 adds the numbers of that seed to models/seeds/NAME.json and ships no weights:
 
@@ -42,7 +42,9 @@ def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path |
 def measured(model: Transformer, task: Task) -> dict[str, Any]:
     """The task's metric; of relu² / n also the accuracy under both readings of n, which needs the weights."""
     metric = task.metric(model)
-    return metric | ({"readings": readings(model, task)} if "length" in TYPES[model.config.attention].policies else {})
+    if isinstance(task, Masked) and "length" in TYPES[model.config.attention].policies:
+        metric["readings"] = readings(model, task)
+    return metric
 
 
 @torch.inference_mode()

@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 
 from models import sweeps
+from models.data import add_data_option
 from models.recipes import RECIPES, Recipe, task_of
 from models.training import faster_precision, train, validation_loss
 from models.transformer import Transformer
@@ -66,7 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("family", choices=sweeps.PLANS)
     parser.add_argument("--types", nargs="+", metavar="TYPE", help="of this family; all by default")
-    parser.add_argument("--data", type=Path, help="folder of the data sets")
+    add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
     arguments = parser.parse_args()
     known = types_of(arguments.family)

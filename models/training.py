@@ -1,8 +1,8 @@
 """Trains models, and resumes where it was stopped.
 
-    python -m models.training stories-softmax stories-selective --data DIR
-    python -m models.training assignment-selective --seed 1 --data DIR
-    python -m models.training stories-softmax --seed 1 --short --data DIR
+    python -m models.training stories-softmax stories-selective
+    python -m models.training assignment-selective --seed 1
+    python -m models.training stories-softmax --seed 1 --short
 
 Progress is a plain file, runs/NAME/seed-0/log.txt; the state beside it is written once a minute, and curve.json has
 the loss on the validation split. The finished model goes to models/checkpoints/NAME for seed 0 (or where --target
@@ -28,6 +28,7 @@ from models import short
 from models.attention.base import Record
 from models.attention.selective import memory_in_use
 from models.checkpoint import CHECKPOINTS, finish
+from models.data import add_data_option
 from models.muon import Muon
 from models.recipes import RECIPES, Recipe, short_recipe, task_of
 from models.tasks.base import Batch, Task
@@ -224,7 +225,7 @@ def _restore(folder: Path, recipe: Recipe, model: Transformer,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=RECIPES, metavar="NAME", help=", ".join(RECIPES))
-    parser.add_argument("--data", type=Path, help="folder of the data sets")
+    add_data_option(parser)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
     parser.add_argument("--target", type=Path, default=CHECKPOINTS, help="folder of the finished models' folders")

@@ -81,7 +81,7 @@ def section(lab: Lab) -> None:
     """The curve of perplexity against memory, as measured on held-out text."""
     result = measured.read(lab.name, "memory")
     if result is None:
-        st.caption(f"Not measured yet: `python -m models.memory {lab.name} --data DIR`")
+        st.caption(f"Not measured yet: `python -m models.memory {lab.name}`")
         return
     control = measured.read(CONTROL, "memory")
     table, order = points(lab.name, result, control)

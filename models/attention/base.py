@@ -81,7 +81,7 @@ def beside_untouched(intervention: Intervention, factor: Tensor) -> Intervention
 
 def intervene(weights: Tensor, intervention: Intervention) -> Tensor:
     """(B, H, N, M) weights with the constant heads' rows replaced; order: constant first, gate later."""
-    if intervention.is_constant is None:
+    if intervention.is_constant is None or intervention.constant is None:
         return weights
     return torch.where(intervention.is_constant, intervention.constant, weights)
 
@@ -133,6 +133,7 @@ class SelfAttention(nn.Module):
         reads_text: False if the weights are the same for every text of a length.
         selects: True if it has a mask F.
         replaces_mlp: True if no MLP follows it.
+        parts: titles of the sources that a mixture adds up; none of other types.
     """
 
     title: str
@@ -145,6 +146,7 @@ class SelfAttention(nn.Module):
     reads_text = True
     selects = False
     replaces_mlp = False
+    parts: tuple[str, ...] = ()
 
     @classmethod
     def traits(cls) -> Traits:

@@ -1,7 +1,7 @@
 """The claims of our sources, our numbers beside theirs, and a verdict that a rule computes.
 
-    python -m models.claims                # prints the verdicts from what is measured
-    python -m models.claims --data DIR     # measures again what no card has, then prints them
+    python -m models.claims         # prints the verdicts from what is measured
+    python -m models.claims all     # measures again what no card has, then prints them
 
 One file a claim; verdict.py has the rules, evidence.py reads what was measured, measure.py measures.
 """

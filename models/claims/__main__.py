@@ -1,9 +1,9 @@
 """Measures what the claims need beside cards and seeds, and prints all verdicts.
 
-    python -m models.claims                          # the verdicts, from what is measured
-    python -m models.claims --data DIR               # everything measured again
-    python -m models.claims speed --data DIR         # a part of it
-    python -m models.claims --json                   # with tables, for other programs
+    python -m models.claims            # the verdicts, from what is measured
+    python -m models.claims all        # everything measured again
+    python -m models.claims speed      # a part of it
+    python -m models.claims --json     # with tables, for other programs
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ from pathlib import Path
 from models.checkpoint import CheckpointError, write_json
 from models.claims import Claim, Evidence, claims
 from models.claims.evidence import CLAIMS
+from models.data import add_data_option
 from models.measured import MEASUREMENTS
 
 
 def main() -> None:
-    from models.claims.measure import NEED_NO_DATA, PARTS
+    from models.claims.measure import PARTS
 
     parser = argparse.ArgumentParser(prog="python -m models.claims", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], metavar="PART",
-                        help=f"what is measured again: {', '.join(PARTS)}; all with --data alone")
-    parser.add_argument("--data", type=Path, help="folder of the data sets")
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS, "all"], metavar="PART",
+                        help=f"what is measured again: {', '.join(PARTS)}, or all")
+    add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
-    parts = arguments.parts or (PARTS if arguments.data else ())
-    if not arguments.data and not NEED_NO_DATA.issuperset(parts):
-        parser.error(f"{', '.join(part for part in parts if part not in NEED_NO_DATA)}: needs --data")
+    parts = PARTS if "all" in arguments.parts else arguments.parts
     try:
         for part in parts:
             _keep(part, PARTS[part](arguments.data, arguments.runs))

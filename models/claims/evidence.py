@@ -10,7 +10,7 @@ from typing import Any
 
 from models import checkpoint, measured, short
 
-CLAIMS = "claims.json"  # what `python -m models.claims --data DIR` measures
+CLAIMS = "claims.json"  # what `python -m models.claims all` measures
 
 Metric = dict[str, Any]
 

@@ -1,15 +1,15 @@
 """What the claims need and no card has: no attention at all, even fixed random, both readings of relu² / n, what a
-factor does to relu², and speed. `python -m models.claims --data DIR` writes it to models/measurements/claims.json."""
+factor does to relu², and speed. `python -m models.claims all` writes it to models/measurements/claims.json."""
 
 from __future__ import annotations
 
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy
 import torch
@@ -17,14 +17,14 @@ from numpy import ndarray
 from torch import Tensor
 
 from models import short
-from models.attention.base import UNTOUCHED, Record
+from models.attention.base import UNTOUCHED, Intervention, Record
 from models.attention.rotary import rotary_table
 from models.catalogue import names
 from models.heads import HeadPlan
 from models.recipes import RECIPES, short_recipe, task_of
 from models.stack import own
 from models.tasks.base import generator
-from models.tasks.masked import LENGTH
+from models.tasks.masked import LENGTH, Masked
 from models.tasks.stories import CONTEXT, VOCABULARY, Stories
 from models.training import train
 from models.transformer import Transformer
@@ -37,23 +37,24 @@ LEVEL = 0.02  # standard deviation of scores that make nearly even weights; lear
 READ_BOTH_WAYS = ("masked-gau-relu2", "masked-gau-relu2-mixed", "masked-gau-relu2-learned")
 
 
-def no_attention(data: Path | None, runs: Path) -> dict[str, Any]:
+def no_attention(data: Path, runs: Path) -> dict[str, Any]:
     """Two floors for stories-softmax, as perplexities on the card's own windows: all its gates at 0, and what a model
     trained without attention could do at best."""
     if "stories-softmax" not in names():
         return {}
     lab, task = own("stories-softmax"), task_of("stories-softmax", data, runs)
+    assert isinstance(task, Stories)
     layers, heads = lab.shape["self"]
     plan = HeadPlan().with_heads([("self", i, j) for i in range(layers) for j in range(heads)], gate=0.0)
     closed = _Gated(lab.model, lab.interventions(plan, CONTEXT))
     return {"stories-softmax": {"metric": lab.card["metric"], "values": {
-        "gates_0": task.metric(closed)["perplexity"], "trained_without": pairs_perplexity(task)}}}
+        "gates_0": task.metric(cast(Transformer, closed))["perplexity"], "trained_without": pairs_perplexity(task)}}}
 
 
 class _Gated:
     """A model under interventions, as Stories.metric calls one."""
 
-    def __init__(self, model: Transformer, interventions: list) -> None:
+    def __init__(self, model: Transformer, interventions: Sequence[Intervention] | None) -> None:
         self._model, self._interventions, self.logits = model, interventions, model.logits
 
     def __call__(self, tokens: Tensor) -> Tensor:
@@ -95,18 +96,20 @@ def pair_probability(pairs: ndarray, single: ndarray, before: ndarray, after: nd
     return numpy.maximum(pairs[before, after] - DISCOUNT, 0) / seen + left * single[after]
 
 
-def readings(data: Path | None, runs: Path) -> dict[str, Any]:
+def readings(data: Path, runs: Path) -> dict[str, Any]:
     """Accuracy by length of relu² / n under both readings of n, of what ships."""
     result = {}
     for name in READ_BOTH_WAYS:
         if name in names():
             lab = own(name)
-            values = short.readings(lab.model, task_of(name, data, runs))
+            task = task_of(name, data, runs)
+            assert isinstance(task, Masked)
+            values = short.readings(lab.model, task)
             result[name] = {"metric": lab.card["metric"], "values": values}
     return result
 
 
-def fixed_scale(data: Path | None, runs: Path) -> dict[str, Any]:
+def fixed_scale(data: Path, runs: Path) -> dict[str, Any]:
     """Fixed random with scores of standard deviation LEVEL, as learned tables begin: perplexity by seed, of as many
     steps as the short trainings."""
     name = "stories-fixed-random"
@@ -119,11 +122,11 @@ def fixed_scale(data: Path | None, runs: Path) -> dict[str, Any]:
 
 
 @torch.inference_mode()
-def relu2_scale(data: Path | None, runs: Path) -> dict[str, Any]:
+def relu2_scale(data: Path, runs: Path) -> dict[str, Any]:
     """What factors do to the rows of masked-gau-relu2, and what they would do to softmax's; see under_factors."""
     name = "masked-gau-relu2"
     records: list[Record] = []
-    own(name).model(task_of(name, data, runs).held_out(LENGTH)[:16], records=records)
+    own(name).model(Masked(data, runs).held_out(LENGTH)[:16], records=records)
     # What is recorded is over the root of n, relu²'s divisor, and so small that softmax's rows would be flat.
     return {"scores": name} | under_factors(torch.cat([record.scores for record in records]) * LENGTH**0.5)
 
@@ -147,7 +150,7 @@ def _relu2_rows(scores: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def speed(data: Path | None, runs: Path) -> dict[str, Any]:
+def speed(data: Path, runs: Path) -> dict[str, Any]:
     """Time of random over time of softmax, forward, untrained (time does not depend on the weights): the repetitions
     of both alternate, each pair gives a ratio, and median and quartiles of the ratios are kept."""
     models = [Transformer(RECIPES[f"stories-{name}"].config).eval() for name in ("random", "softmax")]
@@ -172,7 +175,6 @@ def _seconds(work: Callable[[Transformer], Tensor], model: Transformer) -> float
     return time.perf_counter() - began
 
 
-PARTS: dict[str, Callable[[Path | None, Path], dict[str, Any]]] = {
+PARTS: dict[str, Callable[[Path, Path], dict[str, Any]]] = {
     "no_attention": no_attention, "fixed_scale": fixed_scale, "readings": readings, "relu2_scale": relu2_scale,
     "speed": speed}
-NEED_NO_DATA = {"speed"}

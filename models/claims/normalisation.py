@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from models.claims import commands, tables
 from models.claims.evidence import Evidence, Metric
@@ -121,7 +122,7 @@ def _softmax(read: Mapping[str, ByLength]) -> Statement:
         "the gated attention unit with softmax, trained at one length, guesses better than relu²/n in both readings "
         "at each other length, beyond chance; and at half and twice the length it loses no more than a point",
         conclude(checks), _by_length(read, names), _chart(read, names),
-        "for name in masked-gau-softmax masked-gau-relu2; do python -m models.evaluate $name --data DIR; done\n"
+        "for name in masked-gau-softmax masked-gau-relu2; do python -m models.evaluate $name; done\n"
         + _relu2_commands("gau-relu2", "gau-softmax"),
         "Half the text is half the evidence for a hidden token, whatever the normalisation; at half and twice the "
         "trained length the two differ less than one seed from another.")
@@ -161,8 +162,8 @@ def _entropy(evidence: Evidence) -> Statement:
                        statistics.fmean(steadier) >= HEADS)]
     else:
         checks = [Check("", UNKNOWN, 0)]
-    points = [{"name": name, "x": n, "seed": 0, "value": round(statistics.fmean(values), 4)}
-              for name, by_length in readings.items() for n, values in sorted(by_length.items())]
+    points: list[dict[str, Any]] = [{"name": name, "x": n, "seed": 0, "value": round(statistics.fmean(values), 4)}
+                                    for name, by_length in readings.items() for n, values in sorted(by_length.items())]
     if points:
         lengths = sorted({point["x"] for point in points})
         points += [{"name": "ln n: even weights", "x": n, "seed": 0, "value": round(math.log(n), 4)} for n in lengths]
@@ -176,7 +177,7 @@ def _entropy(evidence: Evidence) -> Statement:
         "that, and that the factor does not overshoot.",
         f"one model, masked-softmax, read both ways: from 64 to 512 tokens the mean entropy grows less with log n, "
         f"and so it does in {HEADS:.0%} of the heads; ± is the spread over heads",
-        conclude(checks), rows, chart if points else None, "python -m models.lengths masked-softmax --data DIR",
+        conclude(checks), rows, chart if points else None, "python -m models.lengths masked-softmax",
         "Heads that look at fixed distances have an entropy of their own that no temperature decides.")
 
 
@@ -188,11 +189,11 @@ def growth(by_length: Mapping[int, list[float]]) -> list[float]:
 
 
 def _relu2(evidence: Evidence) -> Statement:
-    found = evidence.measured.get("relu2_scale")
+    found: dict[str, Any] = evidence.measured.get("relu2_scale") or {}
     checks = [fact("rows of relu² stay the same", found["relu2_change"] < UNCHANGED if found else None),
               fact("rows of softmax do not", found["softmax_change"] > 1e-3 if found else None)]
     table, points = [], []
-    for index, factor in enumerate(found["factors"] if found else []):
+    for index, factor in enumerate(found.get("factors", [])):
         table.append({"scores times": f"{factor:g}", "source": "relu²: the same",
                       "here, relu²": f"{found['relu2_entropy'][index]:.4f} nats",
                       "here, softmax": f"{found['softmax_entropy'][index]:.4f} nats"})
@@ -211,4 +212,4 @@ def _relu2(evidence: Evidence) -> Statement:
         verdict, table or [{"scores times": tables.NOTHING, "source": "relu²: the same", "here": tables.NOTHING}],
         Chart("lines", points, "mean entropy of a row, nats", "factor on the scores",
               alt="relu² stays level; softmax falls as the factor grows") if points else None,
-        "python -m models.claims relu2_scale --data DIR", "Rows without a positive score have no sum to divide by.")
+        "python -m models.claims relu2_scale", "Rows without a positive score have no sum to divide by.")

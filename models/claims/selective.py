@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 
 from models.claims import commands, tables
 from models.claims.evidence import Evidence, Metric
@@ -18,7 +19,7 @@ MOST = 2.0  # factor: more than half of the context is dropped
 KINDS = {"selective": "selective", "softmax": "softmax", "log-n": "log n", "random": "random"}
 
 
-def right_answers(events: int):
+def right_answers(events: int) -> Callable[[Metric], float]:
     """Reads the share of right answers at this number of events."""
     def read(metric: Metric) -> float:
         return metric["accuracy_by_events"][str(events)]
@@ -40,7 +41,7 @@ def claim(evidence: Evidence) -> Claim:
                   _memory(evidence, samples)])
 
 
-def _pair(samples: dict[str, Samples], name: str, check: Check, theirs: str, **words: str) -> Statement:
+def _pair(samples: Mapping[str, Samples], name: str, check: Check, theirs: str, **words: str) -> Statement:
     """Selective attention, plain or with the memory loss, against softmax."""
     over = tables.ratios(samples[name], samples["softmax"])
     title = name.replace("selective-memory", "selective, memory loss")
@@ -57,7 +58,7 @@ def _pair(samples: dict[str, Samples], name: str, check: Check, theirs: str, **w
                      command=commands.evaluated(["stories-softmax", f"stories-{name}"]), **words)
 
 
-def _perplexity(samples: dict[str, Samples]) -> Statement:
+def _perplexity(samples: Mapping[str, Samples]) -> Statement:
     check = below("selective below softmax", differences(samples["selective"], samples["softmax"], math.log))
     return _pair(samples, "selective", check, "below 1", key="selective-perplexity",
                  text="Selective attention has a lower perplexity than softmax at the same size.",
@@ -68,7 +69,7 @@ def _perplexity(samples: dict[str, Samples]) -> Statement:
                  reason="The training may be too short for the mask to pay.")
 
 
-def _memory_loss(samples: dict[str, Samples]) -> Statement:
+def _memory_loss(samples: Mapping[str, Samples]) -> Statement:
     check = not_above("with the memory loss not above softmax",
                       differences(samples["selective-memory"], samples["softmax"], math.log))
     return _pair(samples, "selective-memory", check, "1 or less", key="selective-loss",
@@ -80,11 +81,11 @@ def _memory_loss(samples: dict[str, Samples]) -> Statement:
                         "do without.")
 
 
-def _events_table(answers: dict[str, dict[int, Samples]], names: tuple[str, ...]) -> list[dict[str, str]]:
+def _events_table(answers: Mapping[str, Mapping[int, Samples]], names: tuple[str, ...]) -> list[dict[str, str]]:
     return tables.wide([(KINDS[name], answers[name]) for name in names], EVENTS, "events")
 
 
-def _events_chart(answers: dict[str, dict[int, Samples]], names: tuple[str, ...]) -> Chart | None:
+def _events_chart(answers: Mapping[str, Mapping[int, Samples]], names: tuple[str, ...]) -> Chart | None:
     steps = tables.best_budget([samples for name in names for samples in answers[name].values()])
     points = tables.lines([(KINDS[name], answers[name]) for name in names], steps)
     if not points:
@@ -97,13 +98,13 @@ SETTINGS = "The source's vocabulary, lengths and accuracies are in no text that 
 NONE = "not recoverable"
 
 
-def _solves(answers: dict[str, dict[int, Samples]], events: int) -> Check:
+def _solves(answers: Mapping[str, Mapping[int, Samples]], events: int) -> Check:
     return not_above(f"at least {SOLVED:.0%} right at {events} events", {
         steps: {seed: SOLVED - value for seed, value in values.items()}
         for steps, values in answers["selective"][events].items()}, 0.0)
 
 
-def _solved(answers: dict[str, dict[int, Samples]]) -> Statement:
+def _solved(answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
     check = _solves(answers, TRAINED)
     names = ("selective", "softmax")
     return Statement(
@@ -114,7 +115,7 @@ def _solved(answers: dict[str, dict[int, Samples]]) -> Statement:
         "Learning this task depends more on the recipe than on the attention; see models/recipes.py.")
 
 
-def _longer(answers: dict[str, dict[int, Samples]]) -> Statement:
+def _longer(answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
     checks = [_solves(answers, events) for events in (48, 96)]
     checks += [below(f"selective above {KINDS[other]} at {events} events",
                      differences(answers[other][events], answers["selective"][events]))
@@ -129,7 +130,7 @@ def _longer(answers: dict[str, dict[int, Samples]]) -> Statement:
         "F has summed over positions that no training text had.")
 
 
-def _random(answers: dict[str, dict[int, Samples]]) -> Statement:
+def _random(answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
     checks = [below(f"random below {LOST:.0%} at {TRAINED} events", answers["random"][TRAINED], LOST),
               below("random below softmax", differences(answers["random"][TRAINED], answers["softmax"][TRAINED]))]
     names = ("random", "softmax", "selective")
@@ -149,7 +150,7 @@ CURVES = {"selective": ("selective", "chosen"), "selective, the oldest go": ("se
           "softmax, the oldest go": ("softmax", "chosen")}
 
 
-def _memory(evidence: Evidence, samples: dict[str, Samples]) -> Statement:
+def _memory(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     curves = {title: evidence.memory(f"stories-{name}", way) for title, (name, way) in CURVES.items()}
     limit = curves["softmax, the oldest go"].get(1)
     comparable = {title: bool(differences(samples[CURVES[title][0]], samples["softmax"])) for title in CURVES}
@@ -180,16 +181,17 @@ def _memory(evidence: Evidence, samples: dict[str, Samples]) -> Statement:
         "which decides nothing: softmax that forgets its oldest",
         conclude(checks), table, chart if points else None,
         "for name in stories-selective stories-selective-memory stories-softmax; do "
-        "python -m models.memory $name --data DIR; done\npython -m models.claims",
+        "python -m models.memory $name; done\npython -m models.claims",
         "A model that reads better to begin with can afford to forget anything; and in so short a context the oldest "
         "tokens are not far away. In the source the gain grows with the context.")
 
 
 def _by_mask(title: str, factor: float | None, chosen: dict[float, float], oldest: dict[float, float]) -> Check:
     """Does forgetting what F says beat forgetting the oldest, at 1 / factor of the memory?"""
-    known = factor in chosen and factor in oldest
-    return below(f"{title}: better than forgetting the oldest" + (f" at {factor:g}x" if known else ""),
-                 {1: {0: math.log(chosen[factor] / oldest[factor])}} if known else {})
+    what = f"{title}: better than forgetting the oldest"
+    if factor is None or factor not in chosen or factor not in oldest:
+        return below(what, {})
+    return below(f"{what} at {factor:g}x", {1: {0: math.log(chosen[factor] / oldest[factor])}})
 
 
 def largest_factor(curve: dict[float, float], limit: float | None) -> float | None:

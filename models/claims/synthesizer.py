@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from models.claims import commands, tables
 from models.claims.evidence import Evidence, Metric
@@ -46,16 +47,16 @@ def _ratio(name: str) -> float:
     return LM1B[name] / LM1B["softmax"]
 
 
-def _logarithms(samples: dict[str, Samples], one: str, other: str = "softmax") -> dict[int, dict[int, float]]:
+def _logarithms(samples: Mapping[str, Samples], one: str, other: str = "softmax") -> dict[int, dict[int, float]]:
     return differences(samples[one], samples[other], math.log)
 
 
-def _ratio_table(over: dict[str, Samples], names: tuple[str, ...]) -> list[dict[str, str]]:
+def _ratio_table(over: Mapping[str, Samples], names: tuple[str, ...]) -> list[dict[str, str]]:
     return tables.table([(TITLES[name], f"{_ratio(name):.3f}", over[name]) for name in names],
                         theirs="source, LM1B")
 
 
-def _ratio_chart(over: dict[str, Samples], names: tuple[str, ...]) -> Chart | None:
+def _ratio_chart(over: Mapping[str, Samples], names: tuple[str, ...]) -> Chart | None:
     if not any(over[name] for name in names):
         return None
     points = tables.dots([(TITLES[name], _ratio(name), over[name]) for name in names])
@@ -69,7 +70,7 @@ def _stories(*names: str) -> list[str]:
     return [f"stories-{name}" for name in names]
 
 
-def _close(samples: dict[str, Samples], over: dict[str, Samples]) -> Statement:
+def _close(samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
     checks = [below(f"{TITLES[name]} within {CLOSE - 1:.0%} of softmax", _logarithms(samples, name), math.log(CLOSE))
               for name in LEARNED]
     return Statement(
@@ -82,7 +83,7 @@ def _close(samples: dict[str, Samples], over: dict[str, Samples]) -> Statement:
         "can know.", "the distance from softmax is larger after more steps, in the table")
 
 
-def _worse(evidence: Evidence, samples: dict[str, Samples], over: dict[str, Samples]) -> Statement:
+def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
     others = ("softmax", *LEARNED)
     checks = [below(f"fixed random above {TITLES[name]}", _logarithms(samples, name, "fixed-random"))
               for name in others]
@@ -103,9 +104,9 @@ def _worse(evidence: Evidence, samples: dict[str, Samples], over: dict[str, Samp
         "In a short training learned tables have hardly moved, so that little sets them apart from fixed ones.")
 
 
-def _floor(evidence: Evidence, samples: dict[str, Samples]) -> Statement:
+def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     floors = evidence.measured_of("stories-softmax", "no_attention") or {}
-    budget = max(samples["softmax"], default=None)  # floors belong to the shipped model, so to its steps
+    budget = max(samples["softmax"], default=0)  # floors belong to the shipped model, so to its steps
     ours = {name: samples[name].get(budget, {}).get(0) for name in ("softmax", "fixed-random")}
     trained, untrained = floors.get("trained_without"), floors.get("gates_0")
     rows = [("softmax", ours["softmax"]), ("fixed random", ours["fixed-random"]),
@@ -142,7 +143,7 @@ def _share(softmax: float | None, fixed: float | None, floor: float | None) -> f
     return math.log(floor / fixed) / math.log(floor / softmax)
 
 
-def _alike(samples: dict[str, Samples], over: dict[str, Samples]) -> Statement:
+def _alike(samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
     names = ("random", "dense")
     check = within("random and dense alike", _logarithms(samples, *names), math.log(ALIKE))
     return Statement(
@@ -153,7 +154,7 @@ def _alike(samples: dict[str, Samples], over: dict[str, Samples]) -> Statement:
         "A dense layer has more to learn than a table, or less time to learn it: it depends on the training's length.")
 
 
-def _mixtures(samples: dict[str, Samples], over: dict[str, Samples]) -> Statement:
+def _mixtures(samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
     checks = [not_above(f"{TITLES[name]} at softmax or better", _logarithms(samples, name)) for name in MIXED]
     return Statement(
         "synthesizer-mixtures", "Mixed with softmax, Synthesizers are as good as softmax or better.",
@@ -165,7 +166,7 @@ def _mixtures(samples: dict[str, Samples], over: dict[str, Samples]) -> Statemen
         "A mixture begins with half of each, and must learn how much of softmax to let through.")
 
 
-def _best(samples: dict[str, Samples], over: dict[str, Samples]) -> Statement:
+def _best(samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
     best = "random-softmax"
     others = ("softmax", *(name for name in LEARNED if name != best))
     checks = [below(f"{TITLES[best]} below {TITLES[name]}", _logarithms(samples, best, name)) for name in others]

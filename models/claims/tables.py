@@ -54,7 +54,7 @@ def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int
         if published:
             result.append({unit: f"{label}: source"} | {
                 str(x): f"{published[x]:.1f}%" if x in published else NOTHING for x in across})
-        for steps in steps_of(list(by_x.values())) or [None]:
+        for steps in steps_of(list(by_x.values())) or [0]:
             found = {x: by_x[x].get(steps, {}) for x in across}
             seeds = max(len(values) for values in found.values())
             title = f"{label}: {steps:,} steps, {_seeds(seeds)}" if seeds else label
@@ -85,14 +85,15 @@ def dots(rows: Sequence[tuple[str, float | None, Samples]]) -> list[dict[str, An
     return points
 
 
-def lines(rows: Sequence[tuple[str, Mapping[int, Samples]]], steps: int | None = None) -> list[dict[str, Any]]:
+def lines(rows: Sequence[tuple[str, Mapping[int, Samples]]], steps: int = 0) -> list[dict[str, Any]]:
     """Points of (label, x -> samples), of one number of steps."""
     return [{"name": label, "x": x, "value": round(value, 4), "seed": seed}
             for label, by_x in rows for x, samples in by_x.items()
             for seed, value in samples.get(steps, {}).items()]
 
 
-def best_budget(all_samples: Sequence[Samples]) -> int | None:
-    """The number of steps at which most was measured, of equals the largest: charts of many lines show one."""
+def best_budget(all_samples: Sequence[Samples]) -> int:
+    """The number of steps at which most was measured, of equals the largest, 0 if nothing was: charts of many lines
+    show one."""
     counts = {steps: sum(steps in samples for samples in all_samples) for steps in steps_of(all_samples)}
-    return max(counts, key=lambda steps: (counts[steps], steps), default=None)
+    return max(counts, key=lambda steps: (counts[steps], steps), default=0)

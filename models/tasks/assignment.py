@@ -54,7 +54,8 @@ class Assignment(Task):
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         limit = limit or self.limit
-        ids, targets, values = [START], [-1], {}
+        ids, targets = [START], [-1]
+        values: dict[str, int] = {}
         asked: list[int] = []
         answer: int | None = None  # of the last question, a token of the text once something follows it
         left_out = read_chars = 0

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from models.data import DATA
 from models.tasks.base import Batch, InputError, Prompt, generator
 from models.tasks.stories import LONGEST_TEXT, Stories, token_labels
 from models.transformer import Transformer
@@ -58,14 +59,14 @@ class Masked(Stories):
         ("From a book", "The old sailor sat down by the [fire], lit his pipe, and looked at us for some time."),
     )
 
-    def __init__(self, data: Path | None = None, cache: Path | None = None,
+    def __init__(self, data: Path = DATA, cache: Path | None = None,
                  lengths: tuple[int, ...] = (LENGTH,)) -> None:
         """`lengths`: of the texts of training; the others as in Stories."""
         super().__init__(data, cache, LENGTH)
         self._lengths = lengths
 
     @functools.cached_property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
         return (*token_labels(self.tokenizer), MASK, *["unused"] * (self.vocabulary - MASK_ID - 1))
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
@@ -91,7 +92,8 @@ class Masked(Stories):
 
     def _read_piece(self, piece: str, place: int, ids: list[int], targets: list[int], stops: list[int]) -> None:
         """Adds a piece without [MASK]: the tokens that the text has without its brackets, those inside hidden."""
-        plain, hidden, origin = "", [], []  # origin: where each character stands in the piece
+        plain, hidden = "", []
+        origin: list[int] = []  # where each character stands in the piece
         last = 0
         for match in _HIDDEN.finditer(piece):
             plain += piece[last:match.start()]

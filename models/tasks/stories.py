@@ -21,6 +21,7 @@ from tokenizers.models import BPE
 from torch import Tensor
 from torch.nn import functional
 
+from models.data import DATA, files
 from models.tasks.base import Batch, InputError, Prompt, Task, generator
 from models.transformer import Transformer
 
@@ -68,8 +69,8 @@ class Stories(Task):
                         "Speak Coherent English?”, 2023, arXiv 2305.07759"},
     )
 
-    def __init__(self, data: Path | None = None, cache: Path | None = None, context: int = CONTEXT) -> None:
-        """`data`: the folder of both data sets; `cache`: where their tokens are kept. Only training needs them.
+    def __init__(self, data: Path = DATA, cache: Path | None = None, context: int = CONTEXT) -> None:
+        """`data`: the folder of both data sets; `cache`: where their tokens are kept. Reading a text needs neither.
 
         `context`: tokens a window; a step has as many tokens whatever it is.
         """
@@ -83,7 +84,7 @@ class Stories(Task):
         return tokenizer
 
     @functools.cached_property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
         return token_labels(self.tokenizer)
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
@@ -134,8 +135,8 @@ class Stories(Task):
     @torch.inference_mode()
     def metric(self, model: Transformer) -> dict[str, Any]:
         """Perplexity of the held-out books and stories, in windows of the context that do not overlap."""
-        total = count = 0
-        result = {}
+        total, count = 0.0, 0
+        result: dict[str, float] = {}
         for corpus in ("books", "stories"):
             targets = self._windows(corpus, "test")
             tokens = functional.pad(targets, (1, -1), value=0)
@@ -162,8 +163,6 @@ class Stories(Task):
         return self._streams[corpus, split]
 
     def _tokenised(self, corpus: str, split: str) -> Tensor:
-        if self._data is None:
-            raise ValueError("stories: this needs the training data; pass its folder with --data")
         path = (self._cache or Path("runs")) / f"{corpus}-{split}-{self._version(corpus)}.npy"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -175,7 +174,7 @@ class Stories(Task):
     def _version(self, corpus: str) -> str:
         """Changes with the tokenizer, the data and the choice of what is held out: old tokens are never used."""
         digest = hashlib.sha256(TOKENIZER.read_bytes() + repr(SPLITS).encode())
-        for path in sorted(self._data.glob(SOURCES[corpus])):
+        for path in files(self._data, SOURCES[corpus]):
             digest.update(path.name.encode() + path.read_bytes())
         return digest.hexdigest()[:12]
 
@@ -192,17 +191,14 @@ def book_split(title: str) -> str:
 
 def read_books(data: Path, split: str) -> list[str]:
     """Chapters of the books of a split: train, validation or test."""
-    folder = data / "standard_ebooks_children" / "books"
-    paths = sorted(data.glob(SOURCES["books"]))
-    if not paths:
-        raise FileNotFoundError(f"no books in {folder}; --data takes the folder that holds standard_ebooks_children")
+    paths = files(data, SOURCES["books"])
     wanted = [p for p in paths if book_split(p.name.removesuffix(".txt.gz")) == split]
     return [chapter for p in wanted for chapter in gzip.decompress(p.read_bytes()).decode().split("\n\n\n\n")]
 
 
 def read_stories(data: Path, split: str) -> list[str]:
     """Stories of a split: train, validation or test."""
-    path = data / SOURCES["stories"]
+    path, = files(data, SOURCES["stories"])
     stories = [s.strip() for s in gzip.decompress(path.read_bytes()).decode().split(BOS)]
     return [s for i, s in enumerate(filter(None, stories)) if STORY_SPLITS.get(i % EVERY_STORY, "train") == split]
 
@@ -231,7 +227,7 @@ def token_labels(tokenizer: Tokenizer) -> tuple[str, ...]:
     alphabet = _bytes_of_characters()
     names = []
     for i in range(VOCABULARY):
-        raw = bytes(alphabet[character] for character in tokenizer.id_to_token(i)) if i else b""
+        raw = bytes(alphabet[character] for character in tokenizer.id_to_token(i) or "") if i else b""
         try:
             names.append(raw.decode() if i else "start")
         except UnicodeDecodeError:

@@ -34,7 +34,7 @@ def measurements(tmp_path, monkeypatch):
     for name, curves in (("stories-selective", SELECTIVE), ("stories-softmax", CONTROL)):
         write_json(tmp_path / f"{name}.memory.json", curves | {
             "name": name, "window": 256, "windows": 64, "validation_windows": 24, "cpu_seconds": 1,
-            "metric": load(name).card["metric"], "command": f"python -m models.memory {name} --data DIR"})
+            "metric": load(name).card["metric"], "command": f"python -m models.memory {name}"})
     monkeypatch.setattr(measured, "MEASUREMENTS", tmp_path)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import torch
 from oracles import gates, layer_output, layer_weights, logits, torchs_attention, turn
-from tiny import HEADS, WIDTH, make_config, make_model, random_ids
+from tiny import HEADS, WIDTH, either_way, make_config, make_model, random_ids
 from torch.testing import assert_close
 
 from models.attention import TYPES
@@ -19,13 +19,6 @@ from models.transformer import Transformer
 
 N = 11  # tokens: odd, and more than a head is wide
 LAYER = 1  # not the first: its input is not one vector per token any more
-
-
-@pytest.fixture(params=[True, False], ids=["causal", "bidirectional"])
-def causal(request: pytest.FixtureRequest, attention: str) -> bool:
-    if attention == "selective" and not request.param:
-        pytest.skip("F says what later tokens may forget: there is none without a causal mask")
-    return request.param
 
 
 def module_and_input(attention: str, causal: bool = True) -> tuple[torch.nn.Module, torch.Tensor]:
@@ -91,6 +84,7 @@ def test_rope_knows_distances_only():
         assert_close(diagonal, diagonal[:1].expand_as(diagonal), rtol=1e-5, atol=1e-5)
 
 
+@either_way
 def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, causal: bool):
     """In float64, by other means: see oracles.py. Scores are -inf above the diagonal of a causal model; the weights are
     what the scores, after F, are normalised to; rows sum to 1 where the type says so."""
@@ -112,6 +106,7 @@ def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, cau
         assert (sums - 1).abs().max() > 0.1
 
 
+@either_way
 def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool):
     """ln Z: exp(score - F - ln Z) is the weight, where rows are divided at all; else ln of the row's sum. F is there in
     selective attention only."""
@@ -125,6 +120,7 @@ def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool
         assert_close(log_z.exp(), record.live.sum(-1).clamp_min(1e-9))
 
 
+@either_way
 def test_weights_are_far_from_flat(attention: str, causal: bool):
     """Or the tests of this folder would not see much. By total variation: half the sum of differences."""
     module, x = module_and_input(attention, causal)
@@ -151,6 +147,7 @@ def test_nothing_sees_the_future(attention: str, first: int):
     assert (hidden[first:] - hidden_other[first:]).abs().amax(-1).min() > 1e-3
 
 
+@either_way
 def test_without_a_causal_mask_the_future_is_seen(attention: str, causal: bool):
     """The last token is exchanged: what stands before it changes in a bidirectional model, and only there."""
     model = make_model(attention, causal=causal)
@@ -170,11 +167,13 @@ def test_weights_that_no_text_changes(attention: str):
     assert same != TYPES[attention].reads_text
 
 
+@either_way
 def test_texts_of_a_batch_do_not_mix(attention: str, causal: bool):
     model, ids = make_model(attention, causal=causal), random_ids(4, N)
     assert_close(model(ids)[2], model(ids[2:3])[0], rtol=1e-4, atol=1e-5)
 
 
+@either_way
 def test_gradients_are_finite_and_reach_every_weight(attention: str, causal: bool):
     model = make_model(attention, causal=causal, length=N).requires_grad_(True)
     model.logits(model(random_ids(2, N))).square().mean().backward()

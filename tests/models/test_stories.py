@@ -158,10 +158,11 @@ def test_held_out_stories(data: Path):
 
 
 def test_missing_data_is_told_of(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="standard_ebooks_children"):
-        read_books(tmp_path, "test")
-    with pytest.raises(ValueError, match="--data"):
-        Stories().typical(1)
+    for read, folder in ((read_books, "standard_ebooks_children"), (read_stories, "tinystories_excerpt")):
+        with pytest.raises(FileNotFoundError, match=f"--data .* {folder}"):
+            read(tmp_path, "test")
+    with pytest.raises(FileNotFoundError, match="--data"):
+        Stories(tmp_path, tmp_path).typical(1)
 
 
 # Windows and measure, on a stream that counts: token t is followed by t + 1.
