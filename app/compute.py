@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import models
 from app import caches, serving
-from models import HeadPlan, Lab, Trace, lengths
+from models import HeadPlan, Lab, Trace
+from models.studies import lengths
 from models.tasks.base import InputError, Prompt
 from models.trace import run_both, run_prompt
 
@@ -51,7 +52,7 @@ def _read(name: str, text: str, limit: int) -> Prompt | InputError:
 
 
 def facts_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
-    """models.lengths.facts, remembered."""
+    """models.studies.lengths.facts, remembered."""
     return _facts(lab.name, prompt, plan)
 
 

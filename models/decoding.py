@@ -6,7 +6,7 @@
 F is carried from token to token, and what is forgotten stays so: F never shrinks. All heads of a layer keep the same
 keys. BOS, the token itself and, where a layer keeps three or more, the one before it are never forgotten: nothing
 has been said against them. Among equal F, as where nobody votes, the oldest goes: attention without F then keeps BOS
-and a sliding window, the control of models/memory.py.
+and a sliding window, the control of models/studies/forgetting.py.
 
 Source: Leviathan, Kalman and Matias 2024, arXiv 2410.02703, on context pruning. Keys keep the angles of the positions
 where they were read (RoPE), and a scale of log n counts all keys read, not those kept: as in training.

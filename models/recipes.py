@@ -103,7 +103,7 @@ SHORT = {"assignment": 3000, "stories": 1200, "masked": 900}
 
 
 def short_recipe(name: str) -> Recipe:
-    """The recipe of a training whose numbers alone are kept; see models/short.py."""
+    """The recipe of a training whose numbers alone are kept; see models/studies/seeds.py."""
     return replace(RECIPES[name], steps=SHORT[name.split("-")[0]])
 
 

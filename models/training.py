@@ -7,7 +7,8 @@
 Progress is a plain file, runs/NAME/seed-0/log.txt; the state beside it is written once a minute, and curve.json has
 the loss on the validation split. The finished model goes to models/checkpoints/NAME for seed 0 (or where --target
 says), to runs/NAME/seed-K for the others, whose numbers the card of seed 0 shows as spread. With --short a fraction of
-the steps is trained and no model is kept, only its numbers, in models/seeds/NAME.json. On a GPU if there is one.
+the steps is trained and no model is kept, only its numbers, in models/studies/seed_metrics/NAME.json. On a GPU if
+there is one.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import functional
 
-from models import short
 from models.attention.base import Record
 from models.attention.selective import memory_in_use
 from models.checkpoint import CHECKPOINTS, finish
 from models.data import add_data_option
 from models.muon import Muon
 from models.recipes import RECIPES, Recipe, short_recipe, task_of
+from models.studies import seeds
 from models.tasks.base import Batch, Task
 from models.transformer import Transformer
 
@@ -247,7 +248,7 @@ def _train_one(name: str, arguments: argparse.Namespace, device: torch.device) -
         recipe = short_recipe(name)
         folder = arguments.runs / name / f"short-{arguments.seed}"
         model = train(recipe, task, folder, arguments.seed, device, arguments.precision).cpu()
-        short.add(name, recipe.steps, arguments.seed, short.measured(model, task))
+        seeds.add(name, recipe.steps, arguments.seed, seeds.measured(model, task))
         return
     folder = arguments.runs / name / f"seed-{arguments.seed}"
     model = train(RECIPES[name], task, folder, arguments.seed, device, arguments.precision).cpu()

@@ -12,9 +12,10 @@ from app.markdown import literal, spaces
 from app.state import events, session
 from app.state.lab_state import LabState
 from components.memory_chart import memory_chart
-from models import Lab, measured
-from models.claims.selective import largest_factor
+from models import Lab
 from models.decoding import Step
+from models.studies import store
+from models.studies.claims.selective import largest_factor
 
 ALL = "Memory: all"
 BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
@@ -42,7 +43,7 @@ def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:
     layers = lab.kinds[0].layers
     offered: dict[str, tuple[int, ...] | None] = {ALL: None}
     offered |= {f"Memory: {budget} a layer": (budget,) * layers for budget in BUDGETS}
-    for point in (measured.read(lab.name, "memory") or {"points": []})["points"]:
+    for point in (store.read(lab.name, "memory") or {"points": []})["points"]:
         if point["factor"] > 1:
             budgets = tuple(point["budgets"])
             offered[f"Memory: 1/{point['factor']}, chosen ({', '.join(map(str, budgets))})"] = budgets
@@ -79,11 +80,11 @@ def _forgotten(text: str) -> str:
 
 def section(lab: Lab) -> None:
     """The curve of perplexity against memory, as measured on held-out text."""
-    result = measured.read(lab.name, "memory")
+    result = store.read(lab.name, "memory")
     if result is None:
-        st.caption(f"Not measured yet: `python -m models.memory {lab.name}`")
+        st.caption(f"Not measured yet: `python -m models.studies.forgetting {lab.name}`")
         return
-    control = measured.read(CONTROL, "memory")
+    control = store.read(CONTROL, "memory")
     table, order = points(lab.name, result, control)
     st.markdown(f"**Perplexity against memory**, on {result['windows']} held-out windows of {result['window']} tokens, "
                 "half of them from books. At 8, the layers together keep an eighth of all tokens; those with the "

@@ -8,9 +8,9 @@ from app.state.company import shape_of
 from app.state.selection import Selection
 from models import catalogue
 from models.checkpoint import CheckpointError
-from models.claims import MODULES as CLAIMS
 from models.heads import HeadPlan
 from models.kind import Shape
+from models.studies.claims import MODULES as CLAIMS
 
 DEFAULT_MODEL = "stories-selective"
 PAGES = {"explore": "Explore", "compare": "Compare", "length": "Length", "results": "Results", "about": "About"}

@@ -1,6 +1,6 @@
 """The Length page: what a longer text does to loss, accuracy, entropy and normaliser of the chosen models.
 
-Curves were measured on held-out text (models/lengths.py); the points are the text in the box, read now.
+Curves were measured on held-out text (models/studies/lengths.py); the points are the text in the box, read now.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from app.panels.text import Reading
 from app.state import events, session
 from app.state.lab_state import LabState
 from components.charts import head_chart, length_chart, to_spec
-from models import Lab, measured, short
+from models import Lab
 from models.checkpoint import CheckpointError
-from models.lengths import CAPTURED, typed_limit
+from models.studies import seeds, store
+from models.studies.lengths import CAPTURED, typed_limit
 from models.tasks.base import InputError
 
 QUANTITIES = {"Loss": ("loss", "nats"), "Accuracy": ("accuracy", "share right"),
@@ -41,7 +42,7 @@ class Curve:
     Attributes:
         model: its name.
         reading: one of READINGS' values.
-        by_length: tokens -> what models.lengths.measure returned.
+        by_length: tokens -> what models.studies.lengths.measure returned.
         spread: (quantity, tokens) -> one standard deviation over seeds, where there are several.
     """
 
@@ -100,12 +101,12 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 def curves_of(name: str) -> tuple[Curve, ...]:
     """The measured curves of a model, as it was trained first; none if it was not measured."""
-    return _curves(name, measured.stamp(name, "length", short.SEEDS / f"{name}.json"))
+    return _curves(name, store.stamp(name, "length", seeds.SEEDS / f"{name}.json"))
 
 
 @caches.remembered()
 def _curves(name: str, stamp: tuple[int, ...]) -> tuple[Curve, ...]:
-    found = measured.read(name, "length")
+    found = store.read(name, "length")
     if found is None:
         return ()
     return tuple(Curve(name, READINGS[policy], {int(n): values for n, values in by_length.items()},
@@ -115,7 +116,7 @@ def _curves(name: str, stamp: tuple[int, ...]) -> tuple[Curve, ...]:
 
 def _spreads(name: str) -> dict[tuple[str, int], float]:
     """(quantity, tokens) -> standard deviation over a model's short trainings, of which there must be two."""
-    metrics = short.read_seeds(name).values()
+    metrics = seeds.read_seeds(name).values()
     result = {}
     for quantity in ("loss", "accuracy"):
         by_length = [metric.get(f"{quantity}_by_length", {}) for metric in metrics]

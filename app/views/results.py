@@ -17,9 +17,10 @@ from app.markdown import plain
 from app.panels import frame
 from app.state import events, session
 from components import charts
-from models import checkpoint, short
-from models.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, claims
-from models.measured import MEASUREMENTS
+from models import checkpoint
+from models.studies import seeds
+from models.studies.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, claims
+from models.studies.store import MEASUREMENTS
 
 BADGES = {HOLDS: ("green", ":material/check_circle:"), PART: ("orange", ":material/contrast:"),
           FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
@@ -130,7 +131,7 @@ def _specs(claim: Claim) -> dict[str, dict[str, Any]]:
 
 def _stamp() -> tuple[tuple[str, int], ...]:
     """Changes when anything that was measured does; a visitor's page costs a look at some forty files."""
-    patterns = ((checkpoint.CHECKPOINTS, "*/card.json"), (short.SEEDS, "*.json"), (MEASUREMENTS, "*.json"))
+    patterns = ((checkpoint.CHECKPOINTS, "*/card.json"), (seeds.SEEDS, "*.json"), (MEASUREMENTS, "*.json"))
     return tuple((str(path), path.stat().st_mtime_ns) for folder, pattern in patterns
                  for path in sorted(Path(folder).glob(pattern)))
 

@@ -11,9 +11,10 @@ import pandas
 import pytest
 
 from app.panels import forgetting
-from models import load, measured
+from models import load
 from models.checkpoint import read_json, write_json
 from models.decoding import Step
+from models.studies import store
 from tests.app.test_pages import opened
 
 
@@ -34,8 +35,8 @@ def measurements(tmp_path, monkeypatch):
     for name, curves in (("stories-selective", SELECTIVE), ("stories-softmax", CONTROL)):
         write_json(tmp_path / f"{name}.memory.json", curves | {
             "name": name, "window": 256, "windows": 64, "validation_windows": 24, "cpu_seconds": 1,
-            "metric": load(name).card["metric"], "command": f"python -m models.memory {name}"})
-    monkeypatch.setattr(measured, "MEASUREMENTS", tmp_path)
+            "metric": load(name).card["metric"], "command": f"python -m models.studies.forgetting {name}"})
+    monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
 
 
 def readings(tokens: list[str], kept: tuple[int, ...], prompt: int) -> list[Step]:
@@ -108,9 +109,9 @@ def test_the_curve(measurements):
 
 def test_a_measurement_of_other_weights_is_not_shown(measurements, tmp_path):
     path = tmp_path / "stories-selective.memory.json"
-    assert measured.read("stories-selective", "memory")
+    assert store.read("stories-selective", "memory")
     write_json(path, read_json(path) | {"metric": {"perplexity": 1.0}})
-    assert measured.read("stories-selective", "memory") is None
+    assert store.read("stories-selective", "memory") is None
 
 
 def test_the_curves_points():
@@ -122,7 +123,7 @@ def test_the_curves_points():
 
 
 def test_a_model_that_was_never_measured(monkeypatch, tmp_path):
-    monkeypatch.setattr(measured, "MEASUREMENTS", tmp_path)
+    monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
     app = opened(model="stories-selective")
     app.button_group(key="section").set_value("memory").run()
     assert not app.exception

@@ -15,8 +15,8 @@ from streamlit.testing.v1 import AppTest
 
 from app.state import session
 from app.views import results
-from models.claims import FAILS, HOLDS, MODULES, OPEN, PART, Chart, Claim, Statement, Verdict, claims
-from models.claims.evidence import Evidence
+from models.studies.claims import FAILS, HOLDS, MODULES, OPEN, PART, Chart, Claim, Statement, Verdict, claims
+from models.studies.claims.evidence import Evidence
 from tests.browser import ROOT
 
 

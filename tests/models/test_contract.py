@@ -17,13 +17,14 @@ from safetensors import safe_open
 from torch.testing import assert_close
 
 import models
-from models import evaluate, measured
+from models import evaluate
 from models.attention import TYPES
 from models.cards import cost
 from models.checkpoint import CHECKPOINTS, FILES, digests
-from models.lengths import measure
-from models.measured import MEASUREMENTS
 from models.recipes import RECIPES, short_recipe, task_of
+from models.studies import store
+from models.studies.lengths import measure
+from models.studies.store import MEASUREMENTS
 from models.trace import generate
 
 FIRST = {"assignment-softmax", "assignment-selective", "stories-softmax", "stories-selective"}
@@ -231,7 +232,7 @@ def test_some_texts_are_measured_again(name: str, tmp_path_factory: pytest.TempP
     """One model of each kind on 16,384 held-out tokens, in the shortest texts of the Length page: loss, accuracy and
     the entropy of every head come out as they are written there, from the data and the weights that are shipped."""
     lab, task = models.load(name), task_of(name, cache=tmp_path_factory.getbasetemp() / "runs")
-    length, written = next(iter(measured.read(name, "length")["readings"]["trained"].items()))
+    length, written = next(iter(store.read(name, "length")["readings"]["trained"].items()))
     found = measure(lab, task, int(length), models.HeadPlan())
     assert found["predictions"] == written["predictions"]
     for key, tolerance in (("loss", 5e-3), ("accuracy", 2e-3), ("entropy", 2e-3)):
