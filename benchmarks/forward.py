@@ -51,7 +51,7 @@ def _plain(lab: StackLab, prompt: Any) -> Any:
     """Nothing but what `output_attentions` needs: no plan, no record, no norms."""
     model, weights = lab.model, []
     tokens = torch.tensor([prompt.ids])
-    rotary = rotary_table(tokens.shape[1], model.config.width // model.config.heads)
+    rotary = rotary_table(tokens.shape[1], model.config.head_width)
     x = model.embedding(tokens)
     for block in model.blocks:
         attention, h = block.attention, block.attention_norm(x)

@@ -4,7 +4,8 @@ from components.effect import effect
 from components.head_map import head_map
 from components.heads import heads
 from components.library import library
+from components.navigation import navigation
 from components.notice import notice
 from components.toolbar import toolbar
 
-__all__ = ["effect", "head_map", "heads", "library", "notice", "toolbar"]
+__all__ = ["effect", "head_map", "heads", "library", "navigation", "notice", "toolbar"]

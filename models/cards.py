@@ -47,6 +47,10 @@ def make_card(name: str, model: Transformer, task: Task, folder: Path, seed: int
         "evaluate": f"python -m models.evaluate {name}",
         "licence": "MIT (weights)",
     }
+    if (folder / "curve.json").exists():
+        curve = read_json(folder / "curve.json")
+        card["training"]["precision"] = curve["precision"]
+        card["curve"] = {"step": curve["step"], "validation_loss": curve["loss"]}
     if recipe.memory_loss:
         card["training"]["memory_loss"] = recipe.memory_loss
     if recipe.lengths:
@@ -67,13 +71,14 @@ def cost(config: Config) -> dict[str, int]:
     counted in a pass on no device; without masks, normalisers and the product with the values.
     """
     counts: dict[str, int] = {}
-    for which, its in (("", config), ("softmax_", replace(config, attention="softmax"))):
+    plain = replace(config, attention="softmax", attention_width=0, heads=config.width // config.head_width)
+    for which, its in (("", config), ("softmax_", plain)):
         if config.heads == 1 and which:
             its = replace(its, heads=GAU_COUNTERPART_HEADS, layers=config.layers // 2)
         with torch.device("meta"):
             source = TYPES[its.attention](its).source
             x = torch.empty(1, config.trained_length, config.width)
-            rotary = rotary_table(config.trained_length, config.width // its.heads)
+            rotary = rotary_table(config.trained_length, its.head_width)
             with FlopCounterMode(display=False) as counter:
                 source(x, rotary, 1.0)
         trained = sum(parameter.numel() for parameter in source.parameters())

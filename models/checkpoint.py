@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -121,10 +122,16 @@ def digests(folder: Path) -> dict[str, str]:
             for name in FILES if name.endswith(".safetensors")}
 
 
-def stamp(folder: Path) -> tuple[int, ...]:
-    """Changes when config or card do; without them, with what is there."""
-    paths = (folder / "config.json", folder / "card.json")
-    return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in paths)
+def stamp(folder: Path | str) -> tuple[int, ...]:
+    """Changes when config or card do; 0 for a file that is missing. Asked for at every click, so it makes no Path."""
+    return tuple(_changed(f"{folder}/{file}") for file in ("config.json", "card.json"))
+
+
+def _changed(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def read(folder: Path, task: Task) -> tuple[Transformer, Tensor, dict[str, Any]]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor
@@ -27,9 +27,11 @@ from models.attention.dot_product import DotProduct
 from models.attention.rotary import rotary_table, rotate
 from models.attention.softmax import Softmax
 from models.heads import TRAINED, HeadPlan
-from models.stack import StackLab
 from models.tasks.base import Prompt
 from models.transformer import Transformer
+
+if TYPE_CHECKING:
+    from models.stack import StackLab
 
 FEWEST = 2  # keys that a layer can be asked to keep: BOS and the token itself
 
@@ -113,7 +115,7 @@ class Decoder:
                  interventions: Sequence[Intervention] | None = None, by_age: bool = False) -> None:
         if not can_decode(model):
             raise ValueError(f"{model.blocks[0].attention.title} attention cannot be decoded a token at a time")
-        layers, heads, width = model.config.layers, model.config.heads, model.config.width // model.config.heads
+        layers, heads, width = model.config.layers, model.config.heads, model.config.head_width
         if budgets is not None and (len(budgets) != layers or min(budgets) < FEWEST):
             raise ValueError(f"expected {layers} budgets of {FEWEST} tokens or more, got {list(budgets)}")
         self.model, self.longest, self.by_age, self.read = model, longest, by_age, 0
@@ -157,7 +159,8 @@ class Decoder:
         else:
             live = scores.softmax(-1)
         intervention = self._now(layer, memory)
-        outputs = gated(intervene(live, intervention) @ memory.values[:, :, :memory.used], intervention)
+        outputs, gates = intervene(live, intervention) @ memory.values[:, :, :memory.used], attention.gates(x[:, None])
+        outputs = gated(outputs if gates is None else outputs * gates.unsqueeze(-1), intervention)
         return attention.output(outputs.flatten(1))
 
     def _now(self, layer: int, memory: Memory) -> Intervention:

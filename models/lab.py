@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 from numpy import ndarray
 
 from models import catalogue, checkpoint
+from models.decoding import Step
 from models.heads import HeadPlan
 from models.kind import Kind, policies_of, shape_of
 from models.tasks.base import Prompt, Reader
@@ -80,6 +82,20 @@ class Lab(abc.ABC):
         """The most probable continuation under the plan, a token at a time; of a model that does not write, none."""
         return iter(())
 
+    @property
+    def can_forget(self) -> bool:
+        """True if it can write within a limited memory, and says itself what may go."""
+        return False
+
+    def write_within(self, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
+                     count: int = 40) -> Iterator[Step]:
+        """Like `generate`, with so many tokens kept in each layer; see models/decoding.py.
+
+        Raises:
+            ValueError: it cannot forget, or the plan or the budgets do not fit it.
+        """
+        raise ValueError(f"{self.name} cannot forget")
+
     def selected(self, scores: ndarray) -> ndarray | None:
         """(N, N) S of a layer's scores (H, N, N): what each query asks to forget; None where nothing selects."""
         return None
@@ -121,6 +137,15 @@ def load(name: str) -> Lab:
         while len(_held) > 1 and sum(lab.nbytes for lab in _held.values()) > MEMORY:
             _held.popitem(last=False)
         return _held[name]
+
+
+def held(name: str) -> Lab | None:
+    """The model of this name if it is in memory, without waiting for one that is being loaded."""
+    lab = _held.get(name)
+    if lab is not None:
+        with contextlib.suppress(KeyError):  # somebody's load has just pushed it out
+            _held.move_to_end(name)
+    return lab
 
 
 _loading = threading.Lock()

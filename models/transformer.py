@@ -82,7 +82,7 @@ class Transformer(nn.Module):
             (B, N, C); `logits` turns them into logits over the vocabulary.
         """
         x = self.embedding(tokens)
-        cos, sin = rotary_table(tokens.shape[1], self.config.width // self.config.heads)
+        cos, sin = rotary_table(tokens.shape[1], self.config.head_width)
         rotary = (cos.to(x.device), sin.to(x.device))
         for layer, block in enumerate(self.blocks):
             x = block(x, rotary, interventions[layer] if interventions else UNTOUCHED, records)

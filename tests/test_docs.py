@@ -10,10 +10,13 @@ import re
 import pytest
 
 import models
-from app.card import card_of, headline
+from app.panels.card import card_of, headline
 from models.recipes import RECIPES
 from tests.browser import ROOT
 
+# Recipes whose models are not shipped yet.
+PENDING = {"stories-gated", "stories-softmax-wide", "stories-softmax-512", "stories-selective-512",
+           "stories-selective-memory-512"}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
@@ -26,7 +29,7 @@ def test_readme_shows_each_cards_numbers(name):
 
 
 def test_every_shipped_model_has_a_recipe_and_every_recipe_a_model():
-    assert models.names() == sorted(RECIPES)
+    assert set(models.names()) | PENDING == set(RECIPES) and not set(models.names()) & PENDING
 
 
 def test_every_make_target_that_is_named_exists():

@@ -14,7 +14,7 @@ from components.mounting import FOLDER
 FILES = ("shared.js", "colour.js", "events.js", "heads/controls.js", "heads/heads.js", "head_map/matrix.js",
          "head_map/forgetting_bars.js",
          "head_map/forgetting.js", "head_map/head_map.js", "effect/effect.js", "notice/notice.js",
-         "toolbar/toolbar.js")
+         "toolbar/toolbar.js", "navigation/navigation.js")
 
 
 def source() -> str:

@@ -159,7 +159,7 @@ def speed(data: Path, runs: Path) -> dict[str, Any]:
         for texts in TEXTS:
             ids = torch.randint(1, VOCABULARY, (texts, tokens), generator=generator(5))
             x = torch.randn(texts, tokens, models[0].config.width, generator=generator(6))
-            rotary = rotary_table(tokens, models[0].config.width // models[0].config.heads)
+            rotary = rotary_table(tokens, models[0].config.head_width)
             for what, work in (("attention layer", lambda m, x=x, r=rotary: m.blocks[0].attention(x, r, UNTOUCHED)),
                                ("whole model", lambda m, ids=ids: m.logits(m(ids)))):
                 ratios = [_seconds(work, models[0]) / _seconds(work, models[1]) for _ in range(REPETITIONS + 5)][5:]

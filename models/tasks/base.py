@@ -135,6 +135,11 @@ class Task(Reader):
         """Training data of step `step` of `steps`: the same for the same three numbers."""
         raise NotImplementedError
 
+    def validation(self, times: int = 1) -> list[Batch]:
+        """A fixed sample, neither of the training data nor of what `metric` reads: for learning curves and for whatever
+        is chosen by looking; `times` as large where more certainty is wanted."""
+        raise NotImplementedError
+
     def typical(self, count: int) -> Tensor:
         """(count, limit) ids of texts of the training data, over which constant matrices are averaged. They are as long
         as typed texts may be, and nothing in them is hidden."""

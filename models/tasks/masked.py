@@ -35,6 +35,8 @@ KEPT, EXCHANGED = 0.1, 0.1  # kept and one exchanged
 TEST_LENGTHS = (32, 64, 128, 256, 512)
 TEST_TOKENS = 32_768  # of each corpus, the same ones at every length
 TEST_SEED = 10_009
+VALIDATION_SEED = 10_037
+VALIDATION_TOKENS = 32_768  # one in seven is asked for
 
 _HIDDEN = re.compile(r"\[([^\[\]]+)\]")
 
@@ -48,6 +50,7 @@ class Masked(Stories):
     vocabulary = 4104  # 4,097 are used; a multiple of 8
     limit = 128
     trained_length = LENGTH
+    validation_tokens = VALIDATION_TOKENS
     examples = (
         ("One word", "Once upon a time there was a little [MASK] who lived in a house in the forest."),
         ("Known answer", "The cat sat on the mat. The dog sat on the rug. The [cat] sat on the mat."),
@@ -59,7 +62,7 @@ class Masked(Stories):
     def __init__(self, data: Path = DATA, cache: Path | None = None,
                  lengths: tuple[int, ...] = (LENGTH,)) -> None:
         """`lengths`: of the texts of training; the others as in Stories."""
-        super().__init__(data, cache)
+        super().__init__(data, cache, LENGTH)
         self._lengths = lengths
 
     @functools.cached_property
@@ -130,6 +133,18 @@ class Masked(Stories):
             windows += [stream[start:start + length - 1] for start in starts.tolist()]
         texts = functional.pad(torch.stack(windows).long(), (1, 0), value=0)
         return hide(texts, random, KEPT, EXCHANGED)
+
+    def validation(self, times: int = 1) -> list[Batch]:
+        """At the length of the family, whatever the lengths of this model's training; hidden as in the measure."""
+        batches: list[Batch] = []
+        for corpus in ("books", "stories"):
+            stream, length = self._stream(corpus, "validation"), LENGTH - 1
+            texts = stream[:len(stream) // length * length].long().unflatten(0, (-1, length))
+            chosen = torch.linspace(0, len(texts) - 1, times * self.validation_tokens // 2 // LENGTH).long()
+            texts = functional.pad(texts[chosen], (1, 0), value=0)
+            batches += [hide(part, generator(VALIDATION_SEED, len(batches), i), 0.0, 0.0)
+                        for i, part in enumerate(texts.split(TOKENS // LENGTH))]
+        return batches
 
     @torch.inference_mode()
     def metric(self, model: Transformer) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
 import models
-from app.length import TRAINED, curves_of
-from app.state import LabState, read_query
+from app.views.length import TRAINED, curves_of
+from app.state.lab_state import LabState
+from app.state.link import query_of, read_query
 from components.payload import unpack
 from models.recipes import RECIPES
 from tests.browser import ROOT
@@ -24,8 +25,8 @@ def opened(page: str, **link: str) -> AppTest:
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
     for key, value in link.items():
         app.query_params[key] = value
-    app.run()
-    return app.switch_page(f"views/{page}.py").run() if page != "explore" else app
+    app.query_params["page"] = page
+    return app.run()
 
 
 def sent(app: AppTest, name: str) -> list[tuple[dict, dict[str, numpy.ndarray]]]:
@@ -123,7 +124,7 @@ def test_a_longer_text_than_explore_reads_is_a_point_here(plan: str, limit: int)
     assert rings and all(limit - 1 <= n <= limit for table in rings for n in table["n"])
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", models.names())
 def test_every_model_was_measured_at_its_trained_length(name: str):
     curves = curves_of(name)
     assert (curves[0].model, curves[0].reading) == (name, TRAINED)
@@ -143,7 +144,7 @@ def test_about_shows_a_card_of_every_model():
 def test_the_link_holds_what_stands_beside_and_the_length():
     state = LabState("assignment-softmax", compared=("assignment-selective",), length=97)
     state = LabState(state.model, "x=1; x=?", compared=state.compared, length=97)
-    query = dict(re.findall(r"([^&=]+)=([^&]*)", state.query().replace("%3D", "=").replace("+", " ")))
+    query = dict(re.findall(r"([^&=]+)=([^&]*)", query_of(state).replace("%3D", "=").replace("+", " ")))
     assert query["with"] == "assignment-selective" and query["n"] == "97"
     again, problems = read_query({"model": state.model, "text": state.text, "with": query["with"], "n": "97"})
     assert (again, problems) == (state, [])

@@ -4,15 +4,18 @@ numbers."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
-from oracles import layer_output, layer_weights, logits, torchs_attention, turn
-from tiny import WIDTH, either_way, make_model, random_ids
+from oracles import gates, layer_output, layer_weights, logits, torchs_attention, turn
+from tiny import HEADS, WIDTH, either_way, make_config, make_model, random_ids
 from torch.testing import assert_close
 
 from models.attention import TYPES
-from models.attention.base import UNTOUCHED, Record, causal_mask
+from models.attention.base import UNTOUCHED, Intervention, Record, causal_mask
 from models.attention.rotary import rotary_table, rotate
+from models.transformer import Transformer
 
 N = 11  # tokens: odd, and more than a head is wide
 LAYER = 1  # not the first: its input is not one vector per token any more
@@ -34,6 +37,36 @@ def test_softmax_is_torchs_attention(causal: bool):
     output, record = record_of(module, x)
     assert_close(output.double(), torchs_attention(module, x), rtol=1e-4, atol=1e-5)
     assert record.mask is None
+
+
+@either_way
+def test_gates_are_recorded(attention: str, causal: bool):
+    """What the type itself multiplies its heads by, and nothing where it does not."""
+    module, x = module_and_input(attention, causal)
+    record = record_of(module, x)[1]
+    if attention != "gated":
+        assert record.gates is None
+        return
+    assert_close(record.gates.double(), gates(module, x), rtol=1e-4, atol=1e-5)
+    assert record.gates.shape == (3, module.heads, N) and record.gates.std() > 0.1
+    closed = Intervention(gate=torch.tensor([0.0, 1.0, 0.5, 1.0]).view(-1, 1, 1))  # a hand gate multiplies, on top
+    records: list[Record] = []
+    module(x, rotary_table(N, WIDTH // module.heads), closed, records)
+    assert_close(records[0].gates, record.gates)
+    assert_close(records[0].norms, record.norms * closed.gate.squeeze(-1))
+
+
+@pytest.mark.parametrize("attention_width, heads", [(64, 8), (48, 4)])
+def test_attention_wider_than_the_model(attention_width: int, heads: int):
+    """More heads, or wider ones: still the formula, with parameters in proportion."""
+    config = replace(make_config("softmax"), attention_width=attention_width, heads=heads)
+    torch.manual_seed(0)
+    module = Transformer(config, initial_std=0.3).blocks[LAYER].attention
+    x = torch.randn(3, N, WIDTH, generator=torch.Generator().manual_seed(1))
+    output = module(x, rotary_table(N, attention_width // heads))
+    assert_close(output.double(), torchs_attention(module, x), rtol=1e-4, atol=1e-5)
+    assert sum(p.numel() for p in module.parameters()) == 4 * WIDTH * attention_width
+    assert config.head_width == attention_width // heads and make_config("softmax").head_width == WIDTH // HEADS
 
 
 @pytest.mark.parametrize("width", [2, 8, 64])
@@ -152,8 +185,8 @@ def test_gradients_are_finite_and_reach_every_weight(attention: str, causal: boo
 
 def test_the_list_of_types():
     """Each has a name, a formula and a source of its own, which the page and the cards print."""
-    assert len(TYPES) == 18 == len({kind.title for kind in TYPES.values()})
-    assert len({(kind.formula, kind.published) for kind in TYPES.values()}) == 18
+    assert len(TYPES) == 19 == len({kind.title for kind in TYPES.values()})
+    assert len({(kind.formula, kind.published) for kind in TYPES.values()}) == 19
     for name, kind in TYPES.items():
         assert kind.formula and any(where in kind.published for where in ("arXiv", "kexue.fm"))
         assert kind.policies[0] == "trained" and len(set(kind.policies)) == len(kind.policies)

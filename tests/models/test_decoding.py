@@ -21,7 +21,7 @@ from models.trace import generate
 from models.transformer import Transformer
 
 LAYERS, HEADS, WIDTH, VOCABULARY, N, LIMIT = 3, 4, 32, 40, 70, 48
-TYPES = ("softmax", "log-n", "scalable-softmax", "temperature", "selective")
+TYPES = ("softmax", "log-n", "scalable-softmax", "temperature", "selective", "gated")
 
 torch.set_num_threads(1)
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,7 @@ def test_seeds_are_added_and_another_budget_begins_anew(tmp_path: Path):
 
 def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     name = "assignment-random"
-    monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], steps=2))
+    monkeypatch.setitem(SHORT, "assignment", 2)
     monkeypatch.setattr(short, "SEEDS", tmp_path / "seeds")
     monkeypatch.setattr(training, "finish", None)  # would fail if it were called
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
@@ -43,5 +42,5 @@ def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatc
 def test_short_recipes_differ_in_steps_alone():
     for name, recipe in RECIPES.items():
         shorter = short_recipe(name)
-        assert shorter.steps * SHORT[name.split("-")[0]] == recipe.steps
+        assert shorter.steps == SHORT[name.split("-")[0]] <= recipe.steps
         assert vars(shorter) | {"steps": 0} == vars(recipe) | {"steps": 0}

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import pandas
 import streamlit as st
 
-from app import session
 from app.markdown import literal, spaces
-from app.state import LabState
+from app.state import events, session
+from app.state.lab_state import LabState
 from components.memory_chart import memory_chart
 from models import Lab, measured
 from models.claims.selective import largest_factor
-from models.decoding import Reading, can_decode
+from models.decoding import Step
 
 ALL = "Memory: all"
 BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
@@ -23,14 +23,9 @@ _WAYS = {"chosen": "chosen budgets", "equal": "equal budgets", "chosen-oldest": 
          "equal-oldest": "equal budgets, the oldest goes"}
 
 
-def can_forget(lab: Lab) -> bool:
-    """True if the page offers this model a limited memory: it writes, and says itself what may go."""
-    return lab.task.name == "stories" and lab.attention.selects and can_decode(lab.model)
-
-
 def choose(lab: Lab, state: LabState) -> None:
     """The memory to write with, where a model says itself what may go."""
-    if not can_forget(lab):
+    if not lab.can_forget:
         return
     offered = choices(lab)
     if state.budgets not in [budgets or () for budgets in offered.values()]:  # a link may ask for any
@@ -38,12 +33,13 @@ def choose(lab: Lab, state: LabState) -> None:
     st.session_state[session.MEMORY] = next(name for name, its in offered.items() if (its or ()) == state.budgets)
     st.selectbox("Memory", list(offered), key=session.MEMORY, label_visibility="collapsed",
                  help="How many tokens each layer keeps while the text is read and written",
-                 on_change=lambda: session.set_budgets(offered.get(st.session_state[session.MEMORY]) or ()))
+                 on_change=lambda: events.set_budgets(
+                     offered.get(session.widget(session.MEMORY, str)) or ()))
 
 
 def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:
     """What a visitor can choose -> a budget for each layer; None for all tokens."""
-    layers = lab.shape["self"][0]
+    layers = lab.kinds[0].layers
     offered: dict[str, tuple[int, ...] | None] = {ALL: None}
     offered |= {f"Memory: {budget} a layer": (budget,) * layers for budget in BUDGETS}
     for point in (measured.read(lab.name, "memory") or {"points": []})["points"]:
@@ -53,21 +49,21 @@ def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:
     return offered
 
 
-def counts(readings: Sequence[Reading]) -> str:
+def counts(steps: Sequence[Step]) -> str:
     """How many tokens each layer keeps, in words."""
-    kept = [len(places) for places in readings[-1].kept]
+    kept = [len(places) for places in steps[-1].kept]
     if len(set(kept)) == 1:
-        return f"Each layer keeps {kept[0]} of {len(readings)} tokens"
+        return f"Each layer keeps {kept[0]} of {len(steps)} tokens"
     others = "".join(f" · layer {layer} {count}" for layer, count in enumerate(kept[1:], 2))
-    return f"Layer 1 keeps {kept[0]} of {len(readings)} tokens{others}"
+    return f"Layer 1 keeps {kept[0]} of {len(steps)} tokens{others}"
 
 
-def struck(readings: Sequence[Reading], layer: int) -> str:
+def struck(steps: Sequence[Step], layer: int) -> str:
     """The text as Markdown: what the layer has forgotten is grey and struck through; … stands where writing began."""
-    kept, parts = set(readings[-1].kept[layer]), []
-    runs = itertools.groupby(range(len(readings)), key=lambda place: (readings[place].is_new, place in kept))
+    kept, parts = set(steps[-1].kept[layer]), []
+    runs = itertools.groupby(range(len(steps)), key=lambda place: (steps[place].is_new, place in kept))
     for (is_new, is_kept), places in runs:
-        text = "".join(readings[place].token if place else f"({readings[place].token}) " for place in places)
+        text = "".join(steps[place].token if place else f"({steps[place].token}) " for place in places)
         if is_new and " …" not in parts:
             parts.append(" …")
         parts.append(literal(text) if is_kept else _forgotten(text))

@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from app import session
 from app.markdown import literal
+from app.state import events, session
 from models.tasks.masked import MASK
 
 MOST_WORDS = 80  # that are offered; the rest can still be put in brackets
@@ -40,4 +40,4 @@ def draw(text: str) -> None:
 
 
 def on_hidden(text: str) -> None:
-    session.set_text(with_hidden(text, st.session_state[session.HIDDEN] or ()))
+    events.set_text(with_hidden(text, session.widget(session.HIDDEN, list, ())))

@@ -1,4 +1,4 @@
-"""What stands beside and below the main work: the continuation, entropy against n, the model's card."""
+"""How the text goes on: as trained, under the plan, and within a limited memory."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from app import card, pruning, session
-from app.state import SECTIONS, LabState
-from app.text import Reading
-from components.charts import entropy_chart, entropy_table
-from models import HeadPlan, Lab, Trace, decoding
-from models.trace import generate, row_entropy
+from app import serving
+from app.panels import forgetting
+from app.panels.text import Reading
+from app.state import session
+from app.state.lab_state import LabState
+from models import HeadPlan, Lab
+from models.decoding import Step
 
 TOKENS = 28  # of a continuation: both fit beside the map
 CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
@@ -38,9 +39,9 @@ class Continuation:
     running: bool = True
     trained: str = ""
     planned: str = ""
-    remembered: list[decoding.Reading] = field(default_factory=list)
+    remembered: list[Step] = field(default_factory=list)
     steps: list[Iterator[str]] = field(default_factory=list)
-    memory: Iterator[decoding.Reading] = field(default_factory=lambda: iter(()))
+    memory: Iterator[Step] = field(default_factory=lambda: iter(()))
     began: float = field(default_factory=time.perf_counter)
     done: int = 0
 
@@ -51,29 +52,29 @@ class Continuation:
 
 
 @st.fragment
-def continuation(lab: Lab, reading: Reading, state: LabState) -> None:
+def draw(lab: Lab, reading: Reading, state: LabState) -> None:
     """Writes on from the text, a token at a time. A run of a fragment is never interrupted, so it works in
     short chunks: between two of them clicks and keys get through, Stop among them."""
-    if lab.task.name != "stories":
+    if not lab.task.writes:
         return
     prompt, budgets = reading.prompt, state.budgets
     key = (lab.name, prompt, state.plan, budgets)
-    now: Continuation | None = st.session_state.get("continuation")
+    now: Continuation | None = st.session_state.get(session.CONTINUATION)
     if now is not None and now.key != key:
-        now = st.session_state.continuation = None
+        now = st.session_state[session.CONTINUATION] = None
     running = now is not None and now.running
 
     def start_or_stop() -> None:
         if running:
             now.running = False
         else:
-            st.session_state.continuation = _begun(lab, key)
+            st.session_state[session.CONTINUATION] = _begun(lab, key)
 
     reason = None
     if reading.error is not None:
         reason = "The text cannot be read"
-    elif len(prompt.ids) >= lab.task.limit:
-        reason = f"The text already has the {lab.task.limit} tokens that this model reads at most"
+    elif len(prompt.ids) >= lab.limit:
+        reason = f"The text already has the {lab.limit} tokens that this model reads at most"
     st.button("Stop" if running else "Continue the text", key="continue", on_click=start_or_stop,
                   disabled=reason is not None, help=reason)
     # With memory the text is long: what was written last is what one looks at.
@@ -83,8 +84,9 @@ def continuation(lab: Lab, reading: Reading, state: LabState) -> None:
         if not running:
             return
         until = time.perf_counter() + CHUNK
-        while now.running and time.perf_counter() < until:
-            now.running = _step(now)
+        with serving.computing():
+            while now.running and time.perf_counter() < until:
+                now.running = _step(now)
         _show(now, places, state)
     try:
         st.rerun(scope="fragment")
@@ -95,9 +97,9 @@ def continuation(lab: Lab, reading: Reading, state: LabState) -> None:
 def _begun(lab: Lab, key: tuple) -> Continuation:
     _, prompt, plan, budgets = key
     plans = [HeadPlan(), plan] if plan else [plan]
-    now = Continuation(key, steps=[generate(lab, prompt, its, TOKENS) for its in plans])
+    now = Continuation(key, steps=[lab.generate(prompt, its, TOKENS) for its in plans])
     if budgets:
-        now.memory = decoding.write_on(lab, prompt, budgets, plan, TOKENS)
+        now.memory = lab.write_within(prompt, budgets, plan, TOKENS)
     return now
 
 
@@ -125,42 +127,10 @@ def _show(now: Continuation | None, places: list[st.delta_generator.DeltaGenerat
         places[1].text(f"Under the plan: …{_line(now.planned)}")
     if now.remembered:
         layer = state.selection.layer
-        places[2].caption(f"{'Under the plan. ' if state.plan else ''}{pruning.counts(now.remembered)}")
-        places[3].markdown(f"**Layer {layer + 1} reads:** {pruning.struck(now.remembered, layer)}")
+        places[2].caption(f"{'Under the plan. ' if state.plan else ''}{forgetting.counts(now.remembered)}")
+        places[3].markdown(f"**Layer {layer + 1} reads:** {forgetting.struck(now.remembered, layer)}")
 
 
 def _line(text: str) -> str:
     """The text without its line breaks, which would make two continuations taller than their place."""
     return " ".join(text.split("\n"))
-
-
-def below(lab: Lab, state: LabState, before: Trace, after: Trace) -> None:
-    """What needs no second look at every click: drawn only while its section is open."""
-    sections = [name for name in SECTIONS if name != "memory" or pruning.can_forget(lab)]
-    st.session_state[session.SECTION] = state.section if state.section in sections else None
-    section = st.segmented_control("More", sections, format_func=SECTIONS.get, key=session.SECTION,
-                                   on_change=session.on_section, label_visibility="collapsed")
-    if section == "entropy":
-        _entropy(lab, state, before, after)
-    elif section == "memory":
-        pruning.section(lab)
-    elif section == "card":
-        with st.container(width=960):
-            card.draw(lab.card)
-
-
-def _entropy(lab: Lab, state: LabState, before: Trace, after: Trace) -> None:
-    layer, head = state.selection.layer, state.selection.head
-    if lab.model.config.causal:
-        told = "**Entropy against n**, all heads of layer {}; n is the number of keys that a query sees."
-    else:
-        told = "**Entropy of each query's row**, all heads of layer {}; every query sees all n keys."
-    st.markdown(f"{told.format(layer + 1)} Dotted: ln n, the most there can be. A scale of log n aims to keep a head's "
-                "entropy from growing with n (Su Jianlin); the effect panel shows what that does to the prediction. "
-                "The Length page shows longer texts.")
-    rows = [row_entropy(trace.weights["self"][layer]) for trace in (before, after)]
-    table = entropy_table(*rows, bool(state.plan), lab.model.config.causal)
-    last = ", ".join(f"head {number} {nats:.2f}" for number, nats in enumerate(rows[1][:, -1], 1))
-    st.altair_chart(entropy_chart(table, head), alt=f"Entropy of the last query in layer {layer + 1}, nats: {last}")
-    st.download_button("Entropies as CSV", table.to_csv(index=False), f"{lab.name}-entropy.csv", "text/csv",
-                       on_click="ignore")

@@ -1,6 +1,6 @@
 """Writing with a limited memory on the Explore page, and the curve below it.
 
-    pytest tests/app/test_pruning.py
+    pytest tests/app/test_forgetting.py
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import io
 import pandas
 import pytest
 
-from app import pruning
+from app.panels import forgetting
 from models import load, measured
 from models.checkpoint import read_json, write_json
-from models.decoding import Reading
+from models.decoding import Step
 from tests.app.test_pages import opened
 
 
@@ -38,28 +38,28 @@ def measurements(tmp_path, monkeypatch):
     monkeypatch.setattr(measured, "MEASUREMENTS", tmp_path)
 
 
-def readings(tokens: list[str], kept: tuple[int, ...], prompt: int) -> list[Reading]:
-    return [Reading(token, place >= prompt, (kept,)) for place, token in enumerate(tokens)]
+def readings(tokens: list[str], kept: tuple[int, ...], prompt: int) -> list[Step]:
+    return [Step(token, place >= prompt, (kept,)) for place, token in enumerate(tokens)]
 
 
 def test_what_is_forgotten_is_struck():
     tokens = ["start", "Once", " upon", " a", " time", ",", "\n", "he"]
-    assert pruning.struck(readings(tokens, (0, 1, 5, 7), 5), 0) == \
+    assert forgetting.struck(readings(tokens, (0, 1, 5, 7), 5), 0) == \
         r"\(start\) Once :gray[~~upon a time~~] …, he"
 
 
 def test_nothing_in_a_text_is_markdown():
     tokens = ["start", "<b>", "[x](javascript:1)", " :smile:", " $x$", " www.a.b", "`c`", "~~", "#", " me@a.b"]
     for kept in ((0,), tuple(range(len(tokens)))):
-        text = pruning.struck(readings(tokens, kept, 99), 0)
+        text = forgetting.struck(readings(tokens, kept, 99), 0)
         for unwanted in ("<b>", "](", ":smile:", "$x$", "www.", "www\\.", "`c`", "me@a"):
             assert unwanted not in text
 
 
 def test_counts_in_words():
-    assert pruning.counts([Reading("a", False, ((0,), (0,)))]) == "Each layer keeps 1 of 1 tokens"
-    some = [Reading("a", False, ((0,), (0,)))] * 4 + [Reading("a", False, ((0, 4), (0, 1, 4), (0, 1, 2, 4)))]
-    assert pruning.counts(some) == "Layer 1 keeps 2 of 5 tokens · layer 2 3 · layer 3 4"
+    assert forgetting.counts([Step("a", False, ((0,), (0,)))]) == "Each layer keeps 1 of 1 tokens"
+    some = [Step("a", False, ((0,), (0,)))] * 4 + [Step("a", False, ((0, 4), (0, 1, 4), (0, 1, 2, 4)))]
+    assert forgetting.counts(some) == "Layer 1 keeps 2 of 5 tokens · layer 2 3 · layer 3 4"
 
 
 def written(**link: str):
@@ -91,9 +91,9 @@ def test_another_memory_begins_anew():
 
 
 def test_measured_budgets_can_be_chosen(measurements):
-    choices = pruning.choices(load("stories-selective"))
+    choices = forgetting.choices(load("stories-selective"))
     assert choices["Memory: 1/4, chosen (64, 64, 64, 64)"] == (64,) * 4
-    assert choices[pruning.ALL] is None
+    assert choices[forgetting.ALL] is None
     assert "Memory: 1/1" not in " ".join(choices)
 
 
@@ -114,7 +114,7 @@ def test_a_measurement_of_other_weights_is_not_shown(measurements, tmp_path):
 
 
 def test_the_curves_points():
-    table, order = pruning.points("stories-selective", SELECTIVE, CONTROL)
+    table, order = forgetting.points("stories-selective", SELECTIVE, CONTROL)
     assert len(order) == 5
     assert set(table.groupby("line")["factor"].min()) == {1}  # every line starts at the whole memory
     again = pandas.read_csv(io.StringIO(table.to_csv(index=False)))

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl
-
 import streamlit as st
 
 import models
-from app import session
-from app.state import MAX_LINK_TEXT, History
-from components import toolbar
-
-PAGES = ("Explore", "Compare", "Length", "Results", "About")  # each is a file in views/
+from app.state import events, session
+from app.state.history import History
+from app.state.lab_state import PAGES
+from app.state.link import MAX_LINK_TEXT, query_of
+from components import navigation, toolbar
 
 
 def draw(history: History, read_chars: int = MAX_LINK_TEXT) -> None:
-    """Call it inside the page's fragment: the links carry the state as it is now.
+    """Call it inside the fragment: the links carry the state as it is now.
 
     Args:
         read_chars: how much of a long text the model reads, which is what its link holds.
     """
-    query = history.present.query(read_chars)
-    params = dict(parse_qsl(query, keep_blank_values=True))
+    query = query_of(history.present, read_chars)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
         st.markdown("# Attention Lab", width="content")
-        for name in PAGES:
-            st.page_link(f"views/{name.lower()}.py", label=name, query_params=params)
+        navigation(key="navigation", pages=PAGES, present=history.present.page, query=query,
+                   on_event=events.on_toolbar)
         # A model whose folder is missing can still be asked for by a link: the page then tells of it.
         st.selectbox("Model", list(dict.fromkeys([*models.names(), history.present.model])), key=session.MODEL,
-                     on_change=session.on_model, width=240, label_visibility="collapsed")
+                     on_change=events.on_model, width=240, label_visibility="collapsed")
         with st.container(width="stretch"):
             toolbar(key="toolbar", query=query, mode="push" if history.push else "replace",
-                    can_undo=bool(history.past), can_redo=bool(history.future), on_event=session.on_toolbar)
+                    can_undo=bool(history.past), can_redo=bool(history.future), visit=session.visit(),
+                    on_event=events.on_toolbar)
     history.push = False
     session.remember_address(query)

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app import compute, hiding, session
-from app.state import MAX_LINK_TEXT, History, task_name
+from app import compute
+from app.panels import hiding
+from app.state import events, session
+from app.state.history import History
+from app.state.link import MAX_LINK_TEXT
 from components import notice
 from models import Lab
 from models.tasks.base import InputError, Prompt
@@ -38,34 +41,34 @@ def read(lab: Lab, history: History, limit: int | None = None) -> Reading:
     Args:
         limit: most tokens that are read; the model's own by default.
     """
-    text, task, limit = history.present.text, task_name(lab.name), limit or lab.limit
+    text, limit = history.present.text, limit or lab.limit
     try:
         prompt = compute.read(lab, text, limit)
     except InputError as error:
         last = history.last_readable(lab.name)
         return Reading(compute.read(lab, last, limit), last, limit, error)
-    history.readable[task] = text
+    history.readable[lab.task.name] = text
     return Reading(prompt, text, limit)
 
 
 def draw(lab: Lab, history: History, reading: Reading) -> None:
     """Box, examples, and the line under them."""
     box, examples = st.columns([5, 1.3], vertical_alignment="bottom")
-    box.text_input("Text", key=session.TEXT, on_change=session.on_text, live="200ms", label_visibility="collapsed",
+    box.text_input("Text", key=session.TEXT, on_change=events.on_text, live="200ms", label_visibility="collapsed",
                    placeholder=lab.task.examples[0][1], autocomplete="off")
     titles = {text: title for title, text in lab.task.examples}
     examples.selectbox("Examples", list(titles), key=session.EXAMPLE, index=None, placeholder="Examples",
-                       format_func=titles.get, on_change=session.on_example, label_visibility="collapsed")
+                       format_func=titles.get, on_change=events.on_example, label_visibility="collapsed")
     prompt, error, text = reading.prompt, reading.error, history.present.text
     if error is not None:
-        shown = (" " if lab.task.name == "assignment" else "").join(prompt.tokens[1:])
+        shown = lab.task.join(prompt.tokens[1:])
         messages = [*history.problems, str(error), f"Shown below: {_cut(shown)}"]
         notice(key="notice", messages=messages, excerpt=excerpt(text, error.start, error.stop), is_problem=True)
         return
     messages = history.problems + _left_out(reading, lab, text)
     status = "" if messages else f"{len(prompt.ids)} tokens" + (f" · {prompt.hint}" if prompt.hint else "")
     notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
-    if not lab.model.config.causal:
+    if lab.task.hides:
         hiding.draw(text)
 
 
@@ -81,7 +84,7 @@ def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
     if not reading.prompt.left_out:
         return []
     link = " A link holds the part that is read." if len(text) > MAX_LINK_TEXT else ""
-    reason = ", for its tables have no weights beyond" if lab.model.longest == reading.limit else ""
+    reason = ", for its tables have no weights beyond" if lab.longest == reading.limit else ""
     return [f"{reading.prompt.left_out:,} tokens at the end were left out: this model reads {reading.limit} at "
             f"most{reason}. The box keeps the whole text.{link}"]
 

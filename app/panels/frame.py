@@ -7,10 +7,13 @@ from typing import TypeVar
 
 import streamlit as st
 
-from app import header, serving, session, text
-from app.markdown import plain
-from app.state import History, LabState
-from app.text import Reading
+from app import serving
+from app.markdown import literal, plain
+from app.panels import header, text
+from app.panels.text import Reading
+from app.state import session
+from app.state.history import History
+from app.state.lab_state import LabState
 from models import HeadPlan, Lab
 from models.checkpoint import CheckpointError
 
@@ -26,7 +29,7 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T],
         limit: tokens that the page reads at most, of a model under a plan; the model's own by default.
     """
     history = session.history()
-    with serving.one_at_a_time:
+    with serving.drawing():
         above = _top(history, limit)
         return draw(*above, history.present) if above else None
 
@@ -35,11 +38,12 @@ def in_one_column(draw: Callable[[], None]) -> None:
     """A page without the text box. What the opened link said that could not be read is told first."""
     history = session.history()
     session.fill_widgets()
-    header.draw(history)
-    with st.container(width=960):
-        for problem in history.problems:
-            st.warning(plain(problem))
-        draw()
+    with serving.drawing():
+        header.draw(history)
+        with st.container(width=960):
+            for problem in history.problems:
+                st.warning(literal(problem))
+            draw()
 
 
 def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import streamlit as st
 
+from app import caches
 from app.markdown import plain
-from models.checkpoint import CHECKPOINTS, read_card
+from models import checkpoint
 
 
-@functools.lru_cache(64)
 def card_of(name: str) -> dict[str, Any]:
     """card.json of a model, which need not be loaded; raises CheckpointError."""
-    return read_card(CHECKPOINTS / name)
+    return _card(name, checkpoint.stamp(checkpoint.CHECKPOINTS / name))
+
+
+@caches.remembered()
+def _card(name: str, changed: tuple[int, ...]) -> dict[str, Any]:
+    return checkpoint.read_card(checkpoint.CHECKPOINTS / name)
 
 
 def draw(card: dict[str, Any]) -> None:

@@ -1,0 +1,64 @@
+"""The heads of a model: all of them as a grid with controls, and the selected one large."""
+
+from __future__ import annotations
+
+import numpy
+import streamlit as st
+
+from app.state import events
+from app.state.lab_state import LabState
+from components import head_map, heads
+from models import Kind, Lab, Trace
+from models.kind import policies_of
+
+
+def grid(lab: Lab, state: LabState, trace: Trace, key: str = "heads") -> None:
+    """All heads, with the controls of what is selected."""
+    kind = lab.kind(state.selection.kind)
+    states = [[state.plan.state(kind.name, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
+    maps = trace.weights[kind.name]
+    if not kind.attention.is_distribution:  # the largest weight of all takes the strongest colour
+        maps = maps / max(float(maps.max()), 1e-9)
+    scale = state.plan.scale
+    trained = any(scale.policy == its.attention.trained_policy for its in lab.kinds)
+    policies = [p for p in policies_of(lab.kinds) if any(p in its.attention.readings for its in lab.kinds)]
+    heads(key=key, maps=maps, causal=kind.causal,
+          constant=numpy.array([[s.constant for s in row] for row in states]),
+          gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
+          selection={"layer": state.selection.layer, "head": state.selection.head, "scope": state.selection.scope},
+          scale={"policy": "trained" if trained else scale.policy, "base": scale.base or lab.trained_length},
+          policies=policies, on_event=events.on_heads)
+
+
+def large(lab: Lab, state: LabState, trace: Trace, key: str = "map") -> None:
+    """The selected head, large."""
+    kind, layer, head = selected(lab, state)
+    maps = trace.layer(kind.name, layer)
+    queries, keys = trace.rows[kind.query_row], trace.rows[kind.key_row]
+    constant = lab.constant_of(kind.name, layer, len(queries), len(keys))
+    voted = lab.selected(maps.scores)
+    chosen = state.plan.state(kind.name, layer, head)
+    head_map(key=key, tokens=list(queries), layer=layer, head=head, causal=kind.causal,
+             live=maps.live[head], weights=maps.weights[head],
+             constant=None if constant is None else constant[head], is_distribution=kind.attention.is_distribution,
+             scores=None if voted is None else maps.scores[head], selected=voted,
+             view=state.view, is_constant=chosen.constant, gate=chosen.gate, on_event=events.on_map)
+
+
+def notes(lab: Lab, state: LabState) -> None:
+    """What the large map alone does not tell."""
+    kind, layer, head = selected(lab, state)
+    chosen = state.plan.state(kind.name, layer, head)
+    if not kind.attention.reads_text:
+        st.caption("These weights are a table: the same for every text, so no query can look for a word, and making "
+                   "the head constant changes nothing. Type, and watch the map stay.")
+    if not kind.attention.is_distribution:
+        st.caption("Rows of relu² need not sum to 1: the strongest colour is the largest weight of this head.")
+    if kind.attention.selects and head == 0 and (chosen.constant or chosen.gate < 1):
+        st.caption(f"Head 1 of layer {layer + 1} also makes the mask F for its whole layer. A plan acts on what a head "
+                   "puts out, so its votes still count.")
+
+
+def selected(lab: Lab, state: LabState) -> tuple[Kind, int, int]:
+    """The selected head: its kind, its layer, its number."""
+    return lab.kind(state.selection.kind), state.selection.layer, state.selection.head
