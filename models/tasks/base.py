@@ -138,6 +138,7 @@ class Task(Reader):
     def validation(self, times: int = 1) -> list[Batch]:
         """A fixed sample, neither of the training data nor of what `metric` reads: for learning curves and for whatever
         is chosen by looking; `times` as large where more certainty is wanted."""
+        raise NotImplementedError
 
     def typical(self, count: int) -> Tensor:
         """(count, limit) ids of texts of the training data, over which constant matrices are averaged. They are as long
