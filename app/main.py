@@ -11,9 +11,9 @@ if str(ROOT) not in sys.path:  # Streamlit puts this file's folder there, not th
 import streamlit as st  # noqa: E402
 
 from app import serving  # noqa: E402
-from app.views import DRAW  # noqa: E402
 from app.state import session  # noqa: E402
 from app.state.lab_state import FIRST_PAGE, PAGES, default_model  # noqa: E402
+from app.views import DRAW  # noqa: E402
 from components import library  # noqa: E402
 
 

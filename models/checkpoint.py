@@ -116,12 +116,6 @@ def write(folder: Path, model: Transformer, constant: Tensor) -> None:
     save_file({"self": pack(constant, model.config.causal).half().contiguous()}, folder / "constant.safetensors")
 
 
-def digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of the files with numbers in them: the card has those of the files that its own were measured on."""
-    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
-            for name in FILES if name.endswith(".safetensors")}
-
-
 def stamp(folder: Path | str) -> tuple[int, ...]:
     """Changes when config or card do; 0 for a file that is missing. Asked for at every click, so it makes no Path."""
     return tuple(_changed(f"{folder}/{file}") for file in ("config.json", "card.json"))
@@ -132,6 +126,12 @@ def _changed(path: str) -> int:
         return os.stat(path).st_mtime_ns
     except OSError:
         return 0
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files with numbers in them: the card has those of the files that its own were measured on."""
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            for name in FILES if name.endswith(".safetensors")}
 
 
 def read(folder: Path, task: Task) -> tuple[Transformer, Tensor, dict[str, Any]]:

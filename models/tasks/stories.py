@@ -70,7 +70,7 @@ class Stories(Task):
     )
 
     def __init__(self, data: Path = DATA, cache: Path | None = None, context: int = CONTEXT) -> None:
-        """`data`: the folder of both data sets; `cache`: where their tokens are kept. Reading needs neither.
+        """`data`: the folder of both data sets; `cache`: where their tokens are kept. Reading a text needs neither.
 
         `context`: tokens a window; a step has as many tokens whatever it is.
         """

@@ -10,9 +10,9 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
 import models
-from app.views.length import TRAINED, curves_of
 from app.state.lab_state import LabState
 from app.state.link import query_of, read_query
+from app.views.length import TRAINED, curves_of
 from components.payload import unpack
 from models.recipes import RECIPES
 from tests.browser import ROOT

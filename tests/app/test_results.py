@@ -13,8 +13,8 @@ import itertools
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views import results
 from app.state import session
+from app.views import results
 from models.claims import FAILS, HOLDS, MODULES, OPEN, PART, Chart, Claim, Statement, Verdict, claims
 from models.claims.evidence import Evidence
 from tests.browser import ROOT
