@@ -11,7 +11,7 @@ from app import compute, frame, more, pruning, session
 from app.effect import mean_loss, predictions, token_losses
 from app.state import LabState
 from app.text import Reading
-from components import effect, head_map, heads
+from components import Grid, effect, head_map, heads, thumbnails
 from models import Lab, Trace
 from models.attention.selective import selection
 
@@ -51,10 +51,12 @@ def grid_of_heads(lab: Lab, state: LabState, trace: Trace, key: str = "heads") -
     maps = trace.weights["self"]
     if not lab.attention.is_distribution:  # the largest weight of all takes the strongest colour
         maps = maps / max(float(maps.max()), 1e-9)
-    heads(key=key, maps=maps, causal=lab.model.config.causal,
-          constant=numpy.array([[s.constant for s in row] for row in states]),
-          gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
-          selection={"layer": state.selection.layer, "head": state.selection.head, "scope": state.selection.scope},
+    grid = Grid("self", "Self-attention", thumbnails(maps), causal=lab.model.config.causal,
+                constant=numpy.array([[s.constant for s in row] for row in states]),
+                gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32))
+    heads(key=key, grids=[grid],
+          selection={"kind": "self", "layer": state.selection.layer, "head": state.selection.head,
+                     "scope": state.selection.scope},
           scale={"policy": "trained" if scale.policy == lab.attention.trained_policy else scale.policy,
                  "base": scale.base or lab.trained_length},
           policies=[p for p in lab.attention.policies if p != lab.attention.trained_policy],
@@ -69,7 +71,7 @@ def one_head(lab: Lab, state: LabState, trace: Trace, key: str = "map") -> None:
     selected = None
     if trace.mask is not None:
         selected = selection(torch.tensor(trace.scores["self"][layer:layer + 1]))[0].numpy()
-    head_map(key=key, tokens=trace.tokens, layer=layer, head=head, causal=lab.model.config.causal,
+    head_map(key=key, queries=trace.tokens, layer=layer, head=head, causal=lab.model.config.causal,
              live=trace.live["self"][layer, head], weights=trace.weights["self"][layer, head],
              constant=lab.constant_of(layer, n)[head].numpy(), is_distribution=lab.attention.is_distribution,
              scores=trace.scores["self"][layer, head] if selected is not None else None, selected=selected,

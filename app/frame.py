@@ -11,6 +11,7 @@ from app import header, serving, session, text
 from app.markdown import plain
 from app.state import History, LabState
 from app.text import Reading
+from components import answering
 from models import HeadPlan, Lab
 from models.checkpoint import CheckpointError
 
@@ -44,6 +45,7 @@ def in_one_column(draw: Callable[[], None]) -> None:
 
 def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:
     session.fill_widgets()
+    answering(history.present.text)
     try:
         lab = serving.load(history.present.model)
     except CheckpointError as error:

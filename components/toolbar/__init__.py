@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from components.mounting import OnEvent, dispatch, received, register
+from components.mounting import OnEvent, answer, dispatch, register
 from components.payload import pack
 
 _mount = register("toolbar")
@@ -18,5 +18,5 @@ def toolbar(*, key: str, query: str, mode: str, can_undo: bool, can_redo: bool, 
         on_event: called with {type: undo | redo | reset, sequence}, from a button or from its keys.
     """
     header = {"query": query, "mode": mode, "undo": bool(can_undo), "redo": bool(can_redo),
-              "sequence": received(key)}
+              **answer(key)}
     _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

@@ -1,0 +1,55 @@
+// What the components listen for on the page around them: Streamlit's own text box, and links to other pages.
+
+const BOX = '.st-key-text'; // the class that Streamlit gives the widget with the key `text`
+const SETTLE = [300, 1500]; // ms after an answer when the box is looked at again; Streamlit fills it in its own time
+const LONGEST = 20_000; // ms; a text that nobody answered by then is not waited for
+
+let box = null; // the input that was typed in
+let patience = 0;
+let looks = [];
+lab.typed = lab.typing();
+
+/** The fingerprint of what stands in the box that was typed in; null if it has gone. */
+lab.boxText = () => (box?.isConnected ? lab.fingerprint(box.value) : null);
+
+/** An answer about `text` came. Python may have put another text into the box, or the box may go. */
+lab.textAnswered = text => {
+  if (text === null) return;
+  lab.typed.answered(text, lab.boxText());
+  for (const look of looks) clearTimeout(look);
+  looks = !lab.typed.open
+    ? []
+    : SETTLE.map(delay =>
+        setTimeout(() => {
+          lab.typed.answered(text, lab.boxText());
+          lab.mark();
+        }, delay),
+      );
+};
+
+function onInput(event) {
+  const target = event.composedPath()[0];
+  if (!(target instanceof HTMLElement) || !target.closest(BOX)) return;
+  box = target;
+  lab.typed.typed(lab.fingerprint(box.value));
+  clearTimeout(patience);
+  patience = setTimeout(() => {
+    lab.typed.forget();
+    lab.mark();
+  }, LONGEST);
+  lab.mark();
+}
+
+// Clicks on their way must be there before the page that they belong to is left.
+const onClick = event => {
+  if (event.composedPath().some(element => element instanceof HTMLAnchorElement)) lab.flush();
+};
+
+/** Begins to listen; a page that gets the library again ends what the one before it heard. */
+lab.listen = () => {
+  globalThis.attentionLabListening?.abort();
+  const { signal } = (globalThis.attentionLabListening = new AbortController());
+  document.addEventListener('input', onInput, { signal, capture: true });
+  document.addEventListener('click', onClick, { signal, capture: true });
+};
+lab.listen();
