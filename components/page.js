@@ -1,7 +1,7 @@
 // What the components listen for on the page around them: Streamlit's own text box, and links to other pages.
 
 const BOX = '.st-key-text'; // the class that Streamlit gives the widget with the key `text`
-const SETTLE = [300, 1500]; // ms after an answer when the box is looked at again; Streamlit fills it in its own time
+const SETTLE = [300, 1500]; // ms after a key or an answer when the box is looked at; Streamlit fills it in its own time
 const LONGEST = 20_000; // ms; a text that nobody answered by then is not waited for
 
 let box = null; // the input that was typed in
@@ -12,19 +12,23 @@ lab.typed = lab.typing();
 /** The fingerprint of what stands in the box that was typed in; null if it has gone. */
 lab.boxText = () => (box?.isConnected ? lab.fingerprint(box.value) : null);
 
-/** An answer about `text` came. Python may have put another text into the box, or the box may go. */
+/** Looks at the box in a while: Python may have put another text into it, what was typed may be gone, or the box. */
+function lookLater() {
+  for (const look of looks) clearTimeout(look);
+  looks = SETTLE.map(delay =>
+    setTimeout(() => {
+      if (!lab.typed.open) return;
+      lab.typed.answered(lab.typed.last, lab.boxText());
+      lab.mark();
+    }, delay),
+  );
+}
+
+/** An answer about `text` came. */
 lab.textAnswered = text => {
   if (text === null) return;
   lab.typed.answered(text, lab.boxText());
-  for (const look of looks) clearTimeout(look);
-  looks = !lab.typed.open
-    ? []
-    : SETTLE.map(delay =>
-        setTimeout(() => {
-          lab.typed.answered(text, lab.boxText());
-          lab.mark();
-        }, delay),
-      );
+  if (lab.typed.open) lookLater();
 };
 
 function onInput(event) {
@@ -32,6 +36,7 @@ function onInput(event) {
   if (!(target instanceof HTMLElement) || !target.closest(BOX)) return;
   box = target;
   lab.typed.typed(lab.fingerprint(box.value));
+  lookLater();
   clearTimeout(patience);
   patience = setTimeout(() => {
     lab.typed.forget();

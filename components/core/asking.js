@@ -87,6 +87,9 @@ lab.typing = () => {
     get open() {
       return typed.length > 0;
     },
+    get last() {
+      return last;
+    },
     /** Whether an answer about `text` is older than what was typed. */
     isOld(text) {
       if (text === null) return false;
