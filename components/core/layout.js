@@ -79,6 +79,12 @@ lab.gridStep = (grids, { grid, row, column }, key, control = false) => {
   }
 };
 
-/** px that a tile may take, so that all layers of all grids have a place on the first screen. */
-lab.tileSide = (grids, height) =>
-  Math.max(26, Math.min(96, height / grids.reduce((layers, grid) => layers + grid.layers, 0)));
+const HEADING = 66; // px that a further grid's title and head numbers take
+const TILE = [26, 96]; // px, the smallest that can still be pressed, and the largest
+
+/** px that a tile may take, so that all layers of all grids have a place in `height`. */
+lab.tileSide = (grids, height) => {
+  const layers = grids.reduce((sum, grid) => sum + grid.layers, 0);
+  const room = height - HEADING * (grids.length - 1);
+  return Math.max(TILE[0], Math.min(TILE[1], room / layers));
+};

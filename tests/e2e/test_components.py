@@ -257,7 +257,7 @@ def test_keys_work_wherever_the_focus_is(visit):
 
 
 def test_forty_quick_edits_arrive_while_the_server_is_slow(visit):
-    page = visit(case="large", slow="0.7")
+    page = visit(case="large", slow="2")
     tile = page.get_by_role("gridcell", name=re.compile("^layer 1, head 1,"))
     tile.click()
     for _ in range(5):
@@ -273,7 +273,7 @@ def test_forty_quick_edits_arrive_while_the_server_is_slow(visit):
 
 
 def test_forty_quick_clicks_arrive_while_the_server_is_slow(visit):
-    page = visit(case="large", slow="0.7")
+    page = visit(case="large", slow="2")
     # Clicks as fast as they can be: on the tile, then on the button below.
     page.evaluate(f"""() => {{ {ROOT}
         const prune = [...root('heads').querySelectorAll('.buttons button')].at(-1);

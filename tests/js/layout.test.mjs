@@ -115,5 +115,6 @@ test('every tile is reached by arrow keys from the first', () => {
 test('tiles of many layers are smaller, and never too small to press', () => {
   assert.equal(lab.tileSide([{ layers: 4 }], 400), 96);
   assert.equal(lab.tileSide([{ layers: 12 }], 400), 400 / 12);
+  assert.equal(lab.tileSide([{ layers: 2 }, { layers: 1 }, { layers: 2 }], 400), (400 - 2 * 66) / 5);
   assert.equal(lab.tileSide([{ layers: 12 }, { layers: 12 }], 400), 26);
 });
