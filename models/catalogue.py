@@ -8,11 +8,11 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from models import checkpoint
+from models import checkpoint, foreign
 from models.attention import TYPES
 from models.kind import Kind, shape_of
 from models.tasks import TASKS
-from models.tasks.base import Task
+from models.tasks.base import Reader, Task
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,14 @@ class Entry:
 
     Attributes:
         name: like "stories-selective".
-        task: what it was trained for; models of one task form a family, and read the same texts.
+        task: what it was trained for, or how it reads; models of one task form a family, and read the same texts.
         kinds: its families of attention layers.
         trained_length: longest text of its training, tokens.
         limit: most tokens that a typed text may have.
     """
 
     name: str
-    task: Task
+    task: Reader
     kinds: tuple[Kind, ...]
     trained_length: int
     limit: int
@@ -56,6 +56,8 @@ def find(name: str) -> Entry:
         ValueError: there is no such model.
         CheckpointError: its config or its card cannot be read.
     """
+    if foreign.is_foreign(name):
+        return foreign.entry(name)
     folder = checkpoint.CHECKPOINTS / name
     # Names come from links: one that is no plain name must never reach the file system.
     if not name.replace("-", "").isalnum() or not folder.is_dir():
@@ -81,11 +83,13 @@ def task_named(name: str) -> Task:
 
 def family(name: str) -> list[str]:
     """The models that read the same texts as this one, itself among them; those that are damaged are left out."""
+    if foreign.is_foreign(name):
+        return [name]
     task = find(name).task
     return [other for other in names() if _task_of(other) is task]
 
 
-def _task_of(name: str) -> Task | None:
+def _task_of(name: str) -> Reader | None:
     try:
         return find(name).task
     except (ValueError, checkpoint.CheckpointError):

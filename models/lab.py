@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from models import catalogue, checkpoint
+from models import catalogue, checkpoint, foreign
 from models.heads import HeadPlan
 from models.kind import Kind, policies_of, shape_of
 from models.tasks.base import Prompt, Reader
@@ -85,6 +85,11 @@ class Lab(abc.ABC):
         return None
 
     @property
+    def identity(self) -> str:
+        """What caches know it by; more than its name where a visitor made constant matrices of their own."""
+        return self.name
+
+    @property
     def shape(self) -> dict[str, tuple[int, int]]:
         """Kind of attention -> (layers, heads)."""
         return shape_of(self.kinds)
@@ -104,7 +109,7 @@ class Lab(abc.ABC):
 
 
 def load(name: str) -> Lab:
-    """The model of this name; the second call returns the same object while it is held.
+    """The model of this name, or of an address like `hf:ORG/NAME`; the same object at every call while it is held.
 
     As many models are held as fit into MEMORY, those that were asked for last; what others still use lives on
     until they let go of it.
@@ -113,6 +118,8 @@ def load(name: str) -> Lab:
         ValueError: there is no such model.
         CheckpointError: a file of it is missing or damaged; the message says which and how to make it again.
     """
+    if foreign.is_foreign(name):
+        return foreign.load(name)
     with _loading:  # two visitors who ask at once wait for one load instead of doing two
         if name in _held:
             _held.move_to_end(name)
