@@ -25,8 +25,9 @@ $(VENV)/app: requirements.txt
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	touch $@
 
-$(VENV)/test: $(VENV)/app requirements-test.txt
+$(VENV)/test: $(VENV)/app requirements-test.txt requirements-test-alone.txt
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-test.txt
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-test-alone.txt
 	touch $@
 
 clean:

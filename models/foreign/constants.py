@@ -73,8 +73,10 @@ def _add(lab: ForeignLab, prompt: Prompt, sums: dict[str, Tensor], counts: dict[
     kinds = {kind.name: kind for kind in lab.kinds}
 
     def sink(kind: str, layer: int, step: Step) -> None:
-        rows, columns = layout.grid(kinds[kind], *step.live.shape[-2:], sums[kind].shape[-1], lab.task, prompt)
-        sums[kind][layer][:, rows[:, None], columns] += step.live
+        size = sums[kind].shape[-1]
+        live = step.live[:, :size, :size] if kinds[kind].causal else step.live[:, :size]  # what is written has no limit
+        rows, columns = layout.grid(kinds[kind], *live.shape[-2:], size, lab.task, prompt)
+        sums[kind][layer][:, rows[:, None], columns] += live
         if layer == 0:
             seen = torch.ones(len(rows), len(columns))
             counts[kind][rows[:, None], columns] += seen.tril() if kinds[kind].causal else seen

@@ -108,7 +108,7 @@ def lengths_of(config: Any) -> tuple[int | None, int]:
     """Most tokens that it has positions for, None if there is no such limit; and what it was trained with."""
     most = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or 512
     if config.model_type in OFFSET:
-        most -= (config.pad_token_id or 0) + 1
+        most -= (1 if config.model_type == "mpnet" else config.pad_token_id or 0) + 1  # MPNet's is 1 whatever it says
     free = config.model_type in UNLIMITED or getattr(config, "rope_parameters", None) or \
         getattr(config, "rope_theta", None)
     return None if free else most, most

@@ -82,7 +82,7 @@ class Words(Reader):
         first, last = encoded.body
         if first == last:
             raise InputError("Type a text", 0, len(text))
-        stop = max(first + 1, min(last, limit - first - (len(encoded.ids) - last)))
+        stop = max(first + 1, min(last, limit - (len(encoded.ids) - last)))
         kept = [*range(stop), *range(last, len(encoded.ids))]
         ids = tuple(encoded.ids[i] for i in kept)
         targets = self.targets(ids, tuple(targets[i] for i in kept))
@@ -154,7 +154,8 @@ class Fills(Words):
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         mask = self.tokenizer.mask_token_id
-        marked = texts.unmark(text[:LONGEST_TEXT].encode("utf-8", "replace").decode(), self.tokenizer.mask_token)
+        marked = texts.unmark(text[:LONGEST_TEXT].encode("utf-8", "replace").decode(), self.tokenizer.mask_token,
+                              self.tokenizer.all_special_tokens)
         encoded = self.encode(marked.plain)
         ids, targets = list(encoded.ids), [-1] * len(encoded.ids)
         for i in range(*encoded.body):
@@ -224,7 +225,7 @@ class Rewrites(Words):
 
     def answer_row(self, written: Sequence[int], logits: Tensor) -> tuple[Output, ...]:
         """(N, V) logits after each token of the decoder's row."""
-        after = logits.log_softmax(-1).exp_().numpy()
+        after = logits.softmax(-1).numpy()
         return tuple(Output(i, fixed(after[i].copy()), self.labels, written[i + 1] if i + 1 < len(written) else -1,
                             TARGET) for i in range(len(written)))
 

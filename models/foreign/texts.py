@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,8 @@ TASKS = (
                   "without lessons. On Monday the whole village helped to build a new one."),
     ("A sentence", "The children played in the garden until it was dark."),
 )
+
+VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", ".model", ".spm")  # endings of files that hold the words
 
 _MARK = re.compile(r" ?\[MASK\]| ?<mask>|\[([^\[\]]+)\]", re.IGNORECASE)
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
@@ -76,10 +78,16 @@ class Marked:
         return any(begin < stop and start < end for begin, end in self.hidden)
 
 
-def unmark(text: str, mask_token: str) -> Marked:
-    """`The [cat] sat on the [MASK]` -> the text with the tokenizer's own mask, and where `cat` stands."""
+def unmark(text: str, mask_token: str, special: Collection[str] = ()) -> Marked:
+    """`The [cat] sat on the [MASK]` -> the text with the tokenizer's own mask, and where `cat` stands.
+
+    Args:
+        special: tokens that hide nothing though they may stand in brackets, `[SEP]` for example.
+    """
     plain, origin, hidden, last = "", [], [], 0
     for match in _MARK.finditer(text):
+        if match[1] is not None and match[0] in special and match[0] != mask_token:
+            continue
         plain += text[last:match.start()]
         origin += range(last, match.start())
         if match[1] is None or match[0] == mask_token:
@@ -103,6 +111,8 @@ def tokenizer_of(folder: Path) -> Any:
     from transformers import AutoTokenizer
     from transformers.utils import logging
 
+    if not any(path.name.endswith(VOCABULARIES) for path in folder.iterdir()):
+        raise ForeignError("it has no tokenizer (tokenizer.json)")  # transformers would make one that knows no word
     level = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
@@ -111,6 +121,8 @@ def tokenizer_of(folder: Path) -> Any:
         raise ForeignError("its tokenizer cannot be read; a file tokenizer.json is what works best") from error
     finally:
         logging.set_verbosity(level)
+    if len(tokenizer) <= len(tokenizer.all_special_tokens):
+        raise ForeignError("its tokenizer knows no words; a file tokenizer.json is what works best")
     if not getattr(tokenizer, "is_fast", False):
         raise ForeignError("its tokenizer has no fast form; a file tokenizer.json would be one")
     return tokenizer

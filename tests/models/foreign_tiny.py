@@ -4,12 +4,15 @@ once into a folder as a person would have it, so that what is tested is what ope
 from __future__ import annotations
 
 import functools
+import io
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy
 import torch
 import transformers
+from PIL import Image
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from torch import nn
 
@@ -19,7 +22,7 @@ from models.foreign.opening import open_folder
 TEXT = "The cat sat on the mat. The dog sat on the rug."
 TEXTS = (TEXT, "Once upon a time there was a little dragon who was afraid of the dark.",
          "Lily had a red ball. Tom had a blue car.", "Paris is the capital of France, and Rome of Italy.")
-WORDS = 160  # of a vocabulary
+WORDS = {"wordpiece": 160, "pieces": 120, "bytes": 384}  # of a vocabulary; the alphabet of bytes is 256 of them
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
          "max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
 ENCODER = {**SMALL, "type_vocab_size": 2, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
@@ -64,7 +67,7 @@ ARCHITECTURES: dict[str, tuple[str, str, dict[str, Any], str]] = {
            {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 4,
             "pad_token_id": 0, "eos_token_id": 3, "decoder_start_token_id": 0}, "pieces"),
     "bart": ("BartConfig", "BartForConditionalGeneration", SEQUENCE, "bytes"),
-    "marian": ("MarianConfig", "MarianMTModel", {**SEQUENCE, "decoder_start_token_id": 0, "decoder_vocab_size": WORDS},
+    "marian": ("MarianConfig", "MarianMTModel", {**SEQUENCE, "decoder_start_token_id": 0, "decoder_vocab_size": WORDS["pieces"]},
                "pieces"),
     "vit": ("ViTConfig", "ViTForImageClassification",
             {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
@@ -79,17 +82,18 @@ def make_tokenizer(make: str) -> Any:
         tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
         tokenizer.normalizer = normalizers.BertNormalizer()
         tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
-        trainer: Any = trainers.WordPieceTrainer(vocab_size=WORDS, special_tokens=special, show_progress=False)
+        trainer: Any = trainers.WordPieceTrainer(vocab_size=WORDS[make], special_tokens=special, show_progress=False)
     elif make == "bytes":
         special[4] = "<mask>"
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()
-        trainer = trainers.BpeTrainer(vocab_size=WORDS, special_tokens=special, show_progress=False)
+        trainer = trainers.BpeTrainer(vocab_size=WORDS[make], special_tokens=special, show_progress=False,
+                                      initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
     else:
         tokenizer = Tokenizer(models.Unigram())
         tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-        trainer = trainers.UnigramTrainer(vocab_size=WORDS, special_tokens=special, unk_token="[UNK]",
+        trainer = trainers.UnigramTrainer(vocab_size=WORDS[make], special_tokens=special, unk_token="[UNK]",
                                           show_progress=False)
     tokenizer.train_from_iterator(TEXTS, trainer)
     return tokenizer
@@ -119,7 +123,7 @@ def folder_of(name: str) -> Path:
     """A folder with the tiny model of this name; made once."""
     config_name, model_name, numbers, make = ARCHITECTURES[name]
     folder = Path(tempfile.mkdtemp(prefix="tiny-")) / name
-    words = {} if name == "vit" else {"vocab_size": WORDS}
+    words = {"vocab_size": WORDS[make]} if make else {}
     config = getattr(transformers, config_name)(**words, **numbers)
     torch.manual_seed(0)
     model = getattr(transformers, model_name)(config)
@@ -143,6 +147,13 @@ def roughen(model: nn.Module) -> None:
             parameter.copy_(noise * (0.5 if "embed" in name or "shared" in name else 2 * parameter.shape[-1]**-0.5))
         else:
             parameter.add_(0.1 * noise)
+
+
+def picture(seed: int = 0, width: int = 24, height: int = 20, kind: str = "PNG") -> bytes:
+    """A file with a picture of noise."""
+    file, random = io.BytesIO(), numpy.random.default_rng(seed)
+    Image.fromarray(random.integers(0, 256, (height, width, 3), dtype=numpy.uint8)).save(file, kind)
+    return file.getvalue()
 
 
 @functools.cache
