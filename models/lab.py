@@ -11,11 +11,11 @@ from typing import Any
 
 from numpy import ndarray
 
-from models import catalogue, checkpoint
+from models import catalogue, checkpoint, foreign
 from models.decoding import Step
 from models.heads import HeadPlan
 from models.kind import Kind, policies_of, shape_of
-from models.tasks.base import Prompt, Reader
+from models.tasks.base import Prompt, Reader, Task
 from models.trace import Trace
 
 MEMORY = 400 * 2**20  # bytes of models that are held: all that ship fit, and a host of 1 GB holds them
@@ -101,6 +101,11 @@ class Lab(abc.ABC):
         return None
 
     @property
+    def identity(self) -> str:
+        """What caches know it by; more than its name where a visitor made constant matrices of their own."""
+        return self.name
+
+    @property
     def shape(self) -> dict[str, tuple[int, int]]:
         """Kind of attention -> (layers, heads)."""
         return shape_of(self.kinds)
@@ -120,7 +125,7 @@ class Lab(abc.ABC):
 
 
 def load(name: str) -> Lab:
-    """The model of this name; the second call returns the same object while it is held.
+    """The model of this name, or of an address like `hf:ORG/NAME`; the same object at every call while it is held.
 
     As many models are held as fit into MEMORY, those that were asked for last; what others still use lives on
     until they let go of it.
@@ -129,6 +134,8 @@ def load(name: str) -> Lab:
         ValueError: there is no such model.
         CheckpointError: a file of it is missing or damaged; the message says which and how to make it again.
     """
+    if foreign.is_foreign(name):
+        return foreign.load(name)
     with _loading:  # two visitors who ask at once wait for one load instead of doing two
         if name in _held:
             _held.move_to_end(name)
@@ -141,6 +148,8 @@ def load(name: str) -> Lab:
 
 def held(name: str) -> Lab | None:
     """The model of this name if it is in memory, without waiting for one that is being loaded."""
+    if foreign.is_foreign(name):
+        return foreign.held(name)
     lab = _held.get(name)
     if lab is not None:
         with contextlib.suppress(KeyError):  # somebody's load has just pushed it out
@@ -155,6 +164,7 @@ _held: OrderedDict[str, Lab] = OrderedDict()
 def _load(name: str) -> Lab:
     from models.stack import StackLab  # an adapter knows Lab; Lab knows adapters only when one is asked for
 
-    entry = catalogue.find(name)
-    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, entry.task)
-    return StackLab(name, entry.task, model, {"self": constant}, card)
+    task = catalogue.find(name).task
+    assert isinstance(task, Task)  # a model of ours was trained for one
+    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task)
+    return StackLab(name, task, model, {"self": constant}, card)

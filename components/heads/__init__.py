@@ -11,8 +11,7 @@ from numpy import ndarray
 
 from components.mounting import OnEvent, answer, dispatch, register
 from components.payload import lower_triangle, pack
-
-MAX_SIDE = 64  # pixels of a thumbnail; larger maps show the largest weight of each block
+from models.thumbnails import thumbnails
 
 _mount = register("heads")
 
@@ -80,26 +79,3 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
     tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal else grid.tiles for grid in grids}
     header = {"grids": shown, "selection": selection, "scale": scale, "policies": list(policies), **answer(key)}
     _mount(key=key, data=pack(header, tiles), on_event_change=dispatch(key, on_event))
-
-
-def thumbnails(maps: ndarray) -> ndarray:
-    """(..., N, M) weights -> (..., n, m) uint8: 255 sqrt(w), w the largest of a block; n, m <= MAX_SIDE.
-
-    Weights above 1 (relu^2 attention) show as 1: divide them by the largest one first.
-    """
-    pooled = _pool(_pool(maps, -2), -1)
-    return (numpy.sqrt(numpy.clip(pooled, 0, 1)) * 255 + 0.5).astype(numpy.uint8)
-
-
-def _pool(maps: ndarray, axis: int) -> ndarray:
-    """The maximum over blocks of neighbours along `axis`, so that no more than MAX_SIDE are left."""
-    block = -(-maps.shape[axis] // MAX_SIDE)
-    if block <= 1:
-        return maps
-    rest = (slice(None),) * (-axis - 1)
-    pooled = maps[(..., slice(None, None, block), *rest)].copy()
-    for offset in range(1, block):
-        part = maps[(..., slice(offset, None, block), *rest)]
-        whole = pooled[(..., slice(None, part.shape[axis]), *rest)]  # the last block may be shorter
-        numpy.maximum(whole, part, out=whole)
-    return pooled

@@ -82,6 +82,7 @@ class Reader:
         predicts_next: True if the target of a position is the token after it, False if it is the token there.
         writes: True if the model can write on from the text.
         hides: True if words of the text can be hidden from the model.
+        sees: True if it reads a picture in place of a text.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Reader:
     predicts_next = True
     writes = False
     hides = False
+    sees = False
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """Raises InputError if there is nothing in `text` that could be read.
