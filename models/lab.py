@@ -15,8 +15,9 @@ from models import catalogue, checkpoint, foreign
 from models.decoding import Step
 from models.heads import HeadPlan
 from models.kind import Kind, policies_of, shape_of
+from models.sketch import Sketch, sketch_of
 from models.tasks.base import Prompt, Reader, Task
-from models.trace import Trace
+from models.trace import Layer, Trace
 
 MEMORY = 400 * 2**20  # bytes of models that are held: all that ship fit, and a host of 1 GB holds them
 
@@ -73,6 +74,14 @@ class Lab(abc.ABC):
         Raises:
             ValueError: a plan names a head or a scale that this model hasn't.
         """
+
+    def sketch(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Sketch]:
+        """`run` for maps that are too large to be kept: small ones of all heads; `layer` has one layer's in full."""
+        return [sketch_of(trace) for trace in self.run(prompt, plans)]
+
+    def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:
+        """One layer's maps, by a pass of its own."""
+        return self.run(prompt, [plan])[0].layer(kind, layer)
 
     @abc.abstractmethod
     def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray | None:

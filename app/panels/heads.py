@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy
 import streamlit as st
 
+from app import compute
+from app.compute import Seen
 from app.state import events
 from app.state.lab_state import LabState
-from components import Grid, head_map, heads, thumbnails
-from models import Kind, Lab, Trace
+from components import Grid, head_map, heads
+from models import Kind, Lab
 from models.kind import policies_of
 
 
-def grid(lab: Lab, state: LabState, trace: Trace, key: str = "heads") -> None:
+def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads") -> None:
     """All heads, a grid a kind, with the controls of what is selected."""
     selection, scale = state.selection, state.plan.scale
     trained = any(scale.policy == kind.attention.trained_policy for kind in lab.kinds)
@@ -24,21 +26,18 @@ def grid(lab: Lab, state: LabState, trace: Trace, key: str = "heads") -> None:
           policies=policies, on_event=events.on_heads)
 
 
-def _grid(lab: Lab, kind: Kind, state: LabState, trace: Trace) -> Grid:
+def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen) -> Grid:
     states = [[state.plan.state(kind.name, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
-    maps = trace.weights[kind.name]
-    if not kind.attention.is_distribution:  # the largest weight of all takes the strongest colour
-        maps = maps / max(float(maps.max()), 1e-9)
-    return Grid(kind.name, kind.title, thumbnails(maps), kind.causal,
+    return Grid(kind.name, kind.title, compute.tiles_of(trace, kind), kind.causal,
                 constant=numpy.array([[s.constant for s in row] for row in states]),
                 gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
                 can_constant=lab.constant is not None)
 
 
-def large(lab: Lab, state: LabState, trace: Trace, key: str = "map") -> None:
+def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
     """The selected head, large."""
     kind, layer, head = selected(lab, state)
-    maps = trace.layer(kind.name, layer)
+    maps = compute.layer_of(lab, trace, state.plan, kind.name, layer)
     queries, keys = trace.rows[kind.query_row], trace.rows[kind.key_row]
     constant = lab.constant_of(kind.name, layer, len(queries), len(keys))
     voted = lab.selected(maps.scores)

@@ -11,7 +11,6 @@ from numpy import ndarray
 
 from components.mounting import OnEvent, answer, dispatch, register
 from components.payload import lower_triangle, pack
-from models.thumbnails import thumbnails
 
 _mount = register("heads")
 
