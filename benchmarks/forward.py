@@ -38,7 +38,7 @@ def measure(name: str = "stories-selective") -> list[dict[str, Any]]:
         whole = lab.read(TEXT)
         prompt = replace(whole, ids=whole.ids[:n], tokens=whole.tokens[:n], asked=(n - 1,),
                          targets=(*whole.ids[1:n], -1), left_out=0)
-        plain, captured, planned = _interleaved(
+        plain, captured, planned = interleaved(
             lambda p=prompt: _plain(lab, p), lambda p=prompt: run_prompt(lab, p),
             lambda p=prompt: run_prompt(lab, p, plan))
         rows.append({"tokens": n, "plain ms": plain, "captured ms": captured, "captured / plain": captured / plain,
@@ -62,7 +62,7 @@ def _plain(lab: models.Lab, prompt: Any) -> Any:
     return model.logits(model.norm(x)[0]).log_softmax(-1), weights
 
 
-def _interleaved(*functions: Callable[[], Any]) -> list[float]:
+def interleaved(*functions: Callable[[], Any]) -> list[float]:
     """Median milliseconds of each, taken in turns so that a busy machine slows all alike."""
     times: list[list[float]] = [[] for _ in functions]
     for round_ in range(ROUNDS + 5):
