@@ -18,7 +18,7 @@ from models.foreign.attention import Pass, Sink, during
 from models.foreign.readers import Answer, Rewrites, Words
 from models.foreign.records import Everything, Only, Small
 from models.foreign.vision import PicturePrompt, Sees
-from models.heads import HeadPlan, HeadState
+from models.heads import HeadPlan
 from models.kind import Kind
 from models.lab import Lab
 from models.sketch import Sketch
@@ -100,9 +100,13 @@ class ForeignLab(Lab):
 
     def _constant(self, kind: str, layer: int, queries: int, keys: int, prompt: Prompt | None) -> Tensor | None:
         """(H, queries, keys) for a text of this size, or for this one, which may be a pair."""
-        if self.constant is None:
+        if self._fitted is None:
             return None
-        return layout.fitted(self.constant[kind][layer], self.kind(kind), queries, keys, self.task, prompt)
+        return self._fitted.of(self.kind(kind), queries, keys, self.task, prompt)[layer]
+
+    @functools.cached_property
+    def _fitted(self) -> layout.Fitted | None:
+        return None if self.constant is None else layout.Fitted(self.constant)
 
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
         return [self._trace(prompt, plan) for plan in plans]
@@ -153,21 +157,17 @@ class ForeignLab(Lab):
             return (module or self.model)(**inputs)
 
     def _interventions(self, prompt: Prompt, plan: HeadPlan) -> Callable[[str, int, int, int], Intervention]:
-        touched: dict[tuple[str, int], dict[int, HeadState]] = {}
-        for (kind, layer, head), state in plan.heads.items():
-            touched.setdefault((kind, layer), {})[head] = state
+        touched = {(kind, layer) for kind, layer, _ in plan.heads}
 
         def intervention(kind: str, layer: int, queries: int, keys: int) -> Intervention:
-            states = touched.get((kind, layer))
-            if states is None:
+            if (kind, layer) not in touched:
                 return UNTOUCHED
-            heads = [states.get(head, HeadState()) for head in range(self.shape[kind][1])]
-            constant = torch.tensor([state.constant for state in heads])[:, None, None]
-            gate = torch.tensor([state.gate for state in heads])[:, None, None]
+            states = [plan.state(kind, layer, head) for head in range(self.shape[kind][1])]
+            constant, gates = [state.constant for state in states], [state.gate for state in states]
             return Intervention(
-                is_constant=constant if constant.any() else None,
-                constant=self._constant(kind, layer, queries, keys, prompt) if constant.any() else None,
-                gate=gate if (gate < 1).any() else None)
+                is_constant=torch.tensor(constant)[:, None, None] if any(constant) else None,
+                constant=self._constant(kind, layer, queries, keys, prompt) if any(constant) else None,
+                gate=torch.tensor(gates)[:, None, None] if min(gates) < 1 else None)
 
         return intervention
 

@@ -6,7 +6,9 @@ from the middle on. What a causal model reads is aligned left, so that cutting i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -15,6 +17,8 @@ from models.foreign.readers import Words
 from models.foreign.vision import Sees
 from models.kind import TEXT, Kind
 from models.tasks.base import Prompt
+
+SIZES = 4  # of constant matrices that are kept cut; one kind of one model each
 
 
 def places(n: int, size: int, first_break: int | None = None) -> list[int]:
@@ -32,8 +36,33 @@ def places(n: int, size: int, first_break: int | None = None) -> list[int]:
     return [*range(last), size - 1]
 
 
+class Fitted:
+    """Constant matrices cut to the sizes that were asked for last: a click on a head does not cut them again."""
+
+    def __init__(self, matrices: Mapping[str, Tensor]) -> None:
+        """`matrices`: kind -> (L, H, size, size)."""
+        self._matrices = matrices
+        self._cut: OrderedDict[Hashable, Tensor] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, kind: Kind, queries: int, keys: int, task: Words, prompt: Prompt | None) -> Tensor:
+        """(L, H, queries, keys), rows sum to 1."""
+        pair = None if prompt is None or kind.causal or isinstance(task, Sees) else first_break(task, prompt.ids)
+        key = (kind.name, queries, keys, pair)
+        with self._lock:
+            if key in self._cut:
+                self._cut.move_to_end(key)
+                return self._cut[key]
+        cut = fitted(self._matrices[kind.name], kind, queries, keys, task, prompt)
+        with self._lock:
+            self._cut[key] = cut
+            while len(self._cut) > SIZES:
+                self._cut.popitem(last=False)
+        return cut
+
+
 def fitted(matrix: Tensor, kind: Kind, queries: int, keys: int, task: Words, prompt: Prompt | None) -> Tensor:
-    """(H, size, size) -> (H, queries, keys): cut to the text's places, rows renormalised over its keys.
+    """(L, H, size, size) -> (L, H, queries, keys): cut to the text's places, rows renormalised over its keys.
 
     A row of which nothing is known, as no text was as long, weighs all keys that it sees alike.
     """
@@ -41,7 +70,7 @@ def fitted(matrix: Tensor, kind: Kind, queries: int, keys: int, task: Words, pro
     if max(queries, keys) > size:
         raise ValueError(f"constant matrices are for texts of at most {size} tokens; this one has {max(queries, keys)}")
     rows, columns = grid(kind, queries, keys, size, task, prompt)
-    part = matrix[:, rows[:, None], columns]
+    part = matrix[:, :, rows[:, None], columns]
     seen = torch.ones(queries, keys).tril() if kind.causal else torch.ones(queries, keys)
     sums = part.sum(-1, keepdim=True)
     return torch.where(sums > 0, part / sums, seen / seen.sum(-1, keepdim=True))

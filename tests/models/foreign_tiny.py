@@ -22,7 +22,7 @@ from models.foreign.opening import open_folder
 TEXT = "The cat sat on the mat. The dog sat on the rug."
 TEXTS = (TEXT, "Once upon a time there was a little dragon who was afraid of the dark.",
          "Lily had a red ball. Tom had a blue car.", "Paris is the capital of France, and Rome of Italy.")
-WORDS = {"wordpiece": 160, "pieces": 120, "bytes": 384}  # of a vocabulary; the alphabet of bytes is 256 of them
+WORDS = {"wordpiece": 160, "pieces": 120, "bytes": 384}  # of a vocabulary; bytes alone are 256
 SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
          "max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
 ENCODER = {**SMALL, "type_vocab_size": 2, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
@@ -67,8 +67,8 @@ ARCHITECTURES: dict[str, tuple[str, str, dict[str, Any], str]] = {
            {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 4,
             "pad_token_id": 0, "eos_token_id": 3, "decoder_start_token_id": 0}, "pieces"),
     "bart": ("BartConfig", "BartForConditionalGeneration", SEQUENCE, "bytes"),
-    "marian": ("MarianConfig", "MarianMTModel", {**SEQUENCE, "decoder_start_token_id": 0, "decoder_vocab_size": WORDS["pieces"]},
-               "pieces"),
+    "marian": ("MarianConfig", "MarianMTModel",
+               {**SEQUENCE, "decoder_start_token_id": 0, "decoder_vocab_size": WORDS["pieces"]}, "pieces"),
     "vit": ("ViTConfig", "ViTForImageClassification",
             {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48,
              "image_size": 16, "patch_size": 4, "num_labels": 3}, ""),
