@@ -23,6 +23,7 @@ Seen = Trace | Sketch  # what a page shows of a pass
 def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
     """The traces as trained and under the plan, remembered; the same object twice for the empty plan. Sketches where
     the maps are large."""
+    plan = usable(lab, plan)
     first, second = (lab.identity, prompt, HeadPlan()), (lab.identity, prompt, plan)
     before, after = caches.traces.find(first), caches.traces.find(second)
     if before is None or after is None:
@@ -36,6 +37,13 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
     return before, after
 
 
+def usable(lab: Lab, plan: HeadPlan) -> HeadPlan:
+    """The plan without constant heads where a model has no matrices for them yet."""
+    if lab.constant is not None:
+        return plan
+    return plan.with_heads([address for address, state in plan.heads.items() if state.constant], constant=False)
+
+
 def _is_large(lab: Lab, prompt: Prompt) -> bool:
     heads = sum(kind.layers * kind.heads for kind in lab.kinds)
     return 3 * 4 * heads * len(prompt.ids)**2 > LARGE
@@ -45,6 +53,7 @@ def layer_of(lab: Lab, seen: Seen, plan: HeadPlan, kind: str, layer: int) -> Lay
     """One layer's maps; of a sketch by a pass of their own, remembered."""
     if isinstance(seen, Trace):
         return seen.layer(kind, layer)
+    plan = usable(lab, plan)
     key = (lab.identity, seen.prompt, plan, kind, layer)
     found = caches.layers.find(key)
     if found is None:

@@ -67,6 +67,10 @@ class Lab(abc.ABC):
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """The text as this model reads it; raises InputError if there is nothing in it that could be read."""
 
+    def read_picture(self, data: bytes) -> Prompt:
+        """A picture's file as a model that sees reads it; raises InputError if it is none."""
+        raise ValueError(f"{self.name} reads text")
+
     @abc.abstractmethod
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
         """A Trace a plan, in one pass: one plan, or the empty one and another.

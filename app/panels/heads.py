@@ -54,6 +54,10 @@ def notes(lab: Lab, state: LabState) -> None:
     """What the large map alone does not tell."""
     kind, layer, head = selected(lab, state)
     chosen = state.plan.state(kind.name, layer, head)
+    if lab.constant is None:
+        waiting = any(its.constant for its in state.plan.heads.values())
+        st.caption(("The plan has constant heads, which wait for their matrices: make" if waiting else
+                    "For constant heads this model needs matrices: make") + " them on the page *Your model*.")
     if not kind.attention.reads_text:
         st.caption("These weights are a table: the same for every text, so no query can look for a word, and making "
                    "the head constant changes nothing. Type, and watch the map stay.")

@@ -13,7 +13,8 @@ from models.kind import Shape
 from models.studies.claims import MODULES as CLAIMS
 
 DEFAULT_MODEL = "stories-selective"
-PAGES = {"explore": "Explore", "compare": "Compare", "length": "Length", "results": "Results", "about": "About"}
+PAGES = {"explore": "Explore", "compare": "Compare", "length": "Length", "yours": "Your model", "results": "Results",
+         "about": "About"}
 SECTIONS = {"entropy": "Entropy", "memory": "Memory", "card": "Model card"}  # below Explore, closed at first
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 LAST = -1  # of a text's predictions
@@ -37,7 +38,8 @@ def default_model() -> str:
 
 def example_text(model: str) -> str:
     """The text that a model shows first."""
-    return catalogue.find(model).task.examples[0][1]
+    examples = catalogue.find(model).task.examples
+    return examples[0][1] if examples else ""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a visitor made of foreign models, for as long as the session lives: constant matrices, pictures, work under way."""
+"""What a visitor made of foreign models, as long as the session lives: constant matrices, pictures, work under way."""
 
 from __future__ import annotations
 
