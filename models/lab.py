@@ -13,8 +13,9 @@ from numpy import ndarray
 from models import catalogue, checkpoint, foreign
 from models.heads import HeadPlan
 from models.kind import Kind, policies_of, shape_of
+from models.sketch import Sketch, sketch_of
 from models.tasks.base import Prompt, Reader
-from models.trace import Trace
+from models.trace import Layer, Trace
 
 MEMORY = 400 * 2**20  # bytes of models that are held: all that ship fit, and a host of 1 GB holds them
 
@@ -71,6 +72,14 @@ class Lab(abc.ABC):
         Raises:
             ValueError: a plan names a head or a scale that this model hasn't.
         """
+
+    def sketch(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Sketch]:
+        """`run` without full maps, for texts whose maps are too large to be kept."""
+        return [sketch_of(trace) for trace in self.run(prompt, plans)]
+
+    def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:
+        """One layer's maps, on demand."""
+        return self.run(prompt, [plan])[0].layer(kind, layer)
 
     @abc.abstractmethod
     def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray | None:
@@ -137,6 +146,6 @@ _held: OrderedDict[str, Lab] = OrderedDict()
 def _load(name: str) -> Lab:
     from models.stack import StackLab  # an adapter knows Lab; Lab knows adapters only when one is asked for
 
-    entry = catalogue.find(name)
-    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, entry.task)
-    return StackLab(name, entry.task, model, {"self": constant}, card)
+    task = catalogue.task_named(catalogue.find(name).task.name)
+    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task)
+    return StackLab(name, task, model, {"self": constant}, card)

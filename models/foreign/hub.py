@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -148,12 +149,16 @@ def download(found: Estimate, allowed: Access | None = None,
             if cancelled():
                 raise CancelledError
             progress(done, found.download)
-            bar = _bar(lambda part, before=done: progress(before + part, found.download), cancelled)
+            bar = _bar(partial(_add, progress, done, found.download), cancelled)
             folder = Path(huggingface_hub.hf_hub_download(found.repo, file, revision=found.revision, token=token,
                                                           tqdm_class=bar)).parent
             done += size
     progress(found.download, found.download)
     return folder
+
+
+def _add(progress: Callable[[int, int], None], before: int, whole: int, part: int) -> None:
+    progress(before + part, whole)
 
 
 def here(name: str) -> Path | None:
