@@ -90,7 +90,7 @@ class _Survey(Pass):
     def finish(self, module: nn.Module, scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         n, m = scores.shape[-2:]
         if (n, m) not in self._sizes:
-            raise ForeignError(f"a layer of it looks from {n} tokens at {m}, where {CHECKED} were read")
+            raise ForeignError(f"a layer of it looks from {n} tokens at {m}, which is not what was read")
         self.sites[module] = self._sizes[n, m]
         return super().finish(module, scores, value)
 

@@ -65,6 +65,10 @@ class Hub:
 def net(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hub:
     snapshot = tmp_path / "models--org--tiny" / "snapshots" / "c0ffee"
     shutil.copytree(folder_of("bert"), snapshot)
+    blobs = tmp_path / "models--org--tiny" / "blobs"  # as the Hub's cache has it: names lead to contents
+    blobs.mkdir()
+    (snapshot / "model.safetensors").rename(blobs / "1234")
+    (snapshot / "model.safetensors").symlink_to("../../blobs/1234")
     return Hub(monkeypatch, snapshot)
 
 
@@ -126,7 +130,25 @@ def test_what_goes_wrong_at_the_hub(net: Hub, case: str):
 def test_without_network_what_was_fetched_opens(net: Hub, monkeypatch: pytest.MonkeyPatch):
     net.error = httpx.ConnectError("no")
     monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file: str(net.folder / file))
-    assert models.load("hf:org/tiny").name == "hf:org/tiny"
+    entry = catalogue.find("hf:org/tiny")  # before it is loaded
+    lab = models.load("hf:org/tiny")
+    assert lab.name == "hf:org/tiny" and (entry.kinds, entry.limit) == (lab.kinds, lab.limit)
+
+
+def test_without_network_half_a_download_does_not(net: Hub, monkeypatch: pytest.MonkeyPatch):
+    net.error = httpx.ConnectError("no")
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file: str(net.folder / file))
+    (net.folder / "model.safetensors").unlink()
+    for ask in (models.load, catalogue.find):
+        with pytest.raises(ForeignError, match="not on this machine"):
+            ask("hf:org/tiny")
+
+
+def test_a_blob_that_leads_elsewhere(net: Hub, tmp_path: Path):
+    (net.folder / "tokenizer.json").rename(tmp_path / "tokenizer.json")
+    (net.folder / "tokenizer.json").symlink_to(tmp_path / "tokenizer.json")
+    with pytest.raises(ForeignError, match="leads out"):
+        models.load("hf:org/tiny")
 
 
 def test_hub_models_that_cannot_be_opened(net: Hub):
