@@ -1,5 +1,6 @@
 """Foreign models: a pass that records everything, against the same model's plain eager pass with its attentions; and
-beside TransformerLens with hooks on the same weights, where that is installed.
+beside TransformerLens with hooks on the same GPT-2, where that is installed (pip install transformer-lens==4.3.0; it is
+no requirement, as it brings some thirty packages).
 
 MiniLM is a real one (all-MiniLM-L6-v2, 6 x 12 heads); GPT-2 is one of its shape, 6 x 8 heads, with random weights.
 """
@@ -53,7 +54,7 @@ def measure() -> list[dict[str, Any]]:
             plain, traced, planned, *other = interleaved(*passes)
             rows.append({"model": lab.name, "tokens": n, "eager with attentions ms": plain, "traced ms": traced,
                          "traced / eager": traced / plain, "all heads constant and gated / eager": planned / plain,
-                         "TransformerLens / eager": other[0] / plain if other else "not installed"})
+                         "TransformerLens / eager": other[0] / plain if other else "not measured"})
     return rows
 
 
