@@ -16,7 +16,7 @@ from models.decoding import Step
 from models.heads import HeadPlan
 from models.kind import Kind, policies_of, shape_of
 from models.sketch import Sketch, sketch_of
-from models.tasks.base import Prompt, Reader, Task
+from models.tasks.base import Prompt, Reader
 from models.trace import Layer, Trace
 
 MEMORY = 400 * 2**20  # bytes of models that are held: all that ship fit, and a host of 1 GB holds them
@@ -177,7 +177,6 @@ _held: OrderedDict[str, Lab] = OrderedDict()
 def _load(name: str) -> Lab:
     from models.stack import StackLab  # an adapter knows Lab; Lab knows adapters only when one is asked for
 
-    task = catalogue.find(name).task
-    assert isinstance(task, Task)  # a model of ours was trained for one
+    task = catalogue.task_named(catalogue.find(name).task.name)
     model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task)
     return StackLab(name, task, model, {"self": constant}, card)
