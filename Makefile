@@ -1,17 +1,23 @@
 # make app: from a fresh clone to the running app. make test: everything, the browser tests included.
+# make verify: the numbers of all cards, measured again. make bench: the speeds of the README.
 
 PYTHON ?= python3
 VENV := .venv
 PORT ?= 8501
+PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: app test bench lint clean
+.PHONY: app test verify bench lint clean
 
 app: $(VENV)/app
 	$(VENV)/bin/python -m streamlit run app/main.py --server.port $(PORT)
 
-test: $(VENV)/test
+test: lint
+	$(if $(wildcard tests/js/__main__.py),$(VENV)/bin/python -m tests.js)
 	bash tests/chromium.sh
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest
+
+verify: $(VENV)/test
+	$(VENV)/bin/python -m pytest -m verify
 
 bench: $(VENV)/test
 	bash tests/chromium.sh
@@ -19,15 +25,24 @@ bench: $(VENV)/test
 
 lint: $(VENV)/test
 	$(VENV)/bin/python -m ruff check .
+	$(VENV)/bin/python -m mypy
 
-$(VENV)/app: requirements.txt
+$(VENV)/app: $(VENV)/requirements.txt
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(PIP) -r $<
 	touch $@
 
+# pip asks every index for every package, with retries: one that can't be reached is left out here, or it takes minutes.
+$(VENV)/requirements.txt: requirements.txt
+	mkdir -p $(VENV)
+	@index=$$(sed -n 's/^--extra-index-url //p' $<); \
+	if $(PYTHON) -c "from urllib.request import urlopen; urlopen('$$index/torch/', timeout=5)" 2>/dev/null; \
+	then cp $< $@; else echo "$$index can't be reached: torch comes from the ordinary index"; \
+	grep -v '^--extra-index-url' $< > $@; fi
+
 $(VENV)/test: $(VENV)/app requirements-test.txt requirements-test-alone.txt
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-test.txt
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-test-alone.txt
+	$(PIP) -r requirements-test.txt
+	$(PIP) --no-deps -r requirements-test-alone.txt
 	touch $@
 
 clean:

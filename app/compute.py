@@ -1,62 +1,76 @@
-"""What the pages ask the models for, computed once and kept for all visitors within a fixed amount of memory."""
+"""What the pages ask the models for, one visitor at a time (serving.computing) and remembered (caches)."""
 
 from __future__ import annotations
 
-import functools
-import threading
-from collections import OrderedDict
-from collections.abc import Hashable
+from numpy import ndarray
 
 import models
-from models import HeadPlan, Lab, Trace, lengths
+from app import caches, serving
+from models import HeadPlan, Lab, Trace
+from models.kind import Kind
+from models.sketch import Sketch
+from models.stack import own
+from models.studies import lengths
 from models.tasks.base import InputError, Prompt
-from models.trace import run_both, run_prompt
+from models.thumbnails import thumbnails
+from models.trace import Layer
 
-CACHE_BYTES = 96 * 2**20  # of traces, all visitors together; one of stories with 128 tokens has 4 to 6 MiB
-CACHE_TEXTS = 64
+LARGE = 48 * 2**20  # bytes of a trace's maps beyond which it is sketched: 12 x 12 heads from 166 tokens on
 
-
-class TraceCache:
-    """The traces that were asked for last, as many as fit into `limit` bytes; safe between threads."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit, self._held = limit, 0
-        self._traces: OrderedDict[Hashable, Trace] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def find(self, key: Hashable) -> Trace | None:
-        """The trace under `key`, if it is held."""
-        with self._lock:
-            if key in self._traces:
-                self._traces.move_to_end(key)
-            return self._traces.get(key)
-
-    def keep(self, key: Hashable, trace: Trace) -> None:
-        """Holds a trace, and lets go of those that were asked for longest ago."""
-        with self._lock:
-            if key not in self._traces:
-                self._traces[key] = trace
-                self._held += trace.nbytes
-            while self._held > self._limit and len(self._traces) > 1:
-                self._held -= self._traces.popitem(last=False)[1].nbytes
+Seen = Trace | Sketch  # what a page shows of a pass
 
 
-_cache = TraceCache(CACHE_BYTES)
-
-def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Trace, Trace]:
-    """The traces as trained and under the plan, remembered; the same object twice for the empty plan."""
-    first, second = (lab.name, prompt, HeadPlan()), (lab.name, prompt, plan)
-    before, after = _cache.find(first), _cache.find(second)
+def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
+    """The traces as trained and under the plan, remembered; the same object twice for the empty plan. Sketches where
+    the maps are large."""
+    plan = usable(lab, plan)
+    first, second = (lab.identity, prompt, HeadPlan()), (lab.identity, prompt, plan)
+    before, after = caches.traces.find(first), caches.traces.find(second)
     if before is None or after is None:
-        if before is None and plan:
-            before, after = run_both(lab, prompt, plan)
-        elif before is None:
-            before = after = run_prompt(lab, prompt)
-        else:
-            after = run_prompt(lab, prompt, plan)
-        _cache.keep(first, before)
-        _cache.keep(second, after)
+        missing = [HeadPlan()] * (before is None) + [plan] * (after is None and bool(plan))
+        with serving.computing():
+            found: list[Seen] = [*(lab.sketch(prompt, missing) if _is_large(lab, prompt) else lab.run(prompt, missing))]
+        before = found[0] if before is None else before
+        after = found[-1] if plan else before
+        caches.traces.keep(first, before)
+        caches.traces.keep(second, after)
     return before, after
+
+
+def usable(lab: Lab, plan: HeadPlan) -> HeadPlan:
+    """The plan without constant heads where a model has no matrices for them yet."""
+    if lab.constant is not None:
+        return plan
+    return plan.with_heads([address for address, state in plan.heads.items() if state.constant], constant=False)
+
+
+def _is_large(lab: Lab, prompt: Prompt) -> bool:
+    heads = sum(kind.layers * kind.heads for kind in lab.kinds)
+    return 3 * 4 * heads * len(prompt.ids)**2 > LARGE
+
+
+def layer_of(lab: Lab, seen: Seen, plan: HeadPlan, kind: str, layer: int) -> Layer:
+    """One layer's maps; of a sketch by a pass of their own, remembered."""
+    if isinstance(seen, Trace):
+        return seen.layer(kind, layer)
+    plan = usable(lab, plan)
+    key = (lab.identity, seen.prompt, plan, kind, layer)
+    found = caches.layers.find(key)
+    if found is None:
+        with serving.computing():
+            found = lab.layer(seen.prompt, plan, kind, layer)
+        caches.layers.keep(key, found)
+    return found
+
+
+def tiles_of(seen: Seen, kind: Kind) -> ndarray:
+    """(L, H, n, m) uint8, the weights as used, small."""
+    if isinstance(seen, Sketch):
+        return seen.thumbnails[kind.name]
+    maps = seen.weights[kind.name]
+    if not kind.attention.is_distribution:  # the largest weight of all takes the strongest colour
+        maps = maps / max(float(maps.max()), 1e-9)
+    return thumbnails(maps)
 
 
 def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:
@@ -74,20 +88,21 @@ def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:
     return prompt
 
 
-@functools.lru_cache(CACHE_TEXTS)
+@caches.remembered()
 def _read(name: str, text: str, limit: int) -> Prompt | InputError:
     # By name: a remembered text must not keep a model in memory that has been let go.
     try:
-        return models.load(name).task.read(text, limit)
+        return models.load(name).read(text, limit)
     except InputError as error:
         return error.with_traceback(None)
 
 
 def facts_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
-    """models.lengths.facts, remembered."""
+    """models.studies.lengths.facts, remembered."""
     return _facts(lab.name, prompt, plan)
 
 
-@functools.lru_cache(CACHE_TEXTS)
+@caches.remembered()
 def _facts(name: str, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
-    return lengths.facts(models.load(name), prompt, plan)
+    with serving.computing():
+        return lengths.facts(own(name), prompt, plan)

@@ -1,6 +1,7 @@
 """Attention Lab: `streamlit run app/main.py` from the repository's root."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -9,17 +10,39 @@ if str(ROOT) not in sys.path:  # Streamlit puts this file's folder there, not th
 
 import streamlit as st  # noqa: E402
 
-from app import serving, session  # noqa: E402
-from app.header import PAGES  # noqa: E402
+from app import serving  # noqa: E402
+from app.state import session  # noqa: E402
+from app.state.lab_state import FIRST_PAGE, PAGES, default_model  # noqa: E402
+from app.views import DRAW  # noqa: E402
 from components import library  # noqa: E402
+
+
+@st.fragment
+def present_page() -> None:
+    """The page that is open. One fragment for all: what is typed and the click on another page are events of one
+    fragment, so neither can overtake the other into a page that is no longer there."""
+    DRAW[session.history().present.page]()
+
+
+def at(page: str) -> Callable[[], None]:
+    """What an address with this path opens."""
+    def run() -> None:
+        session.follow_address(page)
+        with st.empty():  # what follows keeps its place on the page
+            session.once(library)
+        present_page()
+    return run
+
 
 st.set_page_config(page_title="Attention Lab", page_icon=ROOT / "assets" / "icon.svg", layout="wide",
                    initial_sidebar_state="collapsed")
 st.html(ROOT / "assets" / "style.css")
 serving.prepare()
-page = st.navigation([st.Page(f"views/{name.lower()}.py", title=name, default=name == "Explore") for name in PAGES],
-                     position="hidden")
-session.follow_address()
-with st.empty():  # what follows keeps its place on the page
-    session.once(library)
-page.run()
+try:
+    default_model()
+except LookupError:
+    st.error("No model is here, or none can be read. Restore them with: git checkout -- models/checkpoints")
+    st.stop()
+# A page is part of the state, and stands in the query; these paths are those of older links.
+st.navigation([st.Page(at(page), title=title, url_path=page, default=page == FIRST_PAGE)
+               for page, title in PAGES.items()], position="hidden").run()

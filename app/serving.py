@@ -14,18 +14,44 @@ import gc
 import threading
 import time
 import weakref
+from collections.abc import Iterator
 
 import streamlit as st
 import torch
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import models
-from models import Lab
+from app.queueing import Turns
+from models import Lab, catalogue
+from models.foreign import is_foreign
 
 # Pages are drawn one after the other. Side by side they take the interpreter from each other at every operation, and
 # the thread that sends the answers waits behind all of them: 200 visitors with 2,000 different links then waited
-# 1.6 s (p95) instead of 0.2.
-one_at_a_time = threading.Lock()
+# 1.6 s (p95) instead of 0.2. Who comes to a pass or a load gives the turn away until it is done: a page of four models
+# at 512 tokens kept everybody waiting for a second.
+_drawing = Turns(1)
+_computing = Turns(1)  # torch gives the interpreter away while it multiplies, so this runs beside the drawing
+
+
+@contextlib.contextmanager
+def drawing() -> Iterator[None]:
+    """The turn to draw a page."""
+    with _drawing:
+        yield
+
+
+@contextlib.contextmanager
+def computing() -> Iterator[None]:
+    """The turn to run or load a model; while it waits and works, others draw. Inside drawing() or outside of it."""
+    held = _drawing.is_mine()
+    if held:
+        _drawing.release()
+    try:
+        with _computing:
+            yield
+    finally:
+        if held:
+            _drawing.acquire()
 
 FULL_COLLECTION = 60.0  # seconds from one full collection to the next
 
@@ -70,11 +96,18 @@ _settled: weakref.WeakSet[Lab] = weakref.WeakSet()
 
 
 def load(name: str) -> Lab:
-    """models.load, and what it left behind out of the collector's sight. Raises CheckpointError."""
-    lab = models.load(name)
-    if lab not in _settled:
-        _settled.add(lab)
-        settle()
+    """models.load, and what it left behind out of the collector's sight. Raises CheckpointError or,
+    of a model that was not opened on this machine, ForeignError."""
+    lab = models.held(name)
+    if lab is not None:
+        return lab
+    with computing():
+        if is_foreign(name):
+            catalogue.find(name)  # raises where it is not on this machine: a page must not wait for a download
+        lab = models.load(name)
+        if lab not in _settled:
+            _settled.add(lab)
+            settle()
     return lab
 
 

@@ -10,15 +10,16 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
 from torch.nn import functional
 
-import models
 from app import serving
 from models import HeadPlan
 from models.attention.rotary import rotary_table
+from models.stack import StackLab, own
 from models.trace import run_prompt
 
 LENGTHS = (16, 64, 128)
@@ -29,7 +30,7 @@ TEXT = "Once upon a time there was a little dragon who was afraid of the dark. O
 def measure(name: str = "stories-selective") -> list[dict[str, Any]]:
     """One row a length: milliseconds of the passes (p50) and their ratios."""
     serving.tune()
-    lab = models.load(name)
+    lab = own(name)
     layers, heads = lab.shape["self"]
     everything = [("self", layer, head) for layer in range(layers) for head in range(heads)]
     plan = HeadPlan().with_heads(everything, constant=True, gate=0.5)
@@ -39,19 +40,18 @@ def measure(name: str = "stories-selective") -> list[dict[str, Any]]:
         prompt = replace(whole, ids=whole.ids[:n], tokens=whole.tokens[:n], asked=(n - 1,),
                          targets=(*whole.ids[1:n], -1), left_out=0)
         plain, captured, planned = interleaved(
-            lambda p=prompt: _plain(lab, p), lambda p=prompt: run_prompt(lab, p),
-            lambda p=prompt: run_prompt(lab, p, plan))
+            partial(_plain, lab, prompt), partial(run_prompt, lab, prompt), partial(run_prompt, lab, prompt, plan))
         rows.append({"tokens": n, "plain ms": plain, "captured ms": captured, "captured / plain": captured / plain,
                      "all heads constant and gated ms": planned, "planned / plain": planned / plain})
     return rows
 
 
 @torch.inference_mode()
-def _plain(lab: models.Lab, prompt: Any) -> Any:
+def _plain(lab: StackLab, prompt: Any) -> Any:
     """Nothing but what `output_attentions` needs: no plan, no record, no norms."""
     model, weights = lab.model, []
     tokens = torch.tensor([prompt.ids])
-    rotary = rotary_table(tokens.shape[1], model.config.width // model.config.heads)
+    rotary = rotary_table(tokens.shape[1], model.config.head_width)
     x = model.embedding(tokens)
     for block in model.blocks:
         attention, h = block.attention, block.attention_norm(x)

@@ -15,6 +15,7 @@ from urllib.parse import urlencode, urlparse
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.typing import Origin, Subprotocol
 
 WORDS = ["once", "upon", "time", "there", "was", "little", "dragon", "girl", "king", "who", "said", "to", "the", "old",
          "dog", "in", "forest", "and", "ran", "away", "home"]
@@ -73,7 +74,8 @@ async def _visit(address: str, every: float, began: float, stop: float, states: 
     await asyncio.sleep(random.uniform(0, every))
     url = address.replace("http", "ws", 1) + "/_stcore/stream"
     try:
-        async with websockets.connect(url, subprotocols=["streamlit"], max_size=None, origin=address) as socket:
+        async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None,
+                                      origin=Origin(address)) as socket:
             while time.perf_counter() < stop:
                 taken, failed = await _act(socket, random.choice(states))
                 if time.perf_counter() > began + WARMUP:

@@ -30,7 +30,7 @@ def make_card(name: str, model: Transformer, task: Task, folder: Path, seed: int
     """
     recipe, attention = RECIPES[name], TYPES[model.config.attention]
     batch = task.batch(recipe.steps - 1, recipe.steps, seed).tokens
-    card = {
+    card: dict[str, Any] = {
         "name": name,
         "task": task.name,
         "attention": {"title": attention.title, "formula": attention.formula, "source": attention.published},
@@ -42,20 +42,23 @@ def make_card(name: str, model: Transformer, task: Task, folder: Path, seed: int
         "training": {"steps": recipe.steps, "tokens_per_step": batch.numel(), "seed": seed,
                      "optimiser": "Muon and AdamW" if recipe.muon else "AdamW",
                      "learning_rate": recipe.learning_rate, "minutes": round(_seconds(folder) / 60, 1),
-                     "command": f"python -m models.training {name} --data DIR"},
+                     "command": f"python -m models.training {name}"},
         "metric": metric,
-        "evaluate": f"python -m models.evaluate {name} --data DIR",
+        "evaluate": f"python -m models.evaluate {name}",
         "licence": "MIT (weights)",
     }
+    if (folder / "curve.json").exists():
+        curve = read_json(folder / "curve.json")
+        card["training"]["precision"] = curve["precision"]
+        card["curve"] = {"step": curve["step"], "validation_loss": curve["loss"]}
     if recipe.memory_loss:
         card["training"]["memory_loss"] = recipe.memory_loss
     if recipe.lengths:
         card["training"]["lengths"] = list(recipe.lengths)
-    source = model.blocks[0].attention.source
-    if isinstance(source, Mixed):
+    mixed = [source for block in model.blocks if isinstance(source := block.attention.source, Mixed)]
+    if mixed:
         card["alpha"] = {"parts": list(attention.parts),
-                         "by_layer": [[round(float(a), 4) for a in block.attention.source.alpha]
-                                      for block in model.blocks]}
+                         "by_layer": [[round(float(a), 4) for a in source.alpha] for source in mixed]}
     others = {path.parent.name.removeprefix("seed-"): read_json(path)["metric"]
               for path in sorted(folder.parent.glob("seed-*/card.json"))}
     return card | ({"other_seeds": others} if others else {})
@@ -67,14 +70,15 @@ def cost(config: Config) -> dict[str, int]:
     Parameters and multiplications of all layers, the latter for one text of the trained length,
     counted in a pass on no device; without masks, normalisers and the product with the values.
     """
-    counts = {}
-    for which, its in (("", config), ("softmax_", replace(config, attention="softmax"))):
+    counts: dict[str, int] = {}
+    plain = replace(config, attention="softmax", attention_width=0, heads=config.width // config.head_width)
+    for which, its in (("", config), ("softmax_", plain)):
         if config.heads == 1 and which:
             its = replace(its, heads=GAU_COUNTERPART_HEADS, layers=config.layers // 2)
         with torch.device("meta"):
             source = TYPES[its.attention](its).source
             x = torch.empty(1, config.trained_length, config.width)
-            rotary = rotary_table(config.trained_length, config.width // its.heads)
+            rotary = rotary_table(config.trained_length, its.head_width)
             with FlopCounterMode(display=False) as counter:
                 source(x, rotary, 1.0)
         trained = sum(parameter.numel() for parameter in source.parameters())

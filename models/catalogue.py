@@ -6,13 +6,18 @@ Ours are known by their folders' config.json and card.json. Pages, links and cho
 from __future__ import annotations
 
 import functools
+import os
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from models import checkpoint, foreign
 from models.attention import TYPES
 from models.kind import Kind, shape_of
 from models.tasks import TASKS
 from models.tasks.base import Reader, Task
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,9 @@ class Entry:
 
 def names() -> list[str]:
     """The models that are shipped, in alphabetical order."""
-    return sorted(path.parent.name for path in checkpoint.CHECKPOINTS.glob("*/card.json"))
+    folder = checkpoint.CHECKPOINTS
+    there = os.listdir(folder) if folder.is_dir() else []
+    return sorted(name for name in there if os.path.exists(f"{folder}/{name}/card.json"))
 
 
 def find(name: str) -> Entry:
@@ -58,16 +65,16 @@ def find(name: str) -> Entry:
     """
     if foreign.is_foreign(name):
         return foreign.entry(name)
-    folder = checkpoint.CHECKPOINTS / name
     # Names come from links: one that is no plain name must never reach the file system.
-    if not name.replace("-", "").isalnum() or not folder.is_dir():
+    changed = checkpoint.stamp(f"{checkpoint.CHECKPOINTS}/{name}") if _NAME.fullmatch(name) else (0,)
+    if not any(changed):
         raise ValueError(f"no model is called {name!r}; there are {', '.join(names())}")
-    return _find(name, checkpoint.stamp(folder))
+    return _find(checkpoint.CHECKPOINTS, name, changed)
 
 
 @functools.lru_cache(128)
-def _find(name: str, stamp: tuple[int, ...]) -> Entry:
-    folder = checkpoint.CHECKPOINTS / name
+def _find(checkpoints: Path, name: str, changed: tuple[int, ...]) -> Entry:
+    folder = checkpoints / name
     config, card = checkpoint.read_config(folder), checkpoint.read_card(folder)
     task = task_named(card["task"])
     attention = TYPES[config.attention]
@@ -84,9 +91,14 @@ def task_named(name: str) -> Task:
 def family(name: str) -> list[str]:
     """The models that read the same texts as this one, itself among them; those that are damaged are left out."""
     if foreign.is_foreign(name):
-        return [name]
+        return foreign.family(name)
     task = find(name).task
     return [other for other in names() if _task_of(other) is task]
+
+
+def same_family(one: str, other: str) -> bool:
+    """True if both models read the same texts; raises as find does."""
+    return one == other or find(one).task is find(other).task or other in family(one)
 
 
 def _task_of(name: str) -> Reader | None:

@@ -9,7 +9,9 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -114,10 +116,22 @@ def write(folder: Path, model: Transformer, constant: Tensor) -> None:
     save_file({"self": pack(constant, model.config.causal).half().contiguous()}, folder / "constant.safetensors")
 
 
-def stamp(folder: Path) -> tuple[int, ...]:
-    """Changes when config or card do; without them, with what is there."""
-    paths = (folder / "config.json", folder / "card.json")
-    return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in paths)
+def stamp(folder: Path | str) -> tuple[int, ...]:
+    """Changes when config or card do; 0 for a file that is missing. Asked for at every click, so it makes no Path."""
+    return tuple(_changed(f"{folder}/{file}") for file in ("config.json", "card.json"))
+
+
+def _changed(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files with numbers in them: the card has those of the files that its own were measured on."""
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            for name in FILES if name.endswith(".safetensors")}
 
 
 def read(folder: Path, task: Task) -> tuple[Transformer, Tensor, dict[str, Any]]:
@@ -182,7 +196,7 @@ def _guarded(folder: Path, file: str, reader: Any) -> Any:
 def _broken(folder: Path, file: str, what: str) -> CheckpointError:
     place = Path(*folder.parts[-3:]) / file  # from the repository's root: no path of the server
     return CheckpointError(f"{place} {what}. Restore it with: git checkout -- {place}; "
-                           f"or train it again with: python -m models.training {folder.name} --data DIR")
+                           f"or train it again with: python -m models.training {folder.name}")
 
 
 def finish(name: str, model: Transformer, task: Task, folder: Path, seed: int, target: Path) -> None:
@@ -191,4 +205,5 @@ def finish(name: str, model: Transformer, task: Task, folder: Path, seed: int, t
 
     write(target, model, mean_weights(model, task.typical(CONSTANT_TEXTS)[:, :limit_of(model, task)]))
     shipped = read_model(target)
-    write_json(target / "card.json", make_card(name, shipped, task, folder, seed, task.metric(shipped)))
+    card = make_card(name, shipped, task, folder, seed, task.metric(shipped))
+    write_json(target / "card.json", card | {"weights": digests(target)})

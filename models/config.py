@@ -20,6 +20,7 @@ class Config:
         trained_length: longest text of training, tokens: the size of a Synthesizer's tables and the n that
             relu² / n was trained with.
         table_std: standard deviation of tables that are drawn and never trained.
+        attention_width: of all heads together, for softmax attention and its relatives; 0 for the model's width.
     """
 
     attention: str
@@ -31,3 +32,14 @@ class Config:
     output_scale: float = 1.0
     trained_length: int = 256
     table_std: float = 1.0
+    attention_width: int = 0
+
+    @property
+    def inner_width(self) -> int:
+        """Numbers of all heads' queries together, and of their keys, and of their values."""
+        return self.attention_width or self.width
+
+    @property
+    def head_width(self) -> int:
+        """D."""
+        return self.inner_width // self.heads

@@ -6,7 +6,7 @@
 F is carried from token to token, and what is forgotten stays so: F never shrinks. All heads of a layer keep the same
 keys. BOS, the token itself and, where a layer keeps three or more, the one before it are never forgotten: nothing
 has been said against them. Among equal F, as where nobody votes, the oldest goes: attention without F then keeps BOS
-and a sliding window, the control of models/memory.py.
+and a sliding window, the control of models/studies/forgetting.py.
 
 Source: Leviathan, Kalman and Matias 2024, arXiv 2410.02703, on context pruning. Keys keep the angles of the positions
 where they were read (RoPE), and a scale of log n counts all keys read, not those kept: as in training.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor
@@ -26,9 +27,11 @@ from models.attention.dot_product import DotProduct
 from models.attention.rotary import rotary_table, rotate
 from models.attention.softmax import Softmax
 from models.heads import TRAINED, HeadPlan
-from models.stack import StackLab
 from models.tasks.base import Prompt
 from models.transformer import Transformer
+
+if TYPE_CHECKING:
+    from models.stack import StackLab
 
 FEWEST = 2  # keys that a layer can be asked to keep: BOS and the token itself
 
@@ -112,7 +115,7 @@ class Decoder:
                  interventions: Sequence[Intervention] | None = None, by_age: bool = False) -> None:
         if not can_decode(model):
             raise ValueError(f"{model.blocks[0].attention.title} attention cannot be decoded a token at a time")
-        layers, heads, width = model.config.layers, model.config.heads, model.config.width // model.config.heads
+        layers, heads, width = model.config.layers, model.config.heads, model.config.head_width
         if budgets is not None and (len(budgets) != layers or min(budgets) < FEWEST):
             raise ValueError(f"expected {layers} budgets of {FEWEST} tokens or more, got {list(budgets)}")
         self.model, self.longest, self.by_age, self.read = model, longest, by_age, 0
@@ -142,9 +145,11 @@ class Decoder:
     def _attend(self, layer: int, attention: SelfAttention, x: Tensor) -> Tensor:
         """(B, C) -> (B, C), one query a text."""
         memory, here = self.memories[layer], slice(self.read, self.read + 1)
+        source = cast(DotProduct, attention.source)  # can_decode saw to it
         query, key, value = (project(x).unflatten(1, (attention.heads, 1, -1))  # (B, H, 1, D)
-                             for project in (attention.source.query, attention.source.key, attention.value))
-        rotary = tuple(table[here] for table in self._rotary)
+                             for project in (source.query, source.key, attention.value))
+        cos, sin = self._rotary
+        rotary = (cos[here], sin[here])
         slot = memory.add(rotate(key, rotary).squeeze(2), value.squeeze(2), self.read, self.by_age)
         query = rotate(query, rotary) * self._factors[layer][:, here]
         scores = query @ memory.keys[:, :, :memory.used].transpose(-1, -2)  # (B, H, 1, used)
@@ -154,7 +159,8 @@ class Decoder:
         else:
             live = scores.softmax(-1)
         intervention = self._now(layer, memory)
-        outputs = gated(intervene(live, intervention) @ memory.values[:, :, :memory.used], intervention)
+        outputs, gates = intervene(live, intervention) @ memory.values[:, :, :memory.used], attention.gates(x[:, None])
+        outputs = gated(outputs if gates is None else outputs * gates.unsqueeze(-1), intervention)
         return attention.output(outputs.flatten(1))
 
     def _now(self, layer: int, memory: Memory) -> Intervention:

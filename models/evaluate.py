@@ -1,6 +1,6 @@
 """Recomputes a shipped model's numbers on held-out data and prints them as one JSON object.
 
-    python -m models.evaluate stories-selective --data DIR
+    python -m models.evaluate stories-selective
 
 The same function made the card's numbers, so they agree to within rounding.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from models.catalogue import names
 from models.checkpoint import CheckpointError
+from models.data import add_data_option
 from models.recipes import task_of
 from models.stack import own
 
@@ -20,7 +21,7 @@ from models.stack import own
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=names(), metavar="NAME", help=", ".join(names()))
-    parser.add_argument("--data", type=Path, help="folder of the data sets; variable assignment needs none")
+    add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
     arguments = parser.parse_args()
     task = task_of(arguments.name, arguments.data, arguments.runs)

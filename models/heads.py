@@ -112,7 +112,7 @@ class HeadPlan:
     def __hash__(self) -> int:
         return hash((tuple(self.heads.items()), self.scale))
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[HeadPlan], tuple[dict[Address, HeadState], Scale]]:
         return (HeadPlan, (dict(self.heads), self.scale))
 
     def __bool__(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,10 +12,11 @@ from typing import Any
 from numpy import ndarray
 
 from models import catalogue, checkpoint, foreign
+from models.decoding import Step
 from models.heads import HeadPlan
 from models.kind import Kind, policies_of, shape_of
 from models.sketch import Sketch, sketch_of
-from models.tasks.base import Prompt, Reader
+from models.tasks.base import Prompt, Reader, Task
 from models.trace import Layer, Trace
 
 MEMORY = 400 * 2**20  # bytes of models that are held: all that ship fit, and a host of 1 GB holds them
@@ -65,6 +67,10 @@ class Lab(abc.ABC):
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """The text as this model reads it; raises InputError if there is nothing in it that could be read."""
 
+    def read_picture(self, data: bytes) -> Prompt:
+        """A picture's file as a model that sees reads it; raises InputError if it is none."""
+        raise ValueError(f"{self.name} reads text")
+
     @abc.abstractmethod
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
         """A Trace a plan, in one pass: one plan, or the empty one and another.
@@ -74,11 +80,11 @@ class Lab(abc.ABC):
         """
 
     def sketch(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Sketch]:
-        """`run` without full maps, for texts whose maps are too large to be kept."""
+        """`run` for maps that are too large to be kept: small ones of all heads; `layer` has one layer's in full."""
         return [sketch_of(trace) for trace in self.run(prompt, plans)]
 
     def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:
-        """One layer's maps, on demand."""
+        """One layer's maps, by a pass of its own."""
         return self.run(prompt, [plan])[0].layer(kind, layer)
 
     @abc.abstractmethod
@@ -88,6 +94,20 @@ class Lab(abc.ABC):
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
         """The most probable continuation under the plan, a token at a time; of a model that does not write, none."""
         return iter(())
+
+    @property
+    def can_forget(self) -> bool:
+        """True if it can write within a limited memory, and says itself what may go."""
+        return False
+
+    def write_within(self, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
+                     count: int = 40) -> Iterator[Step]:
+        """Like `generate`, with so many tokens kept in each layer; see models/decoding.py.
+
+        Raises:
+            ValueError: it cannot forget, or the plan or the budgets do not fit it.
+        """
+        raise ValueError(f"{self.name} cannot forget")
 
     def selected(self, scores: ndarray) -> ndarray | None:
         """(N, N) S of a layer's scores (H, N, N): what each query asks to forget; None where nothing selects."""
@@ -139,6 +159,17 @@ def load(name: str) -> Lab:
         return _held[name]
 
 
+def held(name: str) -> Lab | None:
+    """The model of this name if it is in memory, without waiting for one that is being loaded."""
+    if foreign.is_foreign(name):
+        return foreign.held(name)
+    lab = _held.get(name)
+    if lab is not None:
+        with contextlib.suppress(KeyError):  # somebody's load has just pushed it out
+            _held.move_to_end(name)
+    return lab
+
+
 _loading = threading.Lock()
 _held: OrderedDict[str, Lab] = OrderedDict()
 
@@ -146,6 +177,7 @@ _held: OrderedDict[str, Lab] = OrderedDict()
 def _load(name: str) -> Lab:
     from models.stack import StackLab  # an adapter knows Lab; Lab knows adapters only when one is asked for
 
-    task = catalogue.task_named(catalogue.find(name).task.name)
+    task = catalogue.find(name).task
+    assert isinstance(task, Task)  # a model of ours was trained for one
     model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task)
     return StackLab(name, task, model, {"self": constant}, card)

@@ -13,6 +13,7 @@ import torch
 from numpy import ndarray
 from torch import Tensor
 
+from models import decoding
 from models.attention import TYPES
 from models.attention.base import Intervention, Record, SelfAttention, beside_untouched
 from models.attention.selective import selection
@@ -96,6 +97,14 @@ class StackLab(Lab):
             scores: (H, N, N), a layer's of a Trace.
         """
         return selection(torch.tensor(scores[None]))[0].numpy() if self.attention.selects else None
+
+    @property
+    def can_forget(self) -> bool:
+        return self.task.writes and self.attention.selects and decoding.can_decode(self.model)
+
+    def write_within(self, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
+                     count: int = 40) -> Iterator[decoding.Step]:
+        return decoding.write_on(self, prompt, budgets, plan, count)
 
     def interventions(self, plan: HeadPlan, n: int) -> list[Intervention] | None:
         """The plan as tensors, one Intervention a layer, for a text of n tokens; None for the empty plan.

@@ -64,6 +64,11 @@ class Layer:
     live: ndarray
     weights: ndarray
 
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return self.scores.nbytes + self.live.nbytes + self.weights.nbytes
+
 
 @dataclass(frozen=True)
 class Trace:

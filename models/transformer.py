@@ -8,6 +8,7 @@ In the order of the data. Norm is RMSNorm (Zhang and Sennrich 2019), the MLP has
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -50,7 +51,8 @@ class Transformer(nn.Module):
         super().__init__()
         self.config, self._initial_std, self._embedding_std = config, initial_std, embedding_std
         self.embedding = nn.Embedding(config.vocabulary, config.width)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.blocks = cast(Sequence[Block], blocks)  # which ModuleList does not say of itself
         self.norm = nn.RMSNorm(config.width)
         self.apply(self._initialise)
 
@@ -80,8 +82,8 @@ class Transformer(nn.Module):
             (B, N, C); `logits` turns them into logits over the vocabulary.
         """
         x = self.embedding(tokens)
-        rotary = rotary_table(tokens.shape[1], self.config.width // self.config.heads)
-        rotary = tuple(table.to(x.device) for table in rotary)
+        cos, sin = rotary_table(tokens.shape[1], self.config.head_width)
+        rotary = (cos.to(x.device), sin.to(x.device))
         for layer, block in enumerate(self.blocks):
             x = block(x, rotary, interventions[layer] if interventions else UNTOUCHED, records)
         return self.norm(x)

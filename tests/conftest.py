@@ -1,4 +1,4 @@
-"""What all tests share: the marker `slow`, hypothesis without a clock, the folders of the repository and the data."""
+"""What all tests share: hypothesis without a clock, the folders of the repository and of its data."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from models.data import DATA
+
 ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT.parent / "shared" / "data"  # the training data; it is not part of the repository
 
 # A busy machine makes single examples slow; that is no failure.
 settings.register_profile("lab", deadline=None)
 settings.load_profile("lab")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: takes more than ten seconds; leave it out with -m 'not slow'")
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +24,5 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The training data; tests that need it are skipped where it is absent."""
-    if not DATA.is_dir():
-        pytest.skip(f"needs the training data, which is not in {DATA}")
+    """The data sets that the models were trained on."""
     return DATA

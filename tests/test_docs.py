@@ -10,11 +10,15 @@ import re
 import pytest
 
 import models
-from app.card import card_of, headline
+from app.panels.card import card_of, headline
 from models.recipes import RECIPES
 from tests.browser import ROOT
 
+# Recipes whose models are not shipped yet.
+PENDING = {"stories-gated", "stories-softmax-wide", "stories-softmax-512", "stories-selective-512",
+           "stories-selective-memory-512"}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", models.names())
@@ -25,17 +29,19 @@ def test_readme_shows_each_cards_numbers(name):
 
 
 def test_every_shipped_model_has_a_recipe_and_every_recipe_a_model():
-    assert models.names() == sorted(RECIPES)
+    assert set(models.names()) | PENDING == set(RECIPES) and not set(models.names()) & PENDING
 
 
-def test_every_make_target_in_the_readme_exists():
+def test_every_make_target_that_is_named_exists():
     makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"(?:^    |`)make (\w+)", README, re.MULTILINE):
+    for target in re.findall(r"(?:^    |`)make (\w+)", README + CONTRIBUTING, re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
-def test_every_file_that_the_readme_names_exists():
-    for path in re.findall(r"\]\(((?!http)[^)]+)\)", README) + re.findall(r"`((?:models|benchmarks)/[\w./]+)`", README):
+def test_every_file_that_is_named_exists():
+    text = README + CONTRIBUTING
+    named = re.findall(r"`((?:app|assets|benchmarks|models|tests)/[\w./]+)`", text)
+    for path in re.findall(r"\]\(((?!http)[^)]+)\)", text) + named:
         assert (ROOT / path).exists() or "NAME" in path, path
 
 
@@ -45,6 +51,6 @@ def test_no_placeholder_is_left():
 
 def test_requirements_are_pinned():
     for file in ("requirements.txt", "requirements-test.txt", "requirements-test-alone.txt"):
-        lines = [line for line in (ROOT / file).read_text().splitlines() if line and not line.startswith("#")]
+        lines = [line for line in (ROOT / file).read_text().splitlines() if line and not line.startswith(("#", "--"))]
         assert lines
         assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)

@@ -1,5 +1,42 @@
-"""Explore: type, take heads away, watch attention answer."""
+"""The Explore page: text above; all heads, one head, and the effect of the plan beside each other; more below."""
 
-from app import explore
+from __future__ import annotations
 
-explore.page()
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app import compute
+from app.panels import below, continuation, effect, forgetting, frame, heads, picture
+from app.panels.text import Reading
+from app.state.lab_state import LabState
+from models import Lab
+
+
+def page() -> None:
+    drawn = frame.under_header(_draw)
+    if drawn is not None:
+        place, *shown = drawn
+        with place:  # last: while it writes, it ends the run to begin the next
+            continuation.draw(*shown)
+
+
+def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, Lab, Reading, LabState]:
+    """All but the continuation: returns its place and what it continues."""
+    state = state.alone(lab.name)
+    before, after = compute.traces_of(lab, reading.prompt, state.plan)
+    grid, large, panel = st.columns([32, 40, 28], gap="medium")
+    with grid:
+        heads.grid(lab, state, after)
+    with large:
+        heads.large(lab, state, after)
+        heads.notes(lab, state)
+        if lab.task.sees:
+            kind, layer, head = heads.selected(lab, state)
+            maps = compute.layer_of(lab, after, state.plan, kind.name, layer)
+            picture.overlay(reading.prompt, maps.weights[head])
+    with panel:
+        effect.draw(lab, state, before, after)
+        forgetting.choose(lab, state)
+        place = st.container()
+    below.draw(lab, state, before, after)
+    return place, lab, reading, state

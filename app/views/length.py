@@ -1,5 +1,195 @@
-"""Length: what a longer text does to entropy, normalisers, accuracy and loss."""
+"""The Length page: what a longer text does to loss, accuracy, entropy and normaliser of the chosen models.
 
-from app import length
+Curves were measured on held-out text (models/studies/lengths.py); the points are the text in the box, read now.
+"""
 
-length.page()
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Any
+
+import pandas
+import streamlit as st
+
+from app import caches, compute, serving
+from app.markdown import plain
+from app.panels import companions, frame
+from app.panels.text import Reading
+from app.state import events, session
+from app.state.lab_state import LabState
+from components.charts import head_chart, length_chart, to_spec
+from models import Lab
+from models.checkpoint import CheckpointError
+from models.studies import seeds, store
+from models.studies.lengths import CAPTURED, typed_limit
+from models.tasks.base import InputError
+
+QUANTITIES = {"Loss": ("loss", "nats"), "Accuracy": ("accuracy", "share right"),
+              "Entropy of a row, mean of all heads": ("entropy", "nats"),
+              "Normaliser of a row, mean of all heads": ("log_normaliser", "ln Z")}
+TRAINED = "as trained"
+READINGS = {"trained": TRAINED, "sqrt": "1/√d", "logn": "log n", "fixed": "n as trained", "length": "n = length"}
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One model in one reading.
+
+    Attributes:
+        model: its name.
+        reading: one of READINGS' values.
+        by_length: tokens -> what models.studies.lengths.measure returned.
+        spread: (quantity, tokens) -> one standard deviation over seeds, where there are several.
+    """
+
+    model: str
+    reading: str
+    by_length: dict[int, dict[str, Any]]
+    spread: dict[tuple[str, int], float]
+
+    @property
+    def label(self) -> str:
+        return self.model if self.reading == TRAINED else f"{self.model}, read with {self.reading}"
+
+    def value(self, length: int, quantity: str) -> float | None:
+        """A number at a length; of what is there by layer and head, the mean; None where nothing was measured."""
+        found = self.by_length.get(length, {}).get(quantity)
+        if isinstance(found, list):
+            return fmean(value for layer in found for value in layer)
+        return found
+
+
+def page() -> None:
+    frame.under_header(_draw, limit=typed_limit)
+
+
+def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
+    companions.choose(lab.name)
+    found = {name: curves_of(name) for name in state.models}
+    missing = [name for name, curves in found.items() if not curves]
+    if missing:
+        st.info(f"Not measured yet: {plain(', '.join(missing))}.")
+    curves = sum(found.values(), ())
+    if not curves:
+        return
+    lengths = sorted({n for curve in curves for n in curve.by_length})
+    length = state.length if state.length in lengths else min(lengths, key=lambda n: abs(n - lab.trained_length))
+    st.session_state[session.LENGTH] = length
+    st.select_slider("Length, tokens", lengths, key=session.LENGTH, on_change=events.on_length)
+    points, unread = _points(state, reading.shown)
+    titles = list(QUANTITIES)
+    for row in (titles[:2], titles[2:]):
+        for column, title in zip(st.columns(2, gap="medium"), row, strict=True):
+            with column:
+                st.markdown(f"**{title}**")
+                st.vega_lite_chart(_with_points(_spec(curves, title, length, lab.trained_length), points, title),
+                                   width="stretch", alt=_told(curves, title, length))
+    shorter = "".join(f"; {plain(name)} reads {limit} tokens at most" for name, limit in unread)
+    st.caption(f"Lines: held-out text, {_predictions(curves)} predictions at each length; entropy and normaliser over "
+               f"{CAPTURED:,} tokens at most. Grey rule: the trained length, {lab.trained_length}. Bars: ± one "
+               "standard deviation over seeds of a shorter training, where there are such. Rings: the text in the box, "
+               f"under your plan{shorter}.")
+    st.markdown(f"**Every head at {length} tokens**: mean entropy of a row in nats, of at most {math.log(length):.2f} "
+                "for the last query.")
+    st.vega_lite_chart(copy.deepcopy(_heads_spec(curves, length)), alt=_told(curves, titles[2], length))
+    st.download_button("Download as CSV", _csv(curves), "length.csv", "text/csv", on_click="ignore")
+
+
+def curves_of(name: str) -> tuple[Curve, ...]:
+    """The measured curves of a model, as it was trained first; none if it was not measured."""
+    return _curves(name, store.stamp(name, "length", seeds.SEEDS / f"{name}.json"))
+
+
+@caches.remembered()
+def _curves(name: str, stamp: tuple[int, ...]) -> tuple[Curve, ...]:
+    found = store.read(name, "length")
+    if found is None:
+        return ()
+    return tuple(Curve(name, READINGS[policy], {int(n): values for n, values in by_length.items()},
+                       _spreads(name) if policy == "trained" else {})
+                 for policy, by_length in found["readings"].items())
+
+
+def _spreads(name: str) -> dict[tuple[str, int], float]:
+    """(quantity, tokens) -> standard deviation over a model's short trainings, of which there must be two."""
+    metrics = seeds.read_seeds(name).values()
+    result = {}
+    for quantity in ("loss", "accuracy"):
+        by_length = [metric.get(f"{quantity}_by_length", {}) for metric in metrics]
+        for n in {n for values in by_length for n in values}:
+            values = [its[n] for its in by_length if n in its]
+            if len(values) > 1:
+                result[quantity, int(n)] = stdev(values)
+    return result
+
+
+def _predictions(curves: Sequence[Curve]) -> str:
+    """How many predictions a loss is the mean over: `2,494 to 16,384`."""
+    counts = [values["predictions"] for curve in curves for values in curve.by_length.values()]
+    return " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
+
+
+@caches.remembered()
+def _spec(curves: tuple[Curve, ...], title: str, length: int, trained: int) -> dict[str, Any]:
+    """A chart as Vega-Lite, without the typed text's points. Altair takes 50 ms for it, at every letter typed."""
+    quantity, unit = QUANTITIES[title]
+    values = [{"n": n, "value": curve.value(n, quantity), "model": curve.model, "reading": curve.reading,
+               "spread": curve.spread.get((quantity, n))}
+              for curve in curves for n in curve.by_length if curve.value(n, quantity) is not None]
+    return to_spec(length_chart(values, unit, length, trained))
+
+
+def _with_points(spec: dict[str, Any], points: list[dict[str, Any]], title: str) -> dict[str, Any]:
+    """A copy of the chart, which Streamlit takes the data out of, with the typed text in it."""
+    quantity = QUANTITIES[title][0]
+    spec = copy.deepcopy(spec)
+    rings = spec["layer"][-1]["data"]["name"]
+    spec["datasets"][rings] = [point | {"value": point[quantity]} for point in points if point[quantity] is not None]
+    return spec
+
+
+@caches.remembered()
+def _heads_spec(curves: tuple[Curve, ...], length: int) -> dict[str, Any]:
+    return to_spec(head_chart([
+        {"which": curve.label, "layer": layer, "head": head, "nats": value}
+        for curve in curves for layer, row in enumerate(curve.by_length.get(length, {}).get("entropy", []), 1)
+        for head, value in enumerate(row, 1)], [curve.label for curve in curves]))
+
+
+@caches.remembered()
+def _csv(curves: tuple[Curve, ...]) -> str:
+    return pandas.DataFrame([
+        {"model": c.model, "reading": c.reading, "tokens": n, **{q: c.value(n, q) for q, _ in QUANTITIES.values()}}
+        for c in curves for n in sorted(c.by_length)]).to_csv(index=False)
+
+
+def _told(curves: Sequence[Curve], title: str, length: int) -> str:
+    """A chart in words."""
+    quantity, unit = QUANTITIES[title]
+    known = [(curve.label, curve.value(length, quantity)) for curve in curves]
+    return f"{title} at {length} tokens, {unit}: " + "; ".join(
+        f"{label} {value:.3f}" for label, value in known if value is not None)
+
+
+def _points(state: LabState, shown: str) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
+    """The text in the box as each model reads it: n and every quantity. And those that read less of it than there is,
+    which have no point, with the tokens that they read."""
+    points, unread = [], []
+    for name in state.models:
+        try:
+            lab = serving.load(name)
+            plan = state.alone(name).plan
+            limit = typed_limit(lab, plan)
+            prompt = compute.read(lab, shown, limit)
+        except (CheckpointError, InputError):
+            continue
+        if prompt.left_out and name != state.model:  # of the first model the page shows what it reads, and says so
+            unread.append((name, limit))
+            continue
+        points.append({"n": len(prompt.ids), "model": name, "reading": READINGS[plan.scale.policy],
+                       **compute.facts_of(lab, prompt, plan)})
+    return points, unread

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from components.mounting import OnEvent, dispatch, received, register
+from components.mounting import OnEvent, answer, dispatch, register
 from components.payload import pack
 
 _mount = register("toolbar")
@@ -15,8 +15,9 @@ def toolbar(*, key: str, query: str, mode: str, can_undo: bool, can_redo: bool, 
         query: what follows the `?` in the address, encoded as the browser keeps it (urllib.parse.urlencode).
         mode: `push` makes a new entry in the browser's history, `replace` changes the present one.
         can_undo, can_redo: whether there is something to undo or redo.
-        on_event: called with {type: undo | redo | reset, sequence}, from a button or from its keys.
+        on_event: called with {type: undo | redo | reset, sequence}, from a button or from its keys. A browser that is
+            given a new session while its page lives (the server was restarted, or could not be reached for long) sends
+            {type: address, query, sequence}, its own address, in place of taking this one's.
     """
-    header = {"query": query, "mode": mode, "undo": bool(can_undo), "redo": bool(can_redo),
-              "sequence": received(key)}
+    header = {"query": query, "mode": mode, "undo": bool(can_undo), "redo": bool(can_redo), **answer(key)}
     _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

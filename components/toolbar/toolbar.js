@@ -48,18 +48,28 @@ function icon(path) {
   return svg;
 }
 
-function update(state, { query, mode, undo, redo }) {
+function update(state, { query, mode, undo, redo, visit }) {
   state.undo.disabled = !undo;
   state.redo.disabled = !redo;
   // Only a new message says what the address should be; drawing again because of the theme does not.
   if (state.addressed === state.bytes) return;
   state.addressed = state.bytes;
   const wanted = query ? `?${query}` : '';
+  const before = globalThis.attentionLabVisit; // on the page, which outlives sessions and components
+  globalThis.attentionLabVisit = visit;
   if (location.search === wanted) return;
-  const address = location.pathname + wanted + location.hash;
+  if (before && before !== visit) {
+    // A new session has opened what the page was loaded with; what was done since stands in the address.
+    state.send({ type: 'address', query: location.search });
+    return;
+  }
+  const address = root() + wanted + location.hash;
   if (mode === 'push') history.pushState({}, '', address);
   else history.replaceState({}, '', address);
 }
+
+/** The app's path: older links had a path for each page, which now stands in the query. */
+const root = () => location.pathname.replace(/[^/]*$/, '');
 
 /** Ctrl or Cmd with Z, Shift Z, Y, unless someone types: a text field has an undo of its own. */
 function press(state, event) {

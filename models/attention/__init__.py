@@ -5,6 +5,7 @@ from models.attention.dense import Dense
 from models.attention.factorized_dense import FactorizedDense
 from models.attention.factorized_random import FactorizedRandom
 from models.attention.fixed_random import FixedRandom
+from models.attention.gated import Gated
 from models.attention.gated_unit import GauLogN, GauRelu2, GauRelu2Learned, GauRelu2Mixed, GauSoftmax
 from models.attention.log_n import LogN
 from models.attention.mixture import DenseSoftmax, RandomDense, RandomSoftmax
@@ -20,6 +21,7 @@ TYPES: dict[str, type[SelfAttention]] = {
     "scalable-softmax": ScalableSoftmax,
     "temperature": Temperature,
     "selective": Selective,
+    "gated": Gated,
     "dense": Dense,
     "random": Random,
     "fixed-random": FixedRandom,

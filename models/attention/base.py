@@ -55,6 +55,7 @@ class Record:
         live: (B, H, N, M) weights that the model computes.
         weights: (B, H, N, M) weights that the plan lets through.
         norms: (B, H, N) Euclidean norm of each head's output after its gate, before W_O.
+        gates: (B, H, N) the gates that the model computes itself, 0 to 1; None if its type has none.
     """
 
     scores: Tensor
@@ -62,6 +63,7 @@ class Record:
     live: Tensor
     weights: Tensor
     norms: Tensor
+    gates: Tensor | None = None
 
 
 UNTOUCHED = Intervention()
@@ -79,7 +81,7 @@ def beside_untouched(intervention: Intervention, factor: Tensor) -> Intervention
 
 def intervene(weights: Tensor, intervention: Intervention) -> Tensor:
     """(B, H, N, M) weights with the constant heads' rows replaced; order: constant first, gate later."""
-    if intervention.is_constant is None:
+    if intervention.is_constant is None or intervention.constant is None:
         return weights
     return torch.where(intervention.is_constant, intervention.constant, weights)
 
@@ -131,6 +133,7 @@ class SelfAttention(nn.Module):
         reads_text: False if the weights are the same for every text of a length.
         selects: True if it has a mask F.
         replaces_mlp: True if no MLP follows it.
+        parts: titles of the sources that a mixture adds up; none of other types.
     """
 
     title: str
@@ -143,6 +146,7 @@ class SelfAttention(nn.Module):
     reads_text = True
     selects = False
     replaces_mlp = False
+    parts: tuple[str, ...] = ()
 
     @classmethod
     def traits(cls) -> Traits:
@@ -162,8 +166,8 @@ class SelfAttention(nn.Module):
         self._make_values(config)
 
     def _make_values(self, config: Config) -> None:
-        self.value = nn.Linear(config.width, config.width, bias=False)
-        self.output = nn.Linear(config.width, config.width, bias=False)
+        self.value = nn.Linear(config.width, config.inner_width, bias=False)
+        self.output = nn.Linear(config.inner_width, config.width, bias=False)
 
     def forward(self, x: Tensor, rotary: Rotary, intervention: Intervention = UNTOUCHED,
                 records: list[Record] | None = None) -> Tensor:
@@ -171,10 +175,11 @@ class SelfAttention(nn.Module):
         scores = self.scores(x, rotary, intervention.factor)
         live, mask = self.normalise(scores)
         weights = intervene(live, intervention)
-        outputs = gated(self.outputs(weights, x), intervention)
+        outputs, gates = self.outputs(weights, x), self.gates(x)
+        outputs = gated(outputs if gates is None else outputs * gates.unsqueeze(-1), intervention)
         if records is not None:
             scores, live, weights = (t.expand(len(x), -1, -1, -1) for t in (scores, live, weights))
-            records.append(Record(scores, mask, live, weights, outputs.norm(dim=-1)))
+            records.append(Record(scores, mask, live, weights, outputs.norm(dim=-1), gates))
         return self.output(outputs.transpose(1, 2).flatten(2))
 
     def scores(self, x: Tensor, rotary: Rotary, factor: Tensor | None = None) -> Tensor:
@@ -210,6 +215,10 @@ class SelfAttention(nn.Module):
     def log_normaliser(self, scores: Tensor) -> Tensor:
         """(B, H, N, M) scores -> (B, H, N) ln Z, what each row of exponentials is divided by."""
         return scores.logsumexp(dim=-1)
+
+    def gates(self, x: Tensor) -> Tensor | None:
+        """(B, N, C) -> (B, H, N) what the type itself multiplies head outputs by, before a plan's gates; or None."""
+        return None
 
     def outputs(self, weights: Tensor, x: Tensor) -> Tensor:
         """(B, H, N, D) head outputs, before gates, from weights (B or 1, H, N, N)."""

@@ -10,12 +10,12 @@ from models.config import Config
 
 
 class DotProduct(Source):
-    """N · M · C multiplications, and 2 C² parameters a layer."""
+    """N · M · C multiplications, and 2 C² parameters a layer (C the heads' widths together)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        self.query = nn.Linear(config.width, config.width, bias=False)
-        self.key = nn.Linear(config.width, config.width, bias=False)
+        self.query = nn.Linear(config.width, config.inner_width, bias=False)
+        self.key = nn.Linear(config.width, config.inner_width, bias=False)
 
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float) -> Tensor:
         query, key = (rotate(split(project(x), self.heads), rotary) for project in (self.query, self.key))

@@ -40,7 +40,8 @@ class SharedDotProduct(Source):
 
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float) -> Tensor:
         # The model's table is as wide as its heads; this one as S.
-        rotary = tuple(table.to(x.device) for table in rotary_table(x.shape[1], SHARED))
+        cos, sin = rotary_table(x.shape[1], SHARED)
+        rotary = (cos.to(x.device), sin.to(x.device))
         z = functional.silu(self.shared(x)).unsqueeze(1)
         query, key = (rotate(z * self.scale[i] + self.shift[i], rotary) for i in (0, 1))
         return (query * (factor * SHARED**-0.5)).to(key.dtype) @ key.transpose(-1, -2)

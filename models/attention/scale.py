@@ -32,7 +32,7 @@ def policy_factor(scale: Scale, n: int, causal: bool, trained_length: int) -> Te
     match scale.policy:
         case "sqrt":
             return torch.ones(1, 1, 1)
-        case "logn":
+        case "logn" if scale.base is not None:
             return log_factor(n, causal, scale.base)
         case "length":
             return visible_keys(n, causal).rsqrt().unsqueeze(0)

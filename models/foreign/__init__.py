@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 HUB, FOLDER = "hf:", "folder:"
 
-__all__ = ["CancelledError", "ForeignError", "entry", "is_foreign", "load", "load_folder"]
+__all__ = ["CancelledError", "ForeignError", "entry", "family", "held", "is_foreign", "load", "load_folder"]
 
 
 def is_foreign(name: str) -> bool:
@@ -57,6 +57,20 @@ def load_folder(folder: str | Path) -> ForeignLab:
     from models.foreign import shelf
 
     return shelf.load_folder(Path(folder))
+
+
+def held(name: str) -> ForeignLab | None:
+    """The model of this address if it is in memory; nothing is loaded, and nothing waited for."""
+    from models.foreign import shelf
+
+    return shelf.held(name)
+
+
+def family(name: str) -> list[str]:
+    """The models in memory that read and answer like this one, itself among them."""
+    from models.foreign import shelf
+
+    return shelf.family(name)
 
 
 def entry(name: str) -> Entry:

@@ -6,6 +6,7 @@ who ask for one model wait for one load; those who ask for different ones do not
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -57,6 +58,12 @@ class Shelf:
                     self._keep(key, lab)
             return lab
 
+    @property
+    def labs(self) -> list[ForeignLab]:
+        """Those that are held."""
+        with self._lock:
+            return list(self._held.values())
+
     def _keep(self, key: str, lab: ForeignLab) -> None:
         self._held[key] = self._alive[key] = lab
         self._held.move_to_end(key)
@@ -100,8 +107,22 @@ def load_folder(folder: Path) -> ForeignLab:
     return lab
 
 
+def held(name: str) -> ForeignLab | None:
+    """As models.foreign.held."""
+    return next((lab for lab in _shelf.labs if lab.name == name), None)
+
+
+def family(name: str) -> list[str]:
+    """As models.foreign.family."""
+    mine = held(name)
+    return [name] if mine is None else sorted({lab.name for lab in _shelf.labs if type(lab.task) is type(mine.task)})
+
+
 def entry(name: str) -> Entry:
     """As models.foreign.entry."""
+    lab = held(name)
+    if lab is not None:
+        return Entry(name, lab.task, lab.kinds, lab.trained_length, lab.limit)
     if name.startswith(FOLDER):
         folder: Path | None = _folder(name)
     else:
@@ -109,6 +130,11 @@ def entry(name: str) -> Entry:
         folder = hub.here(name)
     if folder is None:
         raise ForeignError(f"{name.removeprefix(HUB)} is not on this machine yet")
+    return _entry(name, folder, _stamp(folder))
+
+
+@functools.lru_cache(32)
+def _entry(name: str, folder: Path, changed: str) -> Entry:
     reader = make_reader(name, folder)
     return Entry(name, reader, kinds_of(reader.config), reader.trained_length, reader.limit)
 

@@ -49,6 +49,7 @@ class Sees(Words):
 
     title = "Picture"
     examples = ()
+    sees = True
 
     def __init__(self, name: str, folder: Path, config: Any, longest: int | None, trained_length: int) -> None:
         super().__init__(name, folder, config, longest, trained_length)

@@ -29,6 +29,8 @@ BATCH = 96
 TEST_EVENTS = (6, 12, 24, 48, 96)
 TEST_TEXTS = 1000
 TEST_SEED = 10_007  # no training seed: texts of training are drawn with the run's own seed
+VALIDATION_SEED = 10_039
+VALIDATION_TEXTS = 250  # at each of three lengths
 
 START = 0
 SET, ASK, DIGIT = 1, 27, 53  # first id of `a=`, of `a=?`, of `0`
@@ -52,7 +54,8 @@ class Assignment(Task):
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         limit = limit or self.limit
-        ids, targets, values = [START], [-1], {}
+        ids, targets = [START], [-1]
+        values: dict[str, int] = {}
         asked: list[int] = []
         answer: int | None = None  # of the last question, a token of the text once something follows it
         left_out = read_chars = 0
@@ -106,6 +109,11 @@ class Assignment(Task):
         padding = min(-tokens.shape[1] % 8, self.trained_length - tokens.shape[1])
         tokens = torch.nn.functional.pad(tokens, (0, padding))
         return Batch(tokens, torch.nn.functional.pad(answers, (0, padding), value=-1))
+
+    def validation(self, times: int = 1) -> list[Batch]:
+        """Texts of a quarter, half and all of the longest length of training."""
+        return [Batch(*draw(times * VALIDATION_TEXTS, events, generator(VALIDATION_SEED, events)))
+                for events in (TRAINED_EVENTS // 4, TRAINED_EVENTS // 2, TRAINED_EVENTS)]
 
     def typical(self, count: int) -> Tensor:
         # Longer than any text of training, so that there is a matrix for every text that may be typed.

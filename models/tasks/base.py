@@ -82,6 +82,7 @@ class Reader:
         predicts_next: True if the target of a position is the token after it, False if it is the token there.
         writes: True if the model can write on from the text.
         hides: True if words of the text can be hidden from the model.
+        sees: True if it reads a picture in place of a text.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Reader:
     predicts_next = True
     writes = False
     hides = False
+    sees = False
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """Raises InputError if there is nothing in `text` that could be read.
@@ -133,6 +135,11 @@ class Task(Reader):
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         """Training data of step `step` of `steps`: the same for the same three numbers."""
+        raise NotImplementedError
+
+    def validation(self, times: int = 1) -> list[Batch]:
+        """A fixed sample, neither of the training data nor of what `metric` reads: for learning curves and for whatever
+        is chosen by looking; `times` as large where more certainty is wanted."""
         raise NotImplementedError
 
     def typical(self, count: int) -> Tensor:

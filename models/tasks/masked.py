@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from models.data import DATA
 from models.tasks.base import Batch, InputError, Prompt, generator
 from models.tasks.stories import LONGEST_TEXT, Stories, token_labels
 from models.transformer import Transformer
@@ -34,6 +35,8 @@ KEPT, EXCHANGED = 0.1, 0.1  # kept and one exchanged
 TEST_LENGTHS = (32, 64, 128, 256, 512)
 TEST_TOKENS = 32_768  # of each corpus, the same ones at every length
 TEST_SEED = 10_009
+VALIDATION_SEED = 10_037
+VALIDATION_TOKENS = 32_768  # one in seven is asked for
 
 _HIDDEN = re.compile(r"\[([^\[\]]+)\]")
 
@@ -47,6 +50,7 @@ class Masked(Stories):
     vocabulary = 4104  # 4,097 are used; a multiple of 8
     limit = 128
     trained_length = LENGTH
+    validation_tokens = VALIDATION_TOKENS
     examples = (
         ("One word", "Once upon a time there was a little [MASK] who lived in a house in the forest."),
         ("Known answer", "The cat sat on the mat. The dog sat on the rug. The [cat] sat on the mat."),
@@ -55,14 +59,14 @@ class Masked(Stories):
         ("From a book", "The old sailor sat down by the [fire], lit his pipe, and looked at us for some time."),
     )
 
-    def __init__(self, data: Path | None = None, cache: Path | None = None,
+    def __init__(self, data: Path = DATA, cache: Path | None = None,
                  lengths: tuple[int, ...] = (LENGTH,)) -> None:
         """`lengths`: of the texts of training; the others as in Stories."""
-        super().__init__(data, cache)
+        super().__init__(data, cache, LENGTH)
         self._lengths = lengths
 
     @functools.cached_property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
         return (*token_labels(self.tokenizer), MASK, *["unused"] * (self.vocabulary - MASK_ID - 1))
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
@@ -88,7 +92,8 @@ class Masked(Stories):
 
     def _read_piece(self, piece: str, place: int, ids: list[int], targets: list[int], stops: list[int]) -> None:
         """Adds a piece without [MASK]: the tokens that the text has without its brackets, those inside hidden."""
-        plain, hidden, origin = "", [], []  # origin: where each character stands in the piece
+        plain, hidden = "", []
+        origin: list[int] = []  # where each character stands in the piece
         last = 0
         for match in _HIDDEN.finditer(piece):
             plain += piece[last:match.start()]
@@ -128,6 +133,18 @@ class Masked(Stories):
             windows += [stream[start:start + length - 1] for start in starts.tolist()]
         texts = functional.pad(torch.stack(windows).long(), (1, 0), value=0)
         return hide(texts, random, KEPT, EXCHANGED)
+
+    def validation(self, times: int = 1) -> list[Batch]:
+        """At the length of the family, whatever the lengths of this model's training; hidden as in the measure."""
+        batches: list[Batch] = []
+        for corpus in ("books", "stories"):
+            stream, length = self._stream(corpus, "validation"), LENGTH - 1
+            texts = stream[:len(stream) // length * length].long().unflatten(0, (-1, length))
+            chosen = torch.linspace(0, len(texts) - 1, times * self.validation_tokens // 2 // LENGTH).long()
+            texts = functional.pad(texts[chosen], (1, 0), value=0)
+            batches += [hide(part, generator(VALIDATION_SEED, len(batches), i), 0.0, 0.0)
+                        for i, part in enumerate(texts.split(TOKENS // LENGTH))]
+        return batches
 
     @torch.inference_mode()
     def metric(self, model: Transformer) -> dict[str, Any]:

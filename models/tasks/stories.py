@@ -1,6 +1,7 @@
 """Stories: a causal language model on children's classics and TinyStories, with byte-level BPE.
 
-Whole books and whole stories are held out. Half of the training windows come from the books, half from the
+Whole books and whole stories are held out: those of `test` for what is reported, others of `validation` for whatever
+is chosen (rates, budgets) and for learning curves. Half of the training windows come from the books, half from the
 stories; each window starts with BOS, as a typed text does.
 """
 
@@ -20,6 +21,7 @@ from tokenizers.models import BPE
 from torch import Tensor
 from torch.nn import functional
 
+from models.data import DATA, files
 from models.tasks.base import Batch, InputError, Prompt, Task, generator
 from models.transformer import Transformer
 
@@ -27,13 +29,18 @@ TOKENIZER = Path(__file__).with_name("stories_tokenizer.json")
 VOCABULARY = 4096
 BOS = "<|endoftext|>"  # id 0: starts every window and stands between documents
 CONTEXT = 256  # tokens a window, BOS included
-BATCH = 8
+TOKENS = 2048  # a step, whatever the context
+VALIDATION_TOKENS = 16_384  # that each point of a learning curve is measured on, half of them from each corpus
 HELD_OUT_BOOKS = (  # none has a sequel or a prequel among the training books
     "e-nesbit_the-railway-children", "h-g-wells_the-time-machine", "rudyard-kipling_just-so-stories",
     "anna-sewell_black-beauty",
 )
+VALIDATION_BOOKS = (  # three other authors, and again no sequel or prequel among the training books
+    "charles-dickens_a-christmas-carol", "eleanor-h-porter_pollyanna", "robert-louis-stevenson_kidnapped",
+)
 SOURCES = {"books": "standard_ebooks_children/books/*.txt.gz", "stories": "tinystories_excerpt/train.txt.gz"}
-HELD_OUT_STORY = 20  # every twentieth story of TinyStories is held out
+EVERY_STORY = 20  # of twenty stories of TinyStories the first is for test, the eleventh for validation
+VALIDATION_STORY = 10
 LONGEST_TEXT = 400_000  # characters that are tokenized at all; what is beyond is certainly over the limit
 
 
@@ -44,6 +51,7 @@ class Stories(Task):
     vocabulary = VOCABULARY
     limit = 128
     trained_length = CONTEXT
+    validation_tokens = VALIDATION_TOKENS
     examples = (
         ("A dragon", "Once upon a time there was a little dragon who was afraid of the dark. One day"),
         ("A name comes back", "Lily had a red ball. Tom had a blue car. Lily said, \"Tom, can I play with your"),
@@ -52,18 +60,21 @@ class Stories(Task):
         ("Said twice", "The cat sat on the mat. The dog sat on the rug. The cat sat on the"),
     )
     data = (
-        {"name": "Standard Ebooks, 47 children's and adventure classics (43 trained on, 4 held out)",
+        {"name": "Standard Ebooks, 47 children's and adventure classics (40 trained on, 3 for validation, 4 for test)",
          "licence": "CC0 1.0; source texts in the United States public domain",
          "attribution": "Standard Ebooks (standardebooks.org)"},
-        {"name": "TinyStories, an excerpt of 8,951 stories (every twentieth held out)",
+        {"name": "TinyStories, an excerpt of 8,951 stories (of twenty 18 trained on, 1 for validation, 1 for test)",
          "licence": "CDLA-Sharing-1.0",
          "attribution": "Ronen Eldan and Yuanzhi Li, “TinyStories: How Small Can Language Models Be and Still "
                         "Speak Coherent English?”, 2023, arXiv 2305.07759"},
     )
 
-    def __init__(self, data: Path | None = None, cache: Path | None = None) -> None:
-        """`data`: the folder of both data sets; `cache`: where their tokens are kept. Only training needs them."""
-        self._data, self._cache = data, cache
+    def __init__(self, data: Path = DATA, cache: Path | None = None, context: int = CONTEXT) -> None:
+        """`data`: the folder of both data sets; `cache`: where their tokens are kept. Reading a text needs neither.
+
+        `context`: tokens a window; a step has as many tokens whatever it is.
+        """
+        self._data, self._cache, self.trained_length = data, cache, context
         self._streams: dict[tuple[str, str], Tensor] = {}
 
     @functools.cached_property
@@ -73,7 +84,7 @@ class Stories(Task):
         return tokenizer
 
     @functools.cached_property
-    def labels(self) -> tuple[str, ...]:
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
         return token_labels(self.tokenizer)
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
@@ -89,14 +100,27 @@ class Stories(Task):
                       encoding.offsets[len(ids) - 2][1])
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
-        random = generator(seed, step)
+        random, context = generator(seed, step), self.trained_length
         windows = []
         for corpus in ("books", "stories"):
             stream = self._stream(corpus, "train")
-            starts = torch.randint(0, len(stream) - CONTEXT, (BATCH // 2,), generator=random)
-            windows += [stream[start:start + CONTEXT] for start in starts.tolist()]
+            starts = torch.randint(0, len(stream) - context, (TOKENS // context // 2,), generator=random)
+            windows += [stream[start:start + context] for start in starts.tolist()]
         targets = torch.stack(windows).long()
         return Batch(functional.pad(targets, (1, -1), value=0), targets)
+
+    def validation(self, times: int = 1) -> list[Batch]:
+        parts, count = [], times * self.validation_tokens // 2 // self.trained_length
+        for corpus in ("books", "stories"):
+            targets = self._windows(corpus, "validation")
+            chosen = torch.linspace(0, len(targets) - 1, count).long()
+            parts += targets[chosen].split(TOKENS // self.trained_length)
+        return [Batch(functional.pad(targets, (1, -1), value=0), targets) for targets in parts]
+
+    def _windows(self, corpus: str, split: str) -> Tensor:
+        """(B, context) ids of windows that do not overlap."""
+        stream, context = self._stream(corpus, split), self.trained_length
+        return stream[:len(stream) // context * context].long().unflatten(0, (-1, context))
 
     def typical(self, count: int) -> Tensor:
         random = generator(1)
@@ -110,19 +134,19 @@ class Stories(Task):
 
     @torch.inference_mode()
     def metric(self, model: Transformer) -> dict[str, Any]:
-        """Perplexity of the held-out books and stories, in windows of 256 tokens that do not overlap."""
-        total = count = 0
-        result = {}
+        """Perplexity of the held-out books and stories, in windows of the context that do not overlap."""
+        total, count = 0.0, 0
+        result: dict[str, float] = {}
         for corpus in ("books", "stories"):
-            stream = self._stream(corpus, "test")
-            targets = stream[:len(stream) // CONTEXT * CONTEXT].long().unflatten(0, (-1, CONTEXT))
+            targets = self._windows(corpus, "test")
             tokens = functional.pad(targets, (1, -1), value=0)
             loss = sum(float(functional.cross_entropy(model.logits(model(some)).flatten(0, 1), right.flatten(),
                                                       reduction="sum"))
                        for some, right in zip(tokens.split(16), targets.split(16), strict=True))
             result[f"perplexity_{corpus}"] = round(math.exp(loss / targets.numel()), 2)
             total, count = total + loss, count + targets.numel()
-        return {"perplexity": round(math.exp(total / count), 2), **result, "tokens": count, "window": CONTEXT}
+        return {"perplexity": round(math.exp(total / count), 2), **result, "tokens": count,
+                "window": self.trained_length}
 
     def held_out(self, length: int) -> Tensor:
         """(B, length) ids of held-out texts that follow each other: first of the books, then of the stories."""
@@ -139,8 +163,6 @@ class Stories(Task):
         return self._streams[corpus, split]
 
     def _tokenised(self, corpus: str, split: str) -> Tensor:
-        if self._data is None:
-            raise ValueError("stories: this needs the training data; pass its folder with --data")
         path = (self._cache or Path("runs")) / f"{corpus}-{split}-{self._version(corpus)}.npy"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -151,34 +173,41 @@ class Stories(Task):
 
     def _version(self, corpus: str) -> str:
         """Changes with the tokenizer, the data and the choice of what is held out: old tokens are never used."""
-        digest = hashlib.sha256(TOKENIZER.read_bytes() + repr((HELD_OUT_BOOKS, HELD_OUT_STORY)).encode())
-        for path in sorted(self._data.glob(SOURCES[corpus])):
+        digest = hashlib.sha256(TOKENIZER.read_bytes() + repr(SPLITS).encode())
+        for path in files(self._data, SOURCES[corpus]):
             digest.update(path.name.encode() + path.read_bytes())
         return digest.hexdigest()[:12]
 
 
+SPLITS = (HELD_OUT_BOOKS, VALIDATION_BOOKS, EVERY_STORY, VALIDATION_STORY)
+STORY_SPLITS = {0: "test", VALIDATION_STORY: "validation"}
+
+
+def book_split(title: str) -> str:
+    if title in HELD_OUT_BOOKS:
+        return "test"
+    return "validation" if title in VALIDATION_BOOKS else "train"
+
+
 def read_books(data: Path, split: str) -> list[str]:
-    """Chapters of the training or held-out books."""
-    folder = data / "standard_ebooks_children" / "books"
-    paths = sorted(data.glob(SOURCES["books"]))
-    if not paths:
-        raise FileNotFoundError(f"no books in {folder}; --data takes the folder that holds standard_ebooks_children")
-    wanted = [p for p in paths if (p.name.removesuffix(".txt.gz") in HELD_OUT_BOOKS) == (split == "test")]
+    """Chapters of the books of a split: train, validation or test."""
+    paths = files(data, SOURCES["books"])
+    wanted = [p for p in paths if book_split(p.name.removesuffix(".txt.gz")) == split]
     return [chapter for p in wanted for chapter in gzip.decompress(p.read_bytes()).decode().split("\n\n\n\n")]
 
 
 def read_stories(data: Path, split: str) -> list[str]:
-    """Training or held-out stories."""
-    path = data / SOURCES["stories"]
+    """Stories of a split: train, validation or test."""
+    path, = files(data, SOURCES["stories"])
     stories = [s.strip() for s in gzip.decompress(path.read_bytes()).decode().split(BOS)]
-    return [s for i, s in enumerate(filter(None, stories)) if (i % HELD_OUT_STORY == 0) == (split == "test")]
+    return [s for i, s in enumerate(filter(None, stories)) if STORY_SPLITS.get(i % EVERY_STORY, "train") == split]
 
 
 READERS = {"books": read_books, "stories": read_stories}
 
 
 def train_tokenizer(data: Path) -> Tokenizer:
-    """Byte-level BPE of 4,096 tokens on the training split; curly quotes become straight ones, as people type."""
+    """Byte-level BPE of 4,096 tokens on all but the test split; curly quotes become straight ones, as people type."""
     tokenizer = Tokenizer(BPE())
     straight = {"“": '"', "”": '"', "‘": "'", "’": "'"}
     tokenizer.normalizer = normalizers.Sequence([
@@ -187,7 +216,8 @@ def train_tokenizer(data: Path) -> Tokenizer:
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(vocab_size=VOCABULARY, special_tokens=[BOS], show_progress=False,
                                   initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
-    texts = [text for read in READERS.values() for text in read(data, "train")]
+    texts = [text for read in READERS.values() for split in ("train", "validation")
+             for text in read(data, split)]
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
 
@@ -197,7 +227,7 @@ def token_labels(tokenizer: Tokenizer) -> tuple[str, ...]:
     alphabet = _bytes_of_characters()
     names = []
     for i in range(VOCABULARY):
-        raw = bytes(alphabet[character] for character in tokenizer.id_to_token(i)) if i else b""
+        raw = bytes(alphabet[character] for character in tokenizer.id_to_token(i) or "") if i else b""
         try:
             names.append(raw.decode() if i else "start")
         except UnicodeDecodeError:

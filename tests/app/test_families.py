@@ -10,8 +10,9 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
 import models
-from app.length import TRAINED, curves_of
-from app.state import LabState, read_query
+from app.state.lab_state import LabState
+from app.state.link import query_of, read_query
+from app.views.length import TRAINED, curves_of
 from components.payload import unpack
 from models.recipes import RECIPES
 from tests.browser import ROOT
@@ -24,8 +25,8 @@ def opened(page: str, **link: str) -> AppTest:
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
     for key, value in link.items():
         app.query_params[key] = value
-    app.run()
-    return app.switch_page(f"views/{page}.py").run() if page != "explore" else app
+    app.query_params["page"] = page
+    return app.run()
 
 
 def sent(app: AppTest, name: str) -> list[tuple[dict, dict[str, numpy.ndarray]]]:
@@ -50,8 +51,8 @@ def test_compare_shows_each_model_with_its_own_numbers():
 def test_a_plan_and_a_selection_hold_for_all():
     app = opened("compare", plan="self-1.2c-1.0g0", at="1.2", **PAIR)
     for header, _ in sent(app, "heads"):
-        assert header["constant"][1][2] and header["gates"][1][0] == 0
-        assert header["selection"] == {"layer": 1, "head": 2, "scope": "head"}
+        assert header["grids"][0]["constant"][1][2] and header["grids"][0]["gates"][1][0] == 0
+        assert header["selection"] == {"kind": "self", "layer": 1, "head": 2, "scope": "head"}
     assert all(header["changed"] for header, _ in sent(app, "effect"))
 
 
@@ -60,7 +61,7 @@ def test_models_of_other_shapes_share_what_they_can():
     app = opened("compare", model="masked-softmax", plan="self-1.5c-6.0g0_scale-length", at="6.0",
                  **{"with": "masked-gau-relu2"})
     assert not app.exception
-    blocks, units = (header for header, _ in sent(app, "heads"))
+    blocks, units = (header | header["grids"][0] for header, _ in sent(app, "heads"))
     assert blocks["constant"][1][5] and len(blocks["constant"]) == 4
     assert units["gates"][6] == [0] and len(units["gates"]) == 8
     assert (blocks["scale"]["policy"], units["scale"]["policy"]) == ("trained", "length")
@@ -123,7 +124,7 @@ def test_a_longer_text_than_explore_reads_is_a_point_here(plan: str, limit: int)
     assert rings and all(limit - 1 <= n <= limit for table in rings for n in table["n"])
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", models.names())
 def test_every_model_was_measured_at_its_trained_length(name: str):
     curves = curves_of(name)
     assert (curves[0].model, curves[0].reading) == (name, TRAINED)
@@ -143,7 +144,7 @@ def test_about_shows_a_card_of_every_model():
 def test_the_link_holds_what_stands_beside_and_the_length():
     state = LabState("assignment-softmax", compared=("assignment-selective",), length=97)
     state = LabState(state.model, "x=1; x=?", compared=state.compared, length=97)
-    query = dict(re.findall(r"([^&=]+)=([^&]*)", state.query().replace("%3D", "=").replace("+", " ")))
+    query = dict(re.findall(r"([^&=]+)=([^&]*)", query_of(state).replace("%3D", "=").replace("+", " ")))
     assert query["with"] == "assignment-selective" and query["n"] == "97"
     again, problems = read_query({"model": state.model, "text": state.text, "with": query["with"], "n": "97"})
     assert (again, problems) == (state, [])

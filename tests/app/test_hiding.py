@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.hiding import MOST_WORDS, with_hidden, words
 from app.markdown import literal
+from app.panels.hiding import MOST_WORDS, with_hidden, words
 
 TEXTS = st.text(alphabet=" abz.'\"[]MASK\n-é", max_size=60)
 

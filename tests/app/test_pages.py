@@ -7,6 +7,7 @@ A component's data are read back with the packer's own inverse; clicks on compon
 
 from __future__ import annotations
 
+import shutil
 from collections import OrderedDict
 from typing import Any
 from urllib.parse import parse_qsl
@@ -16,7 +17,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import models
-from app.session import on_effect, on_heads, on_map, on_toolbar
+from app.state.events import on_effect, on_heads, on_map, on_toolbar
 from components.payload import unpack
 from models import HeadPlan
 from tests.browser import ROOT
@@ -29,12 +30,16 @@ def opened(**link: str) -> AppTest:
     return app.run()
 
 
+def all_sent(app: AppTest, name: str) -> list[tuple[dict[str, Any], dict[str, numpy.ndarray]]]:
+    """Headers and arrays of what every component `name` was sent."""
+    return [unpack(element.proto.bytes) for element in app.get("bidi_component")
+            if element.proto.component_name.endswith(f"attention_lab_{name}")]
+
+
 def sent(app: AppTest, name: str) -> tuple[dict[str, Any], dict[str, numpy.ndarray]]:
-    """Header and arrays of what the component `name` was sent."""
-    found = [element.proto for element in app.get("bidi_component")
-             if element.proto.component_name.endswith(f"attention_lab_{name}")]
-    assert len(found) == 1
-    return unpack(found[0].bytes)
+    """The same of the only one."""
+    (found,) = all_sent(app, name)
+    return found
 
 
 def test_no_exception_on_the_default_page():
@@ -42,8 +47,8 @@ def test_no_exception_on_the_default_page():
     assert not app.exception
     assert not app.error
     header, arrays = sent(app, "heads")
-    assert (header["layers"], header["heads"]) == (4, 8)
-    assert arrays["tiles"].dtype == numpy.uint8
+    assert [(grid["kind"], grid["layers"], grid["heads"]) for grid in header["grids"]] == [("self", 4, 8)]
+    assert arrays["tiles self"].dtype == numpy.uint8
 
 
 @pytest.mark.parametrize("name", models.names())
@@ -75,13 +80,13 @@ def test_a_plan_reaches_the_computation_and_the_panel():
 
 def test_the_last_good_picture_stays_while_the_text_is_wrong():
     app = opened(model="assignment-selective", text="k=4; k=?")
-    before = sent(app, "heads")[1]["tiles"].tobytes()
+    before = sent(app, "heads")[1]["tiles self"].tobytes()
     app.text_input(key="text").set_value("k=4; k=44").run()
     notice = sent(app, "notice")[0]
     assert notice["problem"]
     assert "more than one digit" in notice["messages"][0]
     assert notice["excerpt"][1] == "44"
-    assert sent(app, "heads")[1]["tiles"].tobytes() == before
+    assert sent(app, "heads")[1]["tiles self"].tobytes() == before
     assert app.text_input(key="text").value == "k=4; k=44"
 
 
@@ -123,10 +128,10 @@ def test_a_new_link_in_an_open_page_is_followed():
     {"type": "view", "view": "x"}, {"type": "scale", "policy": "logn", "base": "64"},
     {"type": "scale", "policy": ["logn"], "base": 64}, {"type": "view", "view": {}}, {"type": ["select"]}])
 def test_events_that_no_browser_of_ours_sends_change_nothing(event, monkeypatch):
-    from app.state import History
+    from app.state.history import History
 
     history = History()
-    monkeypatch.setattr("app.session.history", lambda: history)
+    monkeypatch.setattr("app.state.events.history", lambda: history)
     on_heads(event)
     on_effect(event)
     on_map(event)
@@ -176,29 +181,44 @@ def test_the_link_of_a_long_text_shows_the_same_picture():
     first = opened(model="assignment-selective", text=long)
     query = dict(parse_qsl(sent(first, "toolbar")[0]["query"]))
     second = opened(**query)
-    assert sent(second, "heads")[1]["tiles"].tobytes() == sent(first, "heads")[1]["tiles"].tobytes()
+    assert sent(second, "heads")[1]["tiles self"].tobytes() == sent(first, "heads")[1]["tiles self"].tobytes()
     assert not sent(second, "notice")[0]["problem"]
 
 
 def test_about_page_names_data_and_licences():
-    app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60).run()
-    app.switch_page("views/about.py").run()
+    app = opened(page="about")
     assert not app.exception
     text = " ".join(markdown.value for markdown in app.markdown)
     for name in ("Standard Ebooks", "CC0", "TinyStories", "CDLA", "Eldan", "MIT"):
         assert name in text
 
 
-def test_a_missing_model_is_told_with_its_cure(monkeypatch, tmp_path):
+def test_without_any_model_the_cure_is_told(monkeypatch, tmp_path):
     from models import checkpoint, lab
 
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
     monkeypatch.setattr(lab, "_held", OrderedDict())
     app = opened(model="stories-softmax", plan="self-99.99c")
     assert not app.exception
-    told = app.error[0].value.replace("\\", "")
-    assert "stories-softmax/config.json is missing" in told
-    assert "models.training stories-softmax" in told
+    assert "git checkout -- models/checkpoints" in app.error[0].value
+
+
+@pytest.mark.parametrize("file", ["config.json", "card.json"])
+def test_a_model_that_cannot_be_read_is_told_with_its_cure_and_others_open(file, monkeypatch, tmp_path):
+    from models import checkpoint, lab
+
+    for name in ("stories-softmax", "stories-selective"):
+        shutil.copytree(checkpoint.CHECKPOINTS / name, tmp_path / name)
+    (tmp_path / "stories-softmax" / file).write_text("{}")
+    monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
+    monkeypatch.setattr(lab, "_held", OrderedDict())
+    for page in ("explore", "compare", "length", "about"):
+        app = opened(page=page, model="stories-softmax")
+        assert not app.exception
+        told = " ".join([*(error.value for error in app.error), *(warning.value for warning in app.warning),
+                         *(" ".join(header["messages"]) for header, _ in all_sent(app, "notice"))])
+        told = told.replace("\\", "").replace("\u2060", "")
+        assert f"stories-softmax/{file}" in told and "git checkout" in told
 
 
 def test_a_damaged_checkpoint_is_told_without_a_trace(monkeypatch, tmp_path):
@@ -207,7 +227,8 @@ def test_a_damaged_checkpoint_is_told_without_a_trace(monkeypatch, tmp_path):
     for name in models.names():
         for file in checkpoint.FILES:
             (tmp_path / name).mkdir(exist_ok=True)
-            (tmp_path / name / file).write_bytes((checkpoint.CHECKPOINTS / name / file).read_bytes()[:700])
+            content = (checkpoint.CHECKPOINTS / name / file).read_bytes()
+            (tmp_path / name / file).write_bytes(content[:700] if file.endswith("safetensors") else content)
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
     monkeypatch.setattr(lab, "_held", OrderedDict())
     app = opened()

@@ -13,15 +13,17 @@ import itertools
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import results, session
-from models.claims import FAILS, HOLDS, MODULES, OPEN, PART, Chart, Claim, Statement, Verdict, claims
-from models.claims.evidence import Evidence
+from app.state import session
+from app.views import results
+from models.studies.claims import FAILS, HOLDS, MODULES, OPEN, PART, Chart, Claim, Statement, Verdict, claims
+from models.studies.claims.evidence import Evidence
 from tests.browser import ROOT
 
 
 def opened() -> AppTest:
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60).run()
-    return app.switch_page("views/results.py").run()
+    app.query_params["page"] = "results"
+    return app.run()
 
 
 def texts(app: AppTest) -> str:
@@ -53,7 +55,8 @@ def test_a_link_opens_its_claim():
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
     app.query_params["claim"] = "normalisation"
     app.run()
-    app.switch_page("views/results.py").run()
+    app.query_params["page"] = "results"
+    app.run()
     assert app.button_group(key=session.CLAIM).value == "normalisation"
 
 
@@ -62,7 +65,8 @@ def test_a_broken_link_is_told_where_there_is_no_text_box(page: str):
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
     app.query_params["claim"] = "*nope*"
     app.run()
-    app.switch_page(f"views/{page}.py").run()
+    app.query_params["page"] = page
+    app.run()
     assert len(app.warning) == 1
     assert r"\*nope\*" in app.warning[0].value
 

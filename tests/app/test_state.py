@@ -10,23 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import models
-from app.state import (
-    CLAIMS,
-    MAX_COMPARED,
-    MAX_LINK_TEXT,
-    SCOPES,
-    SECTIONS,
-    VIEWS,
-    History,
-    LabState,
-    Selection,
-    family_of,
-    fit,
-    read_query,
-)
+from app.state.company import VIEWS, fit
+from app.state.history import History
+from app.state.lab_state import CLAIMS, MAX_COMPARED, PAGES, SECTIONS, LabState
+from app.state.link import MAX_LINK_TEXT, query_of, read_query
+from app.state.selection import SCOPES, Selection
 from models import HeadPlan
-from models.lab import type_of
-from models.recipes import RECIPES
+from models.catalogue import family, find
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 
@@ -39,17 +29,18 @@ def states(draw) -> LabState:
     plan = HeadPlan()
     for address in draw(st.lists(addresses, max_size=6)):
         plan = plan.with_heads([address], constant=draw(st.booleans()), gate=draw(st.floats(0, 1)))
-    policy = draw(st.sampled_from(type_of(model).policies))
+    policy = draw(st.sampled_from(find(model).kinds[0].attention.policies))
     plan = plan.with_scale(policy, draw(st.integers(2, 9999)) if policy == "logn" else None)
     selection = Selection(draw(st.integers(0, layers - 1)), draw(st.integers(0, heads - 1)),
                           draw(st.sampled_from(SCOPES)))
-    views = [view for view in VIEWS if view != "mask" or type_of(model).selects]
-    others = [name for name in family_of(model) if name != model]
+    views = [view for view in VIEWS if view != "mask" or find(model).selects]
+    others = [name for name in family(model) if name != model]
     compared = draw(st.lists(st.sampled_from(others), unique=True, max_size=MAX_COMPARED))
-    budgets = draw(st.lists(st.integers(2, 9999), min_size=layers, max_size=layers)) if type_of(model).selects else ()
+    budgets = draw(st.lists(st.integers(2, 9999), min_size=layers, max_size=layers)) if find(model).selects else ()
     return LabState(model, draw(TEXTS), plan, selection, draw(st.sampled_from(views)), draw(st.integers(-1, 9)),
                     tuple(compared), draw(st.integers(0, 2000)), tuple(budgets),
-                    draw(st.sampled_from(["", *SECTIONS])), draw(st.sampled_from(list(CLAIMS))))
+                    draw(st.sampled_from(["", *SECTIONS])), draw(st.sampled_from(list(CLAIMS))),
+                    draw(st.sampled_from(list(PAGES))))
 
 
 def params(query: str) -> dict[str, str]:
@@ -58,15 +49,15 @@ def params(query: str) -> dict[str, str]:
 
 @given(states())
 def test_link_restores_every_state(state):
-    assert read_query(params(state.query())) == (state, [])
+    assert read_query(params(query_of(state))) == (state, [])
 
 
 def test_default_state_needs_no_query():
-    assert LabState().query() == ""
+    assert query_of(LabState()) == ""
     assert read_query({}) == (LabState(), [])
 
 
-NAMES = st.sampled_from(list(RECIPES)) | TEXTS
+NAMES = st.sampled_from(models.names()) | TEXTS
 PLANS = st.from_regex(r"self-[0-9]\.[0-9](c|g0\.5)(_scale-(logn64|length|fixed|sqrt))?", fullmatch=True) | TEXTS
 
 
@@ -78,15 +69,15 @@ def test_any_link_opens(query):
     state, problems = read_query(query)
     assert state.model in models.names()
     assert all(isinstance(problem, str) and problem for problem in problems)
-    assert fit(state.plan, *state.models) == (state.plan, [])
+    assert fit(state.plan, state.models) == (state.plan, [])
     for name in state.models:  # each of them can be shown alone, and first
         alone = state.alone(name)
         layers, heads = models.load(name).shape["self"]
-        assert alone.plan.within({"self": (layers, heads)}, type_of(name).policies) == (alone.plan, [])
-        assert alone.selection == alone.selection.within(layers, heads)
+        assert alone.plan.within({"self": (layers, heads)}, find(name).kinds[0].attention.policies) == (alone.plan, [])
+        assert alone.selection == alone.selection.within({"self": (layers, heads)})
         first = state.with_model(name)
         assert set(first.models) == set(state.models) - ({state.model} - {name})
-        assert read_query(params(first.query())) == (first, [])
+        assert read_query(params(query_of(first))) == (first, [])
 
 
 def test_what_no_model_has_is_told_and_what_one_has_is_kept():
@@ -112,6 +103,12 @@ def test_what_no_model_has_is_told_and_what_one_has_is_kept():
     ({"plan": "x" * 10_000}, "10,000 characters"),
     ({"open": "sesame"}, "sesame"),
     ({"claim": "the earth is flat"}, "the earth is flat"),
+    ({"page": "nowhere"}, "nowhere"),
+    ({"n": "abc"}, "abc"),
+    ({"n": "99999"}, "99999"),
+    ({"ask": "nan"}, "nan"),
+    ({"at": "cross-0.1"}, "cross-0.1"),
+    ({"keep": "8-8"}, "8-8"),
 ])
 def test_broken_links_say_what_they_could_not_read(query, told):
     _, problems = read_query(query)
@@ -129,7 +126,7 @@ def test_link_of_ten_thousand_characters_keeps_the_text():
     state, problems = read_query({"text": "a story " * 1250})
     assert len(state.text) == 10_000
     assert not problems
-    assert len(params(state.query())["text"]) == MAX_LINK_TEXT
+    assert len(params(query_of(state))["text"]) == MAX_LINK_TEXT
 
 
 def test_typing_is_one_step_of_undo():

@@ -194,7 +194,16 @@ def layer_output(module, x: Tensor) -> Tensor:
         gate, value = (swish(x.double() @ linear.weight.double().T) for linear in (module.gate, module.value))
         return (gate * (weights[:, 0] @ value)) @ module.output.weight.double().T
     outputs = weights @ projected(x, module.value.weight, module.heads)
+    if type(module).__name__ == "Gated":
+        outputs = outputs * gates(module, x).unsqueeze(-1)
     return torch.cat(outputs.unbind(1), -1) @ module.output.weight.double().T
+
+
+def gates(module, x: Tensor) -> Tensor:
+    """(B, H, N) 1 / (1 + exp(-x · w_h)), a number a token and head (Qiu et al. 2025, section 2.2, headwise)."""
+    return torch.tensor([[[1 / (1 + math.exp(-math.fsum(a * b for a, b in zip(token, row, strict=True))))
+                           for token in text] for row in module.gating.weight.double().tolist()]
+                         for text in x.double().tolist()], dtype=torch.float64)
 
 
 def torchs_attention(module, x: Tensor, bias: Tensor | None = None, with_keys: bool = True) -> Tensor:

@@ -14,7 +14,7 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from models.tasks import assignment
-from models.tasks.assignment import BATCH, DIGIT, TRAINED_EVENTS, VARIABLES, Assignment, draw, overwrites
+from models.tasks.assignment import BATCH, DIGIT, TEST_SEED, TRAINED_EVENTS, VARIABLES, Assignment, draw, overwrites
 from models.tasks.base import generator
 
 TASK = Assignment()
@@ -82,6 +82,20 @@ def test_batches_grow_and_are_decided_by_three_numbers():
         lengths.append(end)
     assert lengths[0] == 5 and max(lengths[10:]) > 2 * TRAINED_EVENTS * 0.8 and max(lengths) <= TASK.trained_length
     assert not torch.equal(TASK.batch(99, 100, 3).tokens[:, :5], TASK.batch(99, 100, 4).tokens[:, :5])
+
+
+def test_validation_texts_are_their_own():
+    """The same every time, other texts than those of the measure and of the first seeds' training."""
+    batches, again = TASK.validation(), TASK.validation()
+    assert all(torch.equal(a.tokens, b.tokens) for a, b in zip(batches, again, strict=True))
+    longest = batches[-1]
+    assert longest.tokens.shape == longest.targets.shape and longest.tokens.shape[1] == TASK.trained_length
+    check(longest.tokens[0].tolist(), longest.targets[0].tolist())
+    texts = {tuple(row) for row in longest.tokens.tolist()}
+    others = [draw(1000, TRAINED_EVENTS, generator(TEST_SEED, 0, TRAINED_EVENTS))[0],
+              *(TASK.batch(step, 3000, seed).tokens for seed in range(3) for step in range(2900, 3000))]
+    assert len(texts) == len(longest.tokens) and not texts & {tuple(row) for other in others for row in other.tolist()}
+    assert len(TASK.validation(2)[0].tokens) == 2 * len(batches[0].tokens)
 
 
 def test_random_streams_are_independent():

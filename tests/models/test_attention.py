@@ -4,25 +4,21 @@ numbers."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
-from oracles import layer_output, layer_weights, logits, torchs_attention, turn
-from tiny import WIDTH, make_model, random_ids
+from oracles import gates, layer_output, layer_weights, logits, torchs_attention, turn
+from tiny import HEADS, WIDTH, either_way, make_config, make_model, random_ids
 from torch.testing import assert_close
 
 from models.attention import TYPES
-from models.attention.base import UNTOUCHED, Record, causal_mask
+from models.attention.base import UNTOUCHED, Intervention, Record, causal_mask
 from models.attention.rotary import rotary_table, rotate
+from models.transformer import Transformer
 
 N = 11  # tokens: odd, and more than a head is wide
 LAYER = 1  # not the first: its input is not one vector per token any more
-
-
-@pytest.fixture(params=[True, False], ids=["causal", "bidirectional"])
-def causal(request: pytest.FixtureRequest, attention: str) -> bool:
-    if attention == "selective" and not request.param:
-        pytest.skip("F says what later tokens may forget: there is none without a causal mask")
-    return request.param
 
 
 def module_and_input(attention: str, causal: bool = True) -> tuple[torch.nn.Module, torch.Tensor]:
@@ -43,6 +39,36 @@ def test_softmax_is_torchs_attention(causal: bool):
     assert record.mask is None
 
 
+@either_way
+def test_gates_are_recorded(attention: str, causal: bool):
+    """What the type itself multiplies its heads by, and nothing where it does not."""
+    module, x = module_and_input(attention, causal)
+    record = record_of(module, x)[1]
+    if attention != "gated":
+        assert record.gates is None
+        return
+    assert_close(record.gates.double(), gates(module, x), rtol=1e-4, atol=1e-5)
+    assert record.gates.shape == (3, module.heads, N) and record.gates.std() > 0.1
+    closed = Intervention(gate=torch.tensor([0.0, 1.0, 0.5, 1.0]).view(-1, 1, 1))  # a hand gate multiplies, on top
+    records: list[Record] = []
+    module(x, rotary_table(N, WIDTH // module.heads), closed, records)
+    assert_close(records[0].gates, record.gates)
+    assert_close(records[0].norms, record.norms * closed.gate.squeeze(-1))
+
+
+@pytest.mark.parametrize("attention_width, heads", [(64, 8), (48, 4)])
+def test_attention_wider_than_the_model(attention_width: int, heads: int):
+    """More heads, or wider ones: still the formula, with parameters in proportion."""
+    config = replace(make_config("softmax"), attention_width=attention_width, heads=heads)
+    torch.manual_seed(0)
+    module = Transformer(config, initial_std=0.3).blocks[LAYER].attention
+    x = torch.randn(3, N, WIDTH, generator=torch.Generator().manual_seed(1))
+    output = module(x, rotary_table(N, attention_width // heads))
+    assert_close(output.double(), torchs_attention(module, x), rtol=1e-4, atol=1e-5)
+    assert sum(p.numel() for p in module.parameters()) == 4 * WIDTH * attention_width
+    assert config.head_width == attention_width // heads and make_config("softmax").head_width == WIDTH // HEADS
+
+
 @pytest.mark.parametrize("width", [2, 8, 64])
 def test_rope_is_complex_multiplication(width: int):
     x = torch.randn(2, 3, 130, width)  # 130 positions: beyond what a text may have
@@ -59,6 +85,7 @@ def test_rope_knows_distances_only():
         assert_close(diagonal, diagonal[:1].expand_as(diagonal), rtol=1e-5, atol=1e-5)
 
 
+@either_way
 def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, causal: bool):
     """In float64, by other means: see oracles.py. Scores are -inf above the diagonal of a causal model; the weights are
     what the scores, after F, are normalised to; rows sum to 1 where the type says so."""
@@ -80,6 +107,7 @@ def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, cau
         assert (sums - 1).abs().max() > 0.1
 
 
+@either_way
 def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool):
     """ln Z: exp(score - F - ln Z) is the weight, where rows are divided at all; else ln of the row's sum. F is there in
     selective attention only."""
@@ -93,6 +121,7 @@ def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool
         assert_close(log_z.exp(), record.live.sum(-1).clamp_min(1e-9))
 
 
+@either_way
 def test_weights_are_far_from_flat(attention: str, causal: bool):
     """Or the tests of this folder would not see much. By total variation: half the sum of differences."""
     module, x = module_and_input(attention, causal)
@@ -119,6 +148,7 @@ def test_nothing_sees_the_future(attention: str, first: int):
     assert (hidden[first:] - hidden_other[first:]).abs().amax(-1).min() > 1e-3
 
 
+@either_way
 def test_without_a_causal_mask_the_future_is_seen(attention: str, causal: bool):
     """The last token is exchanged: what stands before it changes in a bidirectional model, and only there."""
     model = make_model(attention, causal=causal)
@@ -138,11 +168,13 @@ def test_weights_that_no_text_changes(attention: str):
     assert same != TYPES[attention].reads_text
 
 
+@either_way
 def test_texts_of_a_batch_do_not_mix(attention: str, causal: bool):
     model, ids = make_model(attention, causal=causal), random_ids(4, N)
     assert_close(model(ids)[2], model(ids[2:3])[0], rtol=1e-4, atol=1e-5)
 
 
+@either_way
 def test_gradients_are_finite_and_reach_every_weight(attention: str, causal: bool):
     model = make_model(attention, causal=causal, length=N).requires_grad_(True)
     model.logits(model(random_ids(2, N))).square().mean().backward()
@@ -153,8 +185,8 @@ def test_gradients_are_finite_and_reach_every_weight(attention: str, causal: boo
 
 def test_the_list_of_types():
     """Each has a name, a formula and a source of its own, which the page and the cards print."""
-    assert len(TYPES) == 18 == len({kind.title for kind in TYPES.values()})
-    assert len({(kind.formula, kind.published) for kind in TYPES.values()}) == 18
+    assert len(TYPES) == 19 == len({kind.title for kind in TYPES.values()})
+    assert len({(kind.formula, kind.published) for kind in TYPES.values()}) == 19
     for name, kind in TYPES.items():
         assert kind.formula and any(where in kind.published for where in ("arXiv", "kexue.fm"))
         assert kind.policies[0] == "trained" and len(set(kind.policies)) == len(kind.policies)

@@ -12,12 +12,22 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny import HEADS, LAYERS, make_lab, random_ids, trace_of
+from tiny import HEADS, LAYERS, make_lab, make_model, random_ids, trace_of
 from torch.testing import assert_close
 
 import models
 from models import checkpoint, lab
-from models.checkpoint import CheckpointError, read_card, read_constant, read_model, write, write_json
+from models.checkpoint import (
+    CheckpointError,
+    digests,
+    finish,
+    read_card,
+    read_constant,
+    read_model,
+    write,
+    write_json,
+)
+from models.tasks import assignment
 
 NAME = "assignment-selective"  # a model's name, so that load() accepts it; the folder holds a tiny model
 CARD = {key: {} for key in checkpoint.CARD_KEYS} | {"name": NAME, "task": "assignment"}
@@ -167,3 +177,18 @@ def test_eight_threads_share_one_load(folder: Path, monkeypatch: pytest.MonkeyPa
         labs = list(pool.map(load, range(8)))
     assert len({id(loaded) for loaded in labs}) == 1 and models.load(NAME) is labs[0]
     assert len(reads) == 1
+
+
+def test_a_finished_models_card_has_the_digests_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """So that weights which somebody exchanges are not taken for those that were measured."""
+    monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
+    monkeypatch.setattr(checkpoint, "CONSTANT_TEXTS", 4)
+    (tmp_path / "log.txt").write_text("step 50 loss 1.0 rate 1e-3 seconds 60 left 0\n")
+    target = tmp_path / "target"
+    finish("assignment-softmax", make_model("softmax", length=49), assignment.Assignment(), tmp_path, 0, target)
+    written = read_card(target)["weights"]
+    assert written == digests(target) and set(written) == {"model.safetensors", "constant.safetensors"}
+    for name in written:
+        content = (target / name).read_bytes()
+        (target / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        assert digests(target)[name] != written[name]

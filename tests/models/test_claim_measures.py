@@ -11,7 +11,7 @@ import numpy
 import pytest
 import torch
 
-from models.claims import measure
+from models.studies.claims import measure
 from models.tasks.base import generator
 
 

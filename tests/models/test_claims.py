@@ -12,10 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from models import short
-from models.claims import FAILS, HOLDS, OPEN, PART, Evidence, claims, normalisation, selective, synthesizer, tables
-from models.claims.__main__ import told
 from models.recipes import RECIPES
+from models.studies import seeds
+from models.studies.claims import (
+    FAILS,
+    HOLDS,
+    OPEN,
+    PART,
+    Evidence,
+    claims,
+    normalisation,
+    selective,
+    synthesizer,
+    tables,
+)
+from models.studies.claims.__main__ import told
 
 
 class Made:
@@ -31,13 +42,13 @@ class Made:
 
     def seeds(self, name: str, metrics: list[dict], steps: int = 300) -> None:
         for seed, metric in enumerate(metrics):
-            short.add(name, steps, seed, metric, self.folder / "seeds")
+            seeds.add(name, steps, seed, metric, self.folder / "seeds")
 
     def measured(self, file: str, content: object) -> None:
         self._write(f"measurements/{file}", content)
 
     def memory(self, name: str, whole: float, less: dict[int, float]) -> None:
-        """What models/memory.py writes of a model whose card is there."""
+        """What models/studies/forgetting.py writes of a model whose card is there."""
         card = json.loads((self.folder / f"checkpoints/stories-{name}/card.json").read_text())
         self.measured(f"stories-{name}.memory.json", {"metric": card["metric"], "points": [
             {"way": "chosen", "factor": factor, "perplexity": value} for factor, value in ({1: whole} | less).items()],

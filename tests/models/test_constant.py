@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 import torch
-from tiny import LAYERS, address, all_heads, make_lab, random_ids, trace_of, with_constant
+from tiny import BIDIRECTIONAL, LAYERS, address, all_heads, either_way, make_lab, random_ids, trace_of, with_constant
 from torch.testing import assert_close
 
 from models.attention.base import Record
@@ -94,11 +94,9 @@ def test_slices_of_the_constant_matrices_sum_to_1(lab: StackLab):
     assert_close(constant.triu(1), torch.zeros_like(constant), **EXACTLY)
 
 
-@pytest.fixture
-def bidirectional(attention: str) -> StackLab:
-    if attention == "selective":
-        pytest.skip("selective attention is causal")
-    return make_lab(attention, causal=False)
+@pytest.fixture(params=BIDIRECTIONAL)
+def bidirectional(request: pytest.FixtureRequest) -> StackLab:
+    return make_lab(request.param, causal=False)
 
 
 @pytest.mark.parametrize("n", [1, 2, 11, 127, 128])
@@ -152,12 +150,10 @@ def test_a_bidirectional_constant_head_runs(bidirectional: StackLab):
         assert_close(weights.sum(-1), torch.ones(*bidirectional.shape["self"], N))
 
 
-@pytest.mark.parametrize("causal", [True, False])
+@either_way
 def test_float16_keeps_the_constant_matrices(attention: str, causal: bool):
     """Half precision has 11 binary digits: each entry is off by 2^-11 at most, its row's sum too, so their ratio by
     2^-10; entries under 2^-24 are lost."""
-    if attention == "selective" and not causal:
-        pytest.skip("selective attention is causal")
     lab = make_lab(attention, causal)
     constant, limit, is_distribution = lab.constant["self"], lab.limit, lab.attention.is_distribution
     packed = pack(constant, causal)

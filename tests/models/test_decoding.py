@@ -14,14 +14,14 @@ from models.attention.base import Record
 from models.config import Config
 from models.decoding import Decoder, Memory, can_decode, write_on
 from models.heads import HeadPlan
-from models.memory import Progress, choose, held_out, kept_share, losses, measure
 from models.stack import StackLab
+from models.studies.forgetting import Progress, choose, held_out, kept_share, losses, measure
 from models.tasks.base import Prompt
 from models.trace import generate
 from models.transformer import Transformer
 
 LAYERS, HEADS, WIDTH, VOCABULARY, N, LIMIT = 3, 4, 32, 40, 70, 48
-TYPES = ("softmax", "log-n", "scalable-softmax", "temperature", "selective")
+TYPES = ("softmax", "log-n", "scalable-softmax", "temperature", "selective", "gated")
 
 torch.set_num_threads(1)
 
@@ -274,7 +274,7 @@ def test_budgets_are_taken_where_they_cost_least(monkeypatch):
     def cost(model, targets, budgets):
         return (needed - torch.tensor(budgets)).clamp_min(0).sum() + torch.tensor([0.5, 0.5])
 
-    monkeypatch.setattr("models.memory.losses", cost)
+    monkeypatch.setattr("models.studies.forgetting.losses", cost)
     chosen = choose(model_of("selective"), texts_of(2, 32), (1, 2, 4), Progress(10**6))
     assert chosen[1] == [32] * 3
     assert chosen[4][1] > chosen[4][0] > chosen[4][2]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tiny import HEADS, LAYERS, WIDTH, address, all_heads, another_scale, make_model, random_ids, trace_of
 from torch.testing import assert_close
 
+from models.attention import TYPES
 from models.attention.base import Intervention
 from models.attention.rotary import rotary_table
 from models.heads import HeadPlan
@@ -103,9 +104,8 @@ def test_constant_and_gate_combine(lab: StackLab):
         assert_close(both, with_scaled_slices(lab, {(layer, head): 0.4}, ids, constant), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("attention", sorted(name for name, kind in TYPES.items() if len(kind.policies) > 1))
 def test_the_scale_does_not_reach_constant_heads(lab: StackLab):
-    if not another_scale(lab):
-        pytest.skip("this type has no scale but its own")
     ids = random_ids(1, N)[0]
     every, (_, layer, head) = all_heads(lab, constant=True), address(lab, 0, 1)
     assert_close(logits(lab, ids, another_scale(lab, every)), logits(lab, ids, every), **EXACTLY)

@@ -1,4 +1,4 @@
-"""What models/lengths.py measures, against sums written out."""
+"""What models/studies/lengths.py measures, against sums written out."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy
 import pytest
 
 from models.heads import HeadPlan
-from models.lengths import TYPED, batches, facts, measure, plans_of, typed_limit
 from models.stack import own
+from models.studies.lengths import TYPED, batches, facts, measure, plans_of, typed_limit
 from models.tasks.assignment import Assignment
 from models.trace import row_entropy, run
 

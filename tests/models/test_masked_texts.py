@@ -99,6 +99,18 @@ def test_which_recipes_mix_lengths():
     assert task_of("masked-gau-relu2-mixed")._lengths == MIXED and task_of("masked-softmax")._lengths == (LENGTH,)
 
 
+def test_validation_hides_as_the_measure_does(counting: type[Masked], monkeypatch: pytest.MonkeyPatch):
+    """At the family's length, whatever the model was trained at; the same words every time; none exchanged or kept."""
+    monkeypatch.setattr(Masked, "validation_tokens", 2048)
+    batches, again = counting(lengths=MIXED).validation(), counting().validation()
+    for batch, same in zip(batches, again, strict=True):
+        assert_close((batch.tokens, batch.targets), (same.tokens, same.targets))
+        asked = batch.targets >= 0
+        assert batch.tokens.shape[1] == LENGTH and (asked == (batch.tokens == MASK_ID)).all()
+        assert (asked.sum(1) == round(SHARE * LENGTH)).all()
+    assert sum(batch.tokens.numel() for batch in batches) == 2048
+
+
 def test_typical_texts_fill_the_limit(counting: type[Masked]):
     texts = counting().typical(6)
     assert texts.shape == (6, Masked.limit) and (texts[:, 0] == 0).all()

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
-from tiny import make_lab, make_model, random_ids
+from tiny import either_way, make_lab, make_model, random_ids
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -84,11 +84,9 @@ def test_a_model_keeps_its_parameters(attention: str):
     assert size < 0.45 * before
 
 
-@pytest.mark.parametrize("causal", [True, False])
+@either_way
 def test_a_model_is_written_and_read(attention: str, causal: bool, tmp_path: Path):
     """By files: the Config, the weights as rounded, buffers too, and the constant matrices; predictions stay."""
-    if attention == "selective" and not causal:
-        pytest.skip("selective attention is causal")
     lab = make_lab(attention, causal)
     write(tmp_path, lab.model, lab.constant["self"])
     model = read_model(tmp_path)

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import logits, source_scores, torchs_attention
-from tiny import HEADS, WIDTH, make_config, make_lab, make_model, random_ids, trace_of
+from tiny import HEADS, WIDTH, either_way, make_config, make_lab, make_model, random_ids, trace_of
 from torch.testing import assert_close
 
 from models.attention import TYPES
@@ -150,7 +150,8 @@ def test_the_learned_divisor_starts_at_the_trained_length_and_learns():
 def test_which_policies_a_type_has(attention: str):
     """A scale is offered where there is q·k to scale: none for Synthesizers, 1 / n for relu² only."""
     expected = ("trained",)
-    if attention in ("softmax", "log-n", "scalable-softmax", "temperature", "selective", "gau-softmax", "gau-log-n"):
+    if attention in ("softmax", "log-n", "scalable-softmax", "temperature", "selective", "gated", "gau-softmax",
+                     "gau-log-n"):
         expected = SOFTMAX_POLICIES
     elif "relu2" in attention:
         expected = RELU2_POLICIES
@@ -161,11 +162,9 @@ def scales_of(attention: str) -> list[Scale]:
     return [Scale(policy, 9 if policy == "logn" else None) for policy in TYPES[attention].policies]
 
 
-@pytest.mark.parametrize("causal", [True, False])
+@either_way
 def test_a_policy_replaces_the_trained_factor(attention: str, causal: bool):
     """Scores under every policy that the type has are q·k / sqrt d times the policy's factor, query by query."""
-    if attention == "selective" and not causal:
-        pytest.skip("selective attention is causal")
     module, x = module_and_input(attention, causal)
     raw = source_scores(module.source, x)
     future = causal_mask(N) if causal else torch.zeros(N, N, dtype=torch.bool)

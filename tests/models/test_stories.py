@@ -15,9 +15,19 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from models.tasks.base import InputError
-from models.tasks.stories import BATCH, BOS, CONTEXT, HELD_OUT_BOOKS, Stories, read_books, read_stories
+from models.tasks.stories import (
+    BOS,
+    CONTEXT,
+    HELD_OUT_BOOKS,
+    TOKENS,
+    VALIDATION_BOOKS,
+    Stories,
+    read_books,
+    read_stories,
+)
 
 TASK = Stories()
+SPLITS = ("train", "validation", "test")
 
 
 def shown(text: str) -> str:
@@ -112,35 +122,47 @@ def titles(data: Path) -> set[str]:
 
 def test_held_out_books(data: Path, titles: set[str], tmp_path: Path):
     """Each book is in one split and whole; read from files of one line that says whose they are."""
-    assert set(HELD_OUT_BOOKS) < titles and len(titles) == 47
+    assert {*HELD_OUT_BOOKS, *VALIDATION_BOOKS} < titles and len(titles) == 47
+    assert not set(HELD_OUT_BOOKS) & set(VALIDATION_BOOKS)
     books = tmp_path / "standard_ebooks_children" / "books"
     books.mkdir(parents=True)
     for title in titles:
         (books / f"{title}.txt.gz").write_bytes(gzip.compress(f"{title} 1\n\n\n\n{title} 2".encode()))
-    train, test = (read_books(tmp_path, split) for split in ("train", "test"))
+    train, validation, test = (read_books(tmp_path, split) for split in SPLITS)
     assert {chapter.split()[0] for chapter in test} == set(HELD_OUT_BOOKS)
-    assert {chapter.split()[0] for chapter in train} == titles - set(HELD_OUT_BOOKS)
-    assert len(train) == 2 * 43 and len(test) == 2 * 4
+    assert {chapter.split()[0] for chapter in validation} == set(VALIDATION_BOOKS)
+    assert {chapter.split()[0] for chapter in train} == titles - {*HELD_OUT_BOOKS, *VALIDATION_BOOKS}
+    assert (len(train), len(validation), len(test)) == (2 * 40, 2 * 3, 2 * 4)
 
 
 def test_held_out_books_share_no_page_with_the_others(data: Path):
-    """No long paragraph of a held-out book stands in a training book, as it would if a book were there twice."""
-    train = {p for chapter in read_books(data, "train") for p in chapter.split("\n") if len(p) > 200}
-    test = {p for chapter in read_books(data, "test") for p in chapter.split("\n") if len(p) > 200}
+    """No long paragraph of one split's books stands in another's, as it would if a book were there twice."""
+    train, validation, test = ({p for chapter in read_books(data, split) for p in chapter.split("\n") if len(p) > 200}
+                               for split in SPLITS)
     assert len(test) > 100 and not train & test
+    assert len(validation) > 100 and not validation & (train | test)
+
+
+def test_a_book_of_validation_has_an_author_and_a_story_of_its_own(titles: set[str]):
+    """No other book of its author is there but one that it shares nothing with."""
+    others = {title for title in titles if title.split("_")[0] in {book.split("_")[0] for book in VALIDATION_BOOKS}}
+    assert others - set(VALIDATION_BOOKS) == {"robert-louis-stevenson_treasure-island"}
 
 
 def test_held_out_stories(data: Path):
-    train, test = set(read_stories(data, "train")), set(read_stories(data, "test"))
-    assert abs(len(test) / (len(train) + len(test)) - 1 / 20) < 0.001
-    assert not train & test
+    train, validation, test = (set(read_stories(data, split)) for split in SPLITS)
+    for held_out in (validation, test):
+        assert abs(len(held_out) / len(train | validation | test) - 1 / 20) < 0.001
+    assert not train & test and not validation & (train | test)
+    assert read_stories(data, "test")[1] in test and len(read_stories(data, "test")) == 448  # as ever: every twentieth
 
 
 def test_missing_data_is_told_of(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="standard_ebooks_children"):
-        read_books(tmp_path, "test")
-    with pytest.raises(ValueError, match="--data"):
-        Stories().typical(1)
+    for read, folder in ((read_books, "standard_ebooks_children"), (read_stories, "tinystories_excerpt")):
+        with pytest.raises(FileNotFoundError, match=f"--data .* {folder}"):
+            read(tmp_path, "test")
+    with pytest.raises(FileNotFoundError, match="--data"):
+        Stories(tmp_path, tmp_path).typical(1)
 
 
 # Windows and measure, on a stream that counts: token t is followed by t + 1.
@@ -154,13 +176,41 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Stories:
 def test_windows_start_with_bos(counting: Stories):
     batch, again = counting.batch(3, 10, seed=1), counting.batch(3, 10, seed=1)
     assert_close((batch.tokens, batch.targets), (again.tokens, again.targets))
-    assert batch.tokens.shape == batch.targets.shape == (BATCH, CONTEXT)
+    assert batch.tokens.shape == batch.targets.shape == (TOKENS // CONTEXT, CONTEXT)
     assert (batch.tokens[:, 0] == 0).all() and not (batch.targets == 0).any()
     assert_close(batch.tokens[:, 1:], batch.targets[:, :-1])
     assert (batch.targets.diff(dim=1) == 1).all()
     assert not torch.equal(batch.tokens, counting.batch(4, 10, seed=1).tokens)
     typical = counting.typical(6)
     assert typical.shape == (6, counting.limit) and (typical[:, 0] == 0).all()
+
+
+@pytest.mark.parametrize("context", [256, 512])
+def test_a_step_has_as_many_tokens_whatever_the_context(counting: Stories, context: int):
+    task = Stories(context=context)
+    assert task.batch(0, 10, 0).tokens.shape == (TOKENS // context, context)
+    assert task.trained_length == task.metric(Always(0.5))["window"] == context
+
+
+def test_validation_is_a_fixed_sample_of_both_corpora(monkeypatch: pytest.MonkeyPatch):
+    """As many windows of each, that do not overlap; `times` as large if asked; of the validation split alone."""
+    asked, first = [], {"books": 1, "stories": 2001}
+
+    def stream(_: Stories, corpus: str, split: str) -> Tensor:
+        asked.append(split)
+        return (torch.arange(200 * CONTEXT) % 1999 + first[corpus]).short()
+
+    monkeypatch.setattr(Stories, "_stream", stream)
+    task = Stories()
+    for times in (1, 2):
+        batches, again = task.validation(times), Stories().validation(times)
+        assert all(torch.equal(a.tokens, b.tokens) for a, b in zip(batches, again, strict=True))
+        targets = torch.cat([batch.targets for batch in batches])
+        assert targets.numel() == times * task.validation_tokens and targets.shape[1] == CONTEXT
+        assert (targets > 2000).float().mean() == 0.5
+        assert len({int(row[0]) for row in targets}) == len(targets)
+        assert all((batch.tokens[:, 0] == 0).all() for batch in batches)
+    assert set(asked) == {"validation"}
 
 
 class Always:

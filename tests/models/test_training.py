@@ -15,10 +15,12 @@ from torch.testing import assert_close
 
 from models import training
 from models.attention.base import Record
+from models.checkpoint import CHECKPOINTS, read_card, read_json, read_model
 from models.config import Config
 from models.recipes import RECIPES, Recipe, task_of
+from models.tasks import assignment
 from models.tasks.base import Batch, generator
-from models.training import batch_loss, rate, train
+from models.training import PRECISIONS, batch_loss, faster_precision, rate, train, validation_loss
 from models.transformer import Transformer
 
 V = 8
@@ -47,6 +49,10 @@ class Copying:
         targets = tokens.roll(1, 1)
         targets[:, 0] = -1
         return Batch(tokens, targets)
+
+    def validation(self, times: int = 1) -> list[Batch]:
+        parts = [Copying().batch(step, 0, 999) for step in range(2 * times)]
+        return [*parts, Batch(parts[0].tokens[:3], parts[0].targets[:3])]
 
 
 @pytest.fixture
@@ -145,6 +151,65 @@ def test_progress_is_a_plain_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     lines = (tmp_path / "log.txt").read_text().splitlines()
     assert [line.split()[:2] for line in lines] == [["step", "2"], ["step", "4"], ["step", "6"]]
     assert all(0 < float(line.split()[3]) < 2 * math.log(V) for line in lines)
+
+
+def test_validation_loss_is_the_mean_over_targets():
+    """Not over batches, of which the last may be smaller."""
+    model, task = Transformer(RECIPE.config), Copying()
+    tokens, targets = (torch.cat([getattr(batch, part) for batch in task.validation(2)])
+                       for part in ("tokens", "targets"))
+    assert validation_loss(model, task, 2) == pytest.approx(batch_loss(model, Batch(tokens, targets)).item(), rel=1e-5)
+    assert validation_loss(model, task) != validation_loss(model, task, 2)
+
+
+def test_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_always: None):
+    """A point every few steps and one at the end, each the model's loss then; a run that stopped ends with the same."""
+    monkeypatch.setattr(training, "CURVE_EVERY", 2)
+    recipe = replace(RECIPE, steps=5)
+    model = train(recipe, Copying(), tmp_path / "whole", 5, CPU)
+    curve = read_json(tmp_path / "whole" / "curve.json")
+    assert curve["step"] == [2, 4, 5] and curve["precision"] == "float32"
+    assert curve["loss"][-1] == pytest.approx(validation_loss(model, Copying()), abs=1e-4)
+    shorter = train(replace(RECIPE, steps=5), Copying(), tmp_path / "again", 5, CPU)
+    assert curve["loss"][0] != curve["loss"][1] and shorter is not model
+    monkeypatch.setattr(training, "SAVE_EVERY", 1e9)
+    stopped(recipe, tmp_path / "parts", at=3)  # after the point of step 2, and with nothing saved
+    assert read_json(tmp_path / "parts" / "curve.json")["step"] == [2]
+    train(recipe, Copying(), tmp_path / "parts", 5, CPU)
+    assert read_json(tmp_path / "parts" / "curve.json") == curve
+
+
+def test_measuring_the_curve_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    plain = train(RECIPE, Copying(), tmp_path / "plain", 5, CPU)
+    monkeypatch.setattr(training, "CURVE_EVERY", 1)
+    assert_close(train(RECIPE, Copying(), tmp_path / "often", 5, CPU).state_dict(), plain.state_dict(), **EXACTLY)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_precision_is_used_and_noted(precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    seen = []
+    monkeypatch.setattr(training, "batch_loss", lambda *_, **__: seen.append(torch.is_autocast_enabled("cpu")) or
+                        batch_loss(*_, **__))
+    train(replace(RECIPE, steps=2), Copying(), tmp_path, 0, CPU, precision)
+    assert seen[0] == seen[1] == (precision == "bfloat16")
+    assert read_json(tmp_path / "curve.json")["precision"] == precision
+    assert faster_precision(CPU) in PRECISIONS
+
+
+def test_a_finished_model_goes_where_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """With its curve on its card, and nothing written among the shipped."""
+    name = "assignment-random"
+    monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], steps=2))
+    monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
+    monkeypatch.setattr("sys.argv", ["training", name, "--runs", str(tmp_path / "runs"), "--target",
+                                     str(tmp_path / "pending")])
+    before = {path: path.stat().st_mtime_ns for path in CHECKPOINTS.glob("*/*")}
+    training.main()
+    card = read_card(tmp_path / "pending" / name)
+    assert card["training"]["steps"] == 2 and card["training"]["precision"] in PRECISIONS
+    assert card["curve"]["step"] == [2] and 2 < card["curve"]["validation_loss"][0] < 20
+    assert read_model(tmp_path / "pending" / name).config == RECIPES[name].config
+    assert before == {path: path.stat().st_mtime_ns for path in CHECKPOINTS.glob("*/*")}
 
 
 @pytest.mark.parametrize("name", RECIPES)

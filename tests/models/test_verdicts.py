@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.claims import FAILS, HOLDS, OPEN, PART, tables
-from models.claims.verdict import (
+from models.studies.claims import FAILS, HOLDS, OPEN, PART, tables
+from models.studies.claims.verdict import (
     MARGIN,
     NO,
     PARTLY,

@@ -6,9 +6,11 @@ import functools
 from collections.abc import Iterator
 from dataclasses import replace
 
+import pytest
 import torch
 from torch import Tensor
 
+from models.attention import TYPES
 from models.checkpoint import limit_of, mean_weights
 from models.config import Config
 from models.heads import HeadPlan
@@ -23,6 +25,10 @@ LAYERS, HEADS, WIDTH = 2, 4, 32
 LENGTH = 128  # of tables: as long as a typed text may be
 UNTOUCHED = HeadPlan()
 TEXT = "y=7; x=1; x=3; y=?; z=5; x=?"  # 12 tokens and two questions
+
+BIDIRECTIONAL = sorted(name for name, kind in TYPES.items() if not kind.selects)  # F is for causal masks alone
+either_way = pytest.mark.parametrize(("attention", "causal"), [
+    *((name, True) for name in sorted(TYPES)), *((name, False) for name in BIDIRECTIONAL)])
 
 
 def heads_of(attention: str) -> int:

@@ -1,0 +1,77 @@
+"""What is computed once and kept for all visitors, each within a fixed number of entries or bytes. The one module
+that keeps anything beside sessions (app/state/session.py) and models in memory (models/lab.py)."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, Protocol, TypeVar
+
+from models import Trace
+from models.sketch import Sketch
+from models.trace import Layer
+
+TRACE_BYTES = 96 * 2**20  # of traces, all visitors together; one of stories with 128 tokens has 4 to 6 MiB
+LAYER_BYTES = 64 * 2**20  # of single layers of sketches; 12 heads at 512 tokens have 36 MiB
+TEXTS = 64  # entries of what is small
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+kept: dict[str, Any] = {}  # name of a function -> its cache, for who counts and who empties
+
+
+def remembered(entries: int = TEXTS) -> Callable[[F], F]:
+    """A function's last results, by its arguments, which must be hashable and name what they depend on: a file by its
+    time of change, a model by its name."""
+    def decorate(function: F) -> F:
+        cached = functools.lru_cache(entries)(function)
+        kept[f"{function.__module__}.{function.__qualname__}"] = cached
+        return cached  # type: ignore[return-value]  # an lru_cache is called like what it wraps
+    return decorate
+
+
+class Sized(Protocol):
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+
+
+T = TypeVar("T", bound=Sized)
+
+
+class ByteCache(Generic[T]):
+    """What was asked for last, as much as fits into `limit` bytes; safe between threads."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._held = limit, 0
+        self._values: OrderedDict[Hashable, T] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, key: Hashable) -> T | None:
+        """What is held under `key`, if anything is."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def keep(self, key: Hashable, value: T) -> None:
+        """Holds it, and lets go of what was asked for longest ago; what is larger than the cache is not held, and
+        pushes nothing out."""
+        with self._lock:
+            if key in self._values or value.nbytes > self._limit:
+                return
+            self._values[key] = value
+            self._held += value.nbytes
+            while self._held > self._limit:
+                self._held -= self._values.popitem(last=False)[1].nbytes
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held."""
+        return self._held
+
+
+traces: ByteCache[Trace | Sketch] = ByteCache(TRACE_BYTES)
+layers: ByteCache[Layer] = ByteCache(LAYER_BYTES)

@@ -1,0 +1,136 @@
+"""How the text goes on: as trained, under the plan, and within a limited memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+
+from app import serving
+from app.panels import forgetting
+from app.panels.text import Reading
+from app.state import session
+from app.state.lab_state import LabState
+from models import HeadPlan, Lab
+from models.decoding import Step
+
+TOKENS = 28  # of a continuation: both fit beside the map
+CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
+HEIGHT, HEIGHT_WITH_MEMORY = 190, 300  # pixels
+
+
+@dataclass
+class Continuation:
+    """A text that is being generated: as trained, under a plan, and within a limited memory.
+
+    Attributes:
+        key: what it was begun for.
+        trained, planned: what was written so far.
+        remembered: the text read and written so far within the memory, under the plan too; `kept` of the last only.
+        steps: for `trained`, and where there is a plan for `planned`.
+        memory: for `remembered`, where memory is limited.
+        began, done: when it was begun, by perf_counter, and the tokens written since.
+    """
+
+    key: tuple
+    running: bool = True
+    trained: str = ""
+    planned: str = ""
+    remembered: list[Step] = field(default_factory=list)
+    steps: list[Iterator[str]] = field(default_factory=list)
+    memory: Iterator[Step] = field(default_factory=lambda: iter(()))
+    began: float = field(default_factory=time.perf_counter)
+    done: int = 0
+
+    @property
+    def left(self) -> float:
+        """Seconds until the last token, at the pace so far; a text may end before."""
+        return (time.perf_counter() - self.began) / max(1, self.done) * max(0, TOKENS - self.done)
+
+
+@st.fragment
+def draw(lab: Lab, reading: Reading, state: LabState) -> None:
+    """Writes on from the text, a token at a time. A run of a fragment is never interrupted, so it works in
+    short chunks: between two of them clicks and keys get through, Stop among them."""
+    if not lab.task.writes:
+        return
+    prompt, budgets = reading.prompt, state.budgets
+    key = (lab.name, prompt, state.plan, budgets)
+    now: Continuation | None = st.session_state.get(session.CONTINUATION)
+    if now is not None and now.key != key:
+        now = st.session_state[session.CONTINUATION] = None
+    running = now is not None and now.running
+
+    def start_or_stop() -> None:
+        if running:
+            now.running = False
+        else:
+            st.session_state[session.CONTINUATION] = _begun(lab, key)
+
+    reason = None
+    if reading.error is not None:
+        reason = "The text cannot be read"
+    elif len(prompt.ids) >= lab.limit:
+        reason = f"The text already has the {lab.limit} tokens that this model reads at most"
+    st.button("Stop" if running else "Continue the text", key="continue", on_click=start_or_stop,
+                  disabled=reason is not None, help=reason)
+    # With memory the text is long: what was written last is what one looks at.
+    with st.container(height=HEIGHT_WITH_MEMORY if budgets else HEIGHT, border=False, autoscroll=bool(budgets)):
+        places = [st.empty() for _ in range(4)]
+        _show(now, places, state)
+        if not running:
+            return
+        until = time.perf_counter() + CHUNK
+        with serving.computing():
+            while now.running and time.perf_counter() < until:
+                now.running = _step(now)
+        _show(now, places, state)
+    try:
+        st.rerun(scope="fragment")
+    except (StreamlitAPIException, RuntimeError):  # the whole page was running, or the fragment around this one
+        st.rerun()
+
+
+def _begun(lab: Lab, key: tuple) -> Continuation:
+    _, prompt, plan, budgets = key
+    plans = [HeadPlan(), plan] if plan else [plan]
+    now = Continuation(key, steps=[lab.generate(prompt, its, TOKENS) for its in plans])
+    if budgets:
+        now.memory = lab.write_within(prompt, budgets, plan, TOKENS)
+    return now
+
+
+def _step(now: Continuation) -> bool:
+    """One token of each text; False when all have ended."""
+    now.done += 1
+    words = [next(steps, None) for steps in now.steps]
+    now.trained += words[0] or ""
+    now.planned += words[-1] or "" if len(words) > 1 else ""
+    read = next(now.memory, None)
+    if read is not None:
+        if now.remembered:  # only what is kept now is drawn; the rest would be half a megabyte a visitor
+            now.remembered[-1] = replace(now.remembered[-1], kept=())
+        now.remembered.append(read)
+    return read is not None or any(word is not None for word in words)
+
+
+def _show(now: Continuation | None, places: list[st.delta_generator.DeltaGenerator], state: LabState) -> None:
+    if now is None:
+        places[0].caption("The most probable next words, as trained and under your plan.")
+        return
+    left = f" ({now.left:.0f} s left)" if now.running else ""
+    places[0].text(f"As trained{left}: …{_line(now.trained)}")
+    if state.plan:
+        places[1].text(f"Under the plan: …{_line(now.planned)}")
+    if now.remembered:
+        layer = state.selection.layer
+        places[2].caption(f"{'Under the plan. ' if state.plan else ''}{forgetting.counts(now.remembered)}")
+        places[3].markdown(f"**Layer {layer + 1} reads:** {forgetting.struck(now.remembered, layer)}")
+
+
+def _line(text: str) -> str:
+    """The text without its line breaks, which would make two continuations taller than their place."""
+    return " ".join(text.split("\n"))

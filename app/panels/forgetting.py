@@ -1,0 +1,127 @@
+"""Writing with a limited memory: the choice of budgets, what each layer still keeps, and what forgetting costs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import pandas
+import streamlit as st
+
+from app.markdown import literal, spaces
+from app.state import events, session
+from app.state.lab_state import LabState
+from components.memory_chart import memory_chart
+from models import Lab
+from models.decoding import Step
+from models.studies import store
+from models.studies.claims.selective import largest_factor
+
+ALL = "Memory: all"
+BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
+CONTROL = "stories-softmax"  # what forgetting with F is compared with
+_WAYS = {"chosen": "chosen budgets", "equal": "equal budgets", "chosen-oldest": "chosen budgets, the oldest goes",
+         "equal-oldest": "equal budgets, the oldest goes"}
+
+
+def choose(lab: Lab, state: LabState) -> None:
+    """The memory to write with, where a model says itself what may go."""
+    if not lab.can_forget:
+        return
+    offered = choices(lab)
+    if state.budgets not in [budgets or () for budgets in offered.values()]:  # a link may ask for any
+        offered[f"Memory: {', '.join(map(str, state.budgets))}"] = state.budgets
+    st.session_state[session.MEMORY] = next(name for name, its in offered.items() if (its or ()) == state.budgets)
+    st.selectbox("Memory", list(offered), key=session.MEMORY, label_visibility="collapsed",
+                 help="How many tokens each layer keeps while the text is read and written",
+                 on_change=lambda: events.set_budgets(
+                     offered.get(session.widget(session.MEMORY, str)) or ()))
+
+
+def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:
+    """What a visitor can choose -> a budget for each layer; None for all tokens."""
+    layers = lab.kinds[0].layers
+    offered: dict[str, tuple[int, ...] | None] = {ALL: None}
+    offered |= {f"Memory: {budget} a layer": (budget,) * layers for budget in BUDGETS}
+    for point in (store.read(lab.name, "memory") or {"points": []})["points"]:
+        if point["factor"] > 1:
+            budgets = tuple(point["budgets"])
+            offered[f"Memory: 1/{point['factor']}, chosen ({', '.join(map(str, budgets))})"] = budgets
+    return offered
+
+
+def counts(steps: Sequence[Step]) -> str:
+    """How many tokens each layer keeps, in words."""
+    kept = [len(places) for places in steps[-1].kept]
+    if len(set(kept)) == 1:
+        return f"Each layer keeps {kept[0]} of {len(steps)} tokens"
+    others = "".join(f" · layer {layer} {count}" for layer, count in enumerate(kept[1:], 2))
+    return f"Layer 1 keeps {kept[0]} of {len(steps)} tokens{others}"
+
+
+def struck(steps: Sequence[Step], layer: int) -> str:
+    """The text as Markdown: what the layer has forgotten is grey and struck through; … stands where writing began."""
+    kept, parts = set(steps[-1].kept[layer]), []
+    runs = itertools.groupby(range(len(steps)), key=lambda place: (steps[place].is_new, place in kept))
+    for (is_new, is_kept), places in runs:
+        text = "".join(steps[place].token if place else f"({steps[place].token}) " for place in places)
+        if is_new and " …" not in parts:
+            parts.append(" …")
+        parts.append(literal(text) if is_kept else _forgotten(text))
+    return "".join(parts)
+
+
+def _forgotten(text: str) -> str:
+    """Spaces stay outside: Markdown strikes nothing that begins or ends with one."""
+    words = text.strip()
+    before, after = text[:len(text) - len(text.lstrip())], text[len(text.rstrip()):]
+    return f"{spaces(before)}:gray[~~{literal(words)}~~]{spaces(after)}" if words else spaces(text)
+
+
+def section(lab: Lab) -> None:
+    """The curve of perplexity against memory, as measured on held-out text."""
+    result = store.read(lab.name, "memory")
+    if result is None:
+        st.caption(f"Not measured yet: `python -m models.studies.forgetting {lab.name}`")
+        return
+    control = store.read(CONTROL, "memory")
+    table, order = points(lab.name, result, control)
+    st.markdown(f"**Perplexity against memory**, on {result['windows']} held-out windows of {result['window']} tokens, "
+                "half of them from books. At 8, the layers together keep an eighth of all tokens; those with the "
+                "largest F go, or, for comparison, the oldest but the first." + _verdict(result, control))
+    chosen = ", ".join(f"1/{point['factor']} {point['perplexity']:.2f}" for point in result["points"])
+    st.altair_chart(memory_chart(table, order), alt=f"Perplexity of {lab.name} by memory, chosen budgets: {chosen}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.download_button("Points as CSV", table.to_csv(index=False), f"{lab.name}-memory.csv", "text/csv",
+                           on_click="ignore")
+        st.caption(f"Chosen budgets: shared out among the layers on {result['validation_windows']} other windows. "
+                   f"`{result['command']}`")
+
+
+def points(name: str, result: dict, control: dict | None) -> tuple[pandas.DataFrame, list[str]]:
+    """All measured points of a model, and of the control, a row each; and the names of the lines in order."""
+    rows = []
+    for model, its in ((name, result), (CONTROL, control)):
+        if its is None:
+            continue
+        whole, *lessened = its["points"]
+        for way, title in _WAYS.items():
+            line = [point for point in (*lessened, *its["comparisons"]) if point["way"] == way]
+            title = title if model == name else f"{model}, {title}, the oldest goes"
+            for point in [whole, *line] if line else []:  # every line starts where nothing is forgotten
+                budgets = " ".join(map(str, point["budgets"]))
+                rows.append({"line": title, "model": model} | point | {"way": way, "budgets": budgets})
+    table = pandas.DataFrame(rows)
+    return table, list(dict.fromkeys(table["line"]))
+
+
+def _verdict(result: dict, control: dict | None) -> str:
+    """How little memory does as well as the control with all of its own; empty if that is not known."""
+    if control is None:
+        return ""
+    limit = control["points"][0]["perplexity"]
+    factor = largest_factor({point["factor"]: point["perplexity"] for point in result["points"]}, limit)
+    if not factor:
+        return f" {CONTROL} with all its memory: {limit:.2f}."
+    part = f"1/{factor} of the memory" if factor > 1 else "all the memory"
+    return f" With {part} it reads as well as {CONTROL} with all of its own ({limit:.2f}) or better."

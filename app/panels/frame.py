@@ -1,0 +1,64 @@
+"""What pages have in common: the header; on pages that work on a text the box below it, and how the text was read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import streamlit as st
+
+from app import serving
+from app.markdown import literal
+from app.panels import header, text
+from app.panels.text import Reading
+from app.state import session, visitor_models
+from app.state.history import History
+from app.state.lab_state import LabState
+from components import answering
+from models import HeadPlan, Lab
+from models.checkpoint import CheckpointError
+from models.foreign import ForeignError
+
+T = TypeVar("T")
+
+
+def under_header(draw: Callable[[Lab, Reading, LabState], T],
+                 limit: Callable[[Lab, HeadPlan], int] | None = None) -> T | None:
+    """Draws the top and, under it, the page; None, with a message on the page, if the model cannot be loaded.
+
+    Args:
+        draw: gets the model, the text as read, and the present state.
+        limit: tokens that the page reads at most, of a model under a plan; the model's own by default.
+    """
+    history = session.history()
+    with serving.drawing():
+        above = _top(history, limit)
+        return draw(*above, history.present) if above else None
+
+
+def in_one_column(draw: Callable[[], None]) -> None:
+    """A page without the text box. What the opened link said that could not be read is told first."""
+    history = session.history()
+    session.fill_widgets()
+    answering(None)
+    with serving.drawing():
+        header.draw(history)
+        with st.container(width=960):
+            for problem in history.problems:
+                st.warning(literal(problem))
+            draw()
+
+
+def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:
+    session.fill_widgets()
+    answering(history.present.text)
+    try:
+        lab = visitor_models.with_constants(serving.load(history.present.model))
+    except (CheckpointError, ForeignError) as error:
+        header.draw(history)
+        st.error(literal(str(error)))
+        return None
+    reading = text.read(lab, history, limit and limit(lab, history.present.alone(lab.name).plan))
+    header.draw(history, reading.prompt.read_chars)
+    text.draw(lab, history, reading)
+    return lab, reading

@@ -1,0 +1,43 @@
+"""Hiding words of a masked model's text by choosing them: `sat` becomes `[sat]`, and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+import streamlit as st
+
+from app.markdown import literal
+from app.state import events, session
+from models.tasks.masked import MASK
+
+MOST_WORDS = 80  # that are offered; the rest can still be put in brackets
+
+_WORD = re.compile(r"\[[^\[\]]+\]|[\w’'-]+")
+
+
+def words(text: str) -> list[tuple[int, int, str, bool]]:
+    """(start, stop, word, is hidden) of each word, without `[MASK]`, whose word nobody knows."""
+    found = [(m.start(), m.end(), m[0].strip("[]"), m[0].startswith("[")) for m in _WORD.finditer(text) if m[0] != MASK]
+    return found[:MOST_WORDS]
+
+
+def with_hidden(text: str, chosen: Collection[int]) -> str:
+    """The text in which exactly the chosen words, counted as `words` does, are in brackets."""
+    parts, last = [], 0
+    for index, (start, stop, word, _) in enumerate(words(text)):
+        parts += [text[last:start], f"[{word}]" if index in chosen else word]
+        last = stop
+    return "".join([*parts, text[last:]])
+
+
+def draw(text: str) -> None:
+    """One button a word."""
+    found = words(text)
+    st.session_state[session.HIDDEN] = [i for i, (*_, hidden) in enumerate(found) if hidden]
+    st.pills("Hide words", range(len(found)), selection_mode="multi", key=session.HIDDEN,
+             format_func=lambda i: literal(found[i][2]) if i < len(found) else "", on_change=on_hidden, args=(text,))
+
+
+def on_hidden(text: str) -> None:
+    events.set_text(with_hidden(text, session.widget(session.HIDDEN, list, ())))

@@ -1,0 +1,109 @@
+"""The text box and the line under it, which says what was read, or what is wrong and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app import compute
+from app.panels import hiding, picture
+from app.state import events, session, visitor_models
+from app.state.history import History
+from app.state.link import MAX_LINK_TEXT
+from components import notice
+from models import Lab
+from models.tasks.base import InputError, Prompt
+
+EXCERPT = 28  # characters shown on either side of a mistake
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What came of the text in the box.
+
+    Attributes:
+        prompt: what the page shows: this text, or the last one that could be read.
+        shown: the text that `prompt` was read from.
+        limit: tokens that the page reads at most.
+        error: why this one could not be; None if it could.
+    """
+
+    prompt: Prompt
+    shown: str
+    limit: int
+    error: InputError | None = None
+
+
+def read(lab: Lab, history: History, limit: int | None = None) -> Reading:
+    """Reads the present text; a text that cannot be read leaves the last picture of its task.
+
+    Args:
+        limit: most tokens that are read; the model's own by default.
+    """
+    text, limit = history.present.text, limit or lab.limit
+    if lab.task.sees:
+        return _picture(lab, limit)
+    try:
+        prompt = compute.read(lab, text, limit)
+    except InputError as error:
+        last = history.last_readable(lab.name)
+        return Reading(compute.read(lab, last, limit), last, limit, error)
+    history.readable[lab.task.name] = text
+    return Reading(prompt, text, limit)
+
+
+def _picture(lab: Lab, limit: int) -> Reading:
+    try:
+        return Reading(picture.read(lab), "", limit)
+    except InputError as error:
+        visitor_models.set_picture(lab.name, None)
+        return Reading(picture.read(lab), "", limit, error)
+
+
+def draw(lab: Lab, history: History, reading: Reading) -> None:
+    """Box, examples, and the line under them."""
+    if lab.task.sees:
+        picture.choose(lab)
+        messages = [str(reading.error)] if reading.error else []
+        notice(key="notice", messages=messages, status=f"{len(reading.prompt.ids)} tokens", is_problem=bool(messages))
+        return
+    box, examples = st.columns([5, 1.3], vertical_alignment="bottom")
+    box.text_input("Text", key=session.TEXT, on_change=events.on_text, live="200ms", label_visibility="collapsed",
+                   placeholder=lab.task.examples[0][1], autocomplete="off")
+    titles = {text: title for title, text in lab.task.examples}
+    examples.selectbox("Examples", list(titles), key=session.EXAMPLE, index=None, placeholder="Examples",
+                       format_func=titles.get, on_change=events.on_example, label_visibility="collapsed")
+    prompt, error, text = reading.prompt, reading.error, history.present.text
+    if error is not None:
+        shown = lab.task.join(prompt.tokens[1:])
+        messages = [*history.problems, str(error), f"Shown below: {_cut(shown)}"]
+        notice(key="notice", messages=messages, excerpt=excerpt(text, error.start, error.stop), is_problem=True)
+        return
+    messages = history.problems + _left_out(reading, lab, text)
+    status = "" if messages else f"{len(prompt.ids)} tokens" + (f" · {prompt.hint}" if prompt.hint else "")
+    notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
+    if lab.task.hides:
+        hiding.draw(text)
+
+
+def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:
+    """What stands before a mistake, the mistake, what follows: short enough for one line."""
+    stop = max(start, min(stop, start + EXCERPT))
+    head = text[max(0, start - EXCERPT):start]
+    return ("…" if start > EXCERPT else "") + head, text[start:stop], text[stop:stop + EXCERPT]
+
+
+def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
+    """What is told of a text that is longer than what a model reads."""
+    if not reading.prompt.left_out:
+        return []
+    link = " A link holds the part that is read." if len(text) > MAX_LINK_TEXT else ""
+    reason = ", for its tables have no weights beyond" if lab.longest == reading.limit else ""
+    return [f"{reading.prompt.left_out:,} tokens at the end were left out: this model reads {reading.limit} at "
+            f"most{reason}. The box keeps the whole text.{link}"]
+
+
+def _cut(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= EXCERPT else text[:EXCERPT] + "…"

@@ -1,0 +1,158 @@
+"""What visitors do, as changes of their History. What the browser sends is checked here: widgets and events can hold
+anything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from app.state import session
+from app.state.company import fit, policies_of, views_of
+from app.state.lab_state import CLAIMS, LAST, MAX_COMPARED, MAX_TEXT, PAGES, SECTIONS, LabState
+from app.state.link import MAX_ASKED, MAX_LENGTH, read_query
+from app.state.link import MAX_TEXT as MAX_QUERY
+from app.state.selection import SCOPES, Selection
+from app.state.session import history, widget
+from models import catalogue, held
+from models.heads import MAX_BASE, MIN_BASE, HeadPlan
+
+
+def on_text() -> None:
+    text = widget(session.TEXT, str, "")
+    set_text(text, merge="typing")
+    if len(text) > MAX_TEXT:
+        history().problems = [f"The text has {len(text):,} characters; the first {MAX_TEXT:,} were kept."]
+
+
+def set_text(text: str, merge: str = "") -> None:
+    """Another text; `merge` as in History.do."""
+    history().do(replace(history().present, text=text[:MAX_TEXT], asked=LAST), merge)
+
+
+def on_model() -> None:
+    name = widget(session.MODEL, str)
+    if name in catalogue.names() or name is not None and held(name) is not None:
+        history().do(history().present.with_model(name))
+
+
+def open_model(name: str) -> None:
+    """Goes to a foreign model that has just been loaded, with what the link said that asked for it."""
+    past = history()
+    wanted, past.wanted = past.wanted, {}
+    if wanted.get("model") == name:
+        past.begin(*read_query(wanted))
+    else:
+        past.do(replace(past.present.with_model(name), page="explore"))
+
+
+def go_to(page: str) -> None:
+    """Another page."""
+    history().do(replace(history().present, page=page))
+
+
+def on_example() -> None:
+    text = widget(session.EXAMPLE, str)
+    if text in (example for _, example in catalogue.find(history().present.model).task.examples):
+        set_text(text)
+
+
+def on_compared() -> None:
+    present = history().present
+    family = catalogue.family(present.model)
+    chosen = [name for name in widget(session.COMPARED, list, []) if name in family]
+    history().do(replace(present, compared=tuple(chosen[:MAX_COMPARED])).with_model(present.model))
+
+
+def on_length() -> None:
+    length = widget(session.LENGTH, int)
+    if _index(length, MAX_LENGTH + 1):
+        history().do(replace(history().present, length=length), merge="length")
+
+
+def on_section() -> None:
+    section = widget(session.SECTION, str, "")
+    if section in ("", *SECTIONS):
+        history().do(replace(history().present, section=section), merge="viewing")
+
+
+def on_claim() -> None:
+    if widget(session.CLAIM, str) in CLAIMS:
+        history().do(replace(history().present, claim=widget(session.CLAIM, str)), merge="viewing")
+
+
+def set_budgets(budgets: tuple[int, ...]) -> None:
+    """Another memory to write with; none for all of it."""
+    history().do(replace(history().present, budgets=budgets))
+
+
+def on_toolbar(event: dict[str, Any]) -> None:
+    past = history()
+    match event.get("type"):
+        case "undo":
+            past.undo()
+        case "redo":
+            past.redo()
+        case "reset":  # the heads come back; the text stays, and what the pages show
+            cleared = LabState(past.present.model)
+            past.do(replace(past.present, plan=HeadPlan(), selection=cleared.selection.within(past.present.shape),
+                            view="used", asked=LAST, budgets=()))
+        case "page" if event.get("page") in [*PAGES]:  # a list has `in` for what has no hash, too
+            past.do(replace(past.present, page=event["page"]))
+        case "address" if isinstance(event.get("query"), str) and len(event["query"]) <= 4 * MAX_QUERY:
+            session.begin_at(event["query"].removeprefix("?"))
+
+
+def on_heads(event: dict[str, Any]) -> None:
+    """A click or a key on the grid."""
+    past = history()
+    present = past.present
+    if event.get("type") == "scale":
+        if event.get("policy") in [*policies_of(present.models)]:
+            past.do(replace(present, plan=_scaled(present.plan, event)), merge="scale")
+        return
+    shape = present.shape
+    layer, head, scope = (event.get(key) for key in ("layer", "head", "scope"))
+    kind = event.get("kind", next(iter(shape)))
+    if kind not in [*shape] or not (_index(layer, shape[kind][0]) and _index(head, shape[kind][1])
+                                    and scope in SCOPES):
+        return
+    selection = Selection(layer, head, scope, kind)
+    if event.get("type") == "select":
+        past.do(replace(present, selection=selection), merge="selecting")
+    elif event.get("type") == "heads":
+        gate, constant = event.get("gate"), event.get("constant")
+        if (gate is None or _gate(gate)) and (constant is None or isinstance(constant, bool)):
+            plan = present.plan.with_heads(selection.heads(shape), constant=constant, gate=gate)
+            plan = fit(plan, present.models)[0]
+            # All steps of one drag of the slider are one step of undo.
+            past.do(replace(present, plan=plan), merge=f"gate {selection}" if event.get("drag") is not None else "")
+            if event.get("drag") is False:
+                past.settle()
+
+
+def on_map(event: dict[str, Any]) -> None:
+    """Another matrix of the selected head."""
+    present = history().present
+    if event.get("type") == "view" and event.get("view") in views_of(present.models):
+        history().do(replace(present, view=event["view"]), merge="viewing")
+
+
+def on_effect(event: dict[str, Any]) -> None:
+    """Another of the text's predictions."""
+    if event.get("type") == "prediction" and _index(event.get("index"), MAX_ASKED + 1):
+        history().do(replace(history().present, asked=event["index"]), merge="asking")
+
+
+def _index(value: object, count: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
+
+
+def _gate(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _scaled(plan: HeadPlan, event: dict[str, Any]) -> HeadPlan:
+    base = event.get("base")
+    if event.get("policy") == "logn" and _index(base, MAX_BASE + 1) and base >= MIN_BASE:
+        return plan.with_scale("logn", base)
+    return plan if event.get("policy") == "logn" else plan.with_scale(event["policy"])

@@ -1,0 +1,104 @@
+"""LabState: everything that a visitor can set, as one immutable value that a link holds (state/link.py)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from app.state.company import shape_of
+from app.state.selection import Selection
+from models import catalogue
+from models.checkpoint import CheckpointError
+from models.heads import HeadPlan
+from models.kind import Shape
+from models.studies.claims import MODULES as CLAIMS
+
+DEFAULT_MODEL = "stories-selective"
+PAGES = {"explore": "Explore", "compare": "Compare", "length": "Length", "yours": "Your model", "results": "Results",
+         "about": "About"}
+SECTIONS = {"entropy": "Entropy", "memory": "Memory", "card": "Model card"}  # below Explore, closed at first
+FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
+LAST = -1  # of a text's predictions
+MAX_TEXT = 200_000  # characters that are kept of a text
+MAX_COMPARED = 3  # models beside the first
+
+
+def default_model() -> str:
+    """The model of a first visit: the usual one, or the first whose folder can be read.
+
+    Raises:
+        LookupError: there is none.
+    """
+    for name in (DEFAULT_MODEL, *catalogue.names()):
+        try:
+            return catalogue.find(name).name
+        except (ValueError, CheckpointError):
+            continue
+    raise LookupError("no model can be read")
+
+
+def example_text(model: str) -> str:
+    """The text that a model shows first."""
+    examples = catalogue.find(model).task.examples
+    return examples[0][1] if examples else ""
+
+
+@dataclass(frozen=True)
+class LabState:
+    """What a visitor has set; see the module's docstring.
+
+    Attributes:
+        model: name of a model.
+        text: as typed, whole.
+        plan: what was done to the heads; only heads that one of the models has.
+        selection: only heads that one of the models has.
+        view: which matrix is shown large, one of company.views_of its models.
+        asked: which of the text's predictions is shown, counted from 0, or LAST.
+        compared: models of the same family that stand beside `model` on the Compare and Length pages.
+        length: tokens, the length that the Length page looks at; 0 for the trained one.
+        budgets: tokens that each layer of a selective model keeps while it writes; none for all.
+        section: what is open below Explore, one of SECTIONS; empty for nothing.
+        claim: which of CLAIMS the Results page shows.
+        page: which of PAGES is open.
+    """
+
+    model: str = field(default_factory=default_model)
+    text: str = None  # type: ignore[assignment]  # the model's first example, known once the model is
+    plan: HeadPlan = HeadPlan()
+    selection: Selection = Selection()
+    view: str = "used"
+    asked: int = LAST
+    compared: tuple[str, ...] = ()
+    length: int = 0
+    budgets: tuple[int, ...] = ()
+    section: str = ""
+    claim: str = FIRST_CLAIM
+    page: str = FIRST_PAGE
+
+    def __post_init__(self) -> None:
+        if self.text is None:
+            object.__setattr__(self, "text", example_text(self.model))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """All models of this state, `model` first."""
+        return (self.model, *self.compared)
+
+    @property
+    def shape(self) -> Shape:
+        """Kind -> the most layers and heads of its models."""
+        return shape_of(self.models)
+
+    def alone(self, name: str) -> LabState:
+        """What of this state concerns one of its models: a plan and a selection that it has the heads for."""
+        if name == self.model and not self.compared:
+            return self
+        return replace(self, compared=()).with_model(name)
+
+    def with_model(self, name: str) -> LabState:
+        """The same experiment on another model; what does not fit it goes back to its default."""
+        from app.state.link import FIELDS  # a link's fields know LabState; this is the one place that looks back
+
+        state = LabState(name)
+        for its in FIELDS:
+            state = replace(state, **{its.attribute: its.fits(self, state)})
+        return state

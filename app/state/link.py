@@ -1,0 +1,245 @@
+"""The link: every field of a LabState, how it stands in an address, and what becomes of it with another model.
+
+    ?page=compare&model=assignment-selective&text=x%3D1%3B+x%3D%3F&plan=self-0.3c&at=0.3&view=mask
+
+What has its default value is left out of the link. Reading never fails: what cannot be read becomes a
+sentence for the visitor, and the rest opens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from app.state.company import entries, fit, views_of
+from app.state.lab_state import (
+    CLAIMS,
+    LAST,
+    MAX_COMPARED,
+    MAX_TEXT,
+    PAGES,
+    SECTIONS,
+    LabState,
+    default_model,
+    example_text,
+)
+from app.state.selection import Selection
+from models import catalogue
+from models.checkpoint import CheckpointError
+from models.foreign import ForeignError
+from models.heads import HeadPlan
+
+MAX_LINK_TEXT = 4000  # characters; of a longer text a link holds what the model reads
+MAX_LENGTH = 9999  # tokens that the Length page can be asked for
+MAX_ASKED = 999
+MIN_BUDGET = 2  # tokens that a layer keeps at least: the first one and the present one
+
+Read = tuple[Any, list[str]]  # a value, and a sentence for each part that could not be read
+
+
+def _as_default(old: LabState, new: LabState, attribute: str) -> Any:
+    return getattr(new, attribute)
+
+
+def _kept(old: LabState, new: LabState, attribute: str) -> Any:
+    return getattr(old, attribute)
+
+
+def _kept_in_family(old: LabState, new: LabState, attribute: str) -> Any:
+    same = catalogue.same_family(old.model, new.model)
+    return getattr(old if same else new, attribute)
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of the link.
+
+    Attributes:
+        key: its name in the address.
+        attribute: of LabState.
+        parse: its text, and the state as read so far (fields are read in the table's order) -> the value.
+        format: the value as text.
+        carry: (old state, new state as made so far, attribute) -> the value when the model is another one.
+    """
+
+    key: str
+    attribute: str
+    parse: Callable[[str, LabState], Read]
+    format: Callable[[Any], str] = str
+    carry: Callable[[LabState, LabState, str], Any] = _kept
+
+    def fits(self, old: LabState, new: LabState) -> Any:
+        """What becomes of the value when `old` goes over to the model of `new`, whose earlier fields are set."""
+        return self.carry(old, new, self.attribute)
+
+
+def _one_of(what: str, known: Mapping[str, Any]) -> Callable[[str, LabState], Read]:
+    def parse(text: str, state: LabState) -> Read:
+        default = next(iter(known))
+        return (text, []) if text in known else (default, [f"This link {what} “{cut(text)}”, which is not here."])
+    return parse
+
+
+def _number(what: str, most: int, default: int) -> Callable[[str, LabState], Read]:
+    def parse(text: str, state: LabState) -> Read:
+        if re.fullmatch(r"\d{1,9}", text, re.ASCII) and int(text) <= most:
+            return int(text), []
+        return default, [f"This link asks for {what} “{cut(text)}”, which is no number from 0 to {most:,}."]
+    return parse
+
+
+def _parse_model(text: str, state: LabState) -> Read:
+    try:
+        return catalogue.find(text).name, []
+    except ForeignError as error:
+        return state.model, [f"{text.removeprefix('hf:')}: {error}. It can be opened on this page, where this host "
+                             "allows it."]
+    except CheckpointError as error:
+        return state.model, [f"{error}. {state.model} was opened instead."]
+    except ValueError:
+        return state.model, [f"This link asks for a model “{cut(text)}”, which is not here; "
+                             f"{state.model} was opened instead."]
+
+
+def _parse_text(text: str, state: LabState) -> Read:
+    if len(text) <= MAX_TEXT:
+        return text, []
+    return text[:MAX_TEXT], [f"This link's text has {len(text):,} characters; the first {MAX_TEXT:,} were kept."]
+
+
+def _parse_compared(text: str, state: LabState) -> Read:
+    fitting: list[str] = []
+    unknown: list[str] = []
+    strange: list[str] = []
+    family = catalogue.family(state.model)
+    for name in dict.fromkeys(text[:MAX_LINK_TEXT].split()):
+        if name in family:
+            fitting += [name] if name != state.model else []
+        elif name in catalogue.names():
+            strange.append(name)
+        else:
+            unknown.append(f"“{cut(name)}”")
+    problems = [f"This link compares with {', '.join(unknown[:3])}, which is not here."] if unknown else []
+    if strange:
+        problems.append(f"{', '.join(strange[:3])} cannot stand beside {state.model}: they do not read the same texts.")
+    if len(fitting) > MAX_COMPARED:
+        problems.append(f"Four models fit beside each other; {', '.join(fitting[MAX_COMPARED:][:3])} was left out.")
+    return tuple(fitting[:MAX_COMPARED]), problems
+
+
+def _carry_compared(old: LabState, new: LabState, attribute: str) -> tuple[str, ...]:
+    return tuple(name for name in _kept_in_family(old, new, attribute) if name != new.model)
+
+
+def _parse_plan(text: str, state: LabState) -> Read:
+    plan, unread = HeadPlan.read(text)
+    plan, outside = fit(plan, state.models)
+    told = "; ".join((unread + outside)[:4])
+    return plan, [f"Part of this link's plan was left out: {told}."] if told else []
+
+
+def _carry_plan(old: LabState, new: LabState, attribute: str) -> HeadPlan:
+    return fit(_kept_in_family(old, new, attribute), new.models)[0]
+
+
+def _parse_selection(text: str, state: LabState) -> Read:
+    shape = state.shape
+    try:
+        selection = Selection.parse(text)
+        # A link that names no kind means the first one of a model that has no `self`.
+        selection = selection if selection.kind in shape or "-" in text else replace(selection, kind=next(iter(shape)))
+        if selection == selection.within(shape):
+            return selection, []
+    except ValueError:
+        pass
+    return Selection().within(shape), [f"This link selects “{cut(text)}”, which is no head of this model."]
+
+
+def _parse_view(text: str, state: LabState) -> Read:
+    if text in views_of(state.models):
+        return text, []
+    return "used", [f"This link asks for a view “{cut(text)}”, which this model has not."]
+
+
+def _carry_view(old: LabState, new: LabState, attribute: str) -> str:
+    return old.view if old.view in views_of(new.models) else new.view
+
+
+def _parse_budgets(text: str, state: LabState) -> Read:
+    kept = tuple(map(int, text.split("-"))) if re.fullmatch(r"\d{1,4}(-\d{1,4})*", text, re.ASCII) else ()
+    if kept and min(kept) >= MIN_BUDGET and fits_memory(state.model, kept):
+        return kept, []
+    return (), [f"This link asks for a memory of “{cut(text)}”, which this model has not."]
+
+
+def _carry_budgets(old: LabState, new: LabState, attribute: str) -> tuple[int, ...]:
+    budgets = _kept_in_family(old, new, attribute)
+    return budgets if fits_memory(new.model, budgets) else ()
+
+
+def fits_memory(model: str, budgets: tuple[int, ...]) -> bool:
+    """True if a model can write with so many tokens a layer."""
+    (entry,) = entries([model])
+    return entry.selects and len(budgets) == entry.kinds[0].layers
+
+
+FIELDS = (
+    Field("page", "page", _one_of("opens a page", PAGES)),
+    Field("model", "model", _parse_model, carry=_as_default),
+    Field("text", "text", _parse_text, carry=_kept_in_family),
+    Field("with", "compared", _parse_compared, " ".join, _carry_compared),
+    Field("plan", "plan", _parse_plan, str, _carry_plan),
+    Field("at", "selection", _parse_selection, str, lambda old, new, _: old.selection.within(new.shape)),
+    Field("view", "view", _parse_view, carry=_carry_view),
+    Field("ask", "asked", _number("prediction", MAX_ASKED, LAST), carry=_kept_in_family),
+    Field("n", "length", _number("a length of", MAX_LENGTH, 0), carry=_kept_in_family),
+    Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets)), _carry_budgets),
+    Field("open", "section", _one_of("opens", {"": "", **SECTIONS})),
+    Field("claim", "claim", _one_of("asks for the claim", CLAIMS)),
+)
+
+
+def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
+    """The link's query string, without `?`; the empty string for the default state.
+
+    Args:
+        read_chars: how much of a text over MAX_LINK_TEXT the model reads: that much stands in the link.
+    """
+    default = LabState(state.model)
+    default = replace(default, selection=default.selection.within(default.shape), model=default_model())
+    if len(state.text) > MAX_LINK_TEXT:
+        state = replace(state, text=whole_brackets(state.text[:min(read_chars, MAX_LINK_TEXT)], state.text))
+    pairs = {field.key: field.format(getattr(state, field.attribute)) for field in FIELDS
+             if getattr(state, field.attribute) != getattr(default, field.attribute)}
+    # A lone surrogate cannot be written as UTF-8; the link holds a question mark in its place.
+    return urlencode(pairs, errors="replace")
+
+
+def whole_brackets(cut_text: str, text: str) -> str:
+    """A beginning of `text` that does not end inside [brackets]: half a pair would show what was hidden."""
+    opened = cut_text.rfind("[")
+    if len(cut_text) < len(text) and opened > cut_text.rfind("]"):
+        return cut_text[:opened]
+    return cut_text
+
+
+def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
+    """The state that a link describes, and a sentence for each part of it that could not be read."""
+    state, problems = LabState(), []
+    for field in FIELDS:
+        if field.attribute == "text":  # the example of the model that was just read
+            state = replace(state, text=example_text(state.model))
+        if field.key in params:
+            value, told = field.parse(params[field.key], state)
+            state, problems = replace(state, **{field.attribute: value}), problems + told
+        elif field.attribute == "selection":
+            state = replace(state, selection=state.selection.within(state.shape))
+    return state, problems
+
+
+def cut(text: str) -> str:
+    """A part of a link, short enough for a sentence, and unable to turn the rest of it around."""
+    return "\u2068" + (text if len(text) <= 40 else text[:40] + "…") + "\u2069"

@@ -1,0 +1,111 @@
+"""The visitor's History in Streamlit's session: the one place that knows session keys."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qsl
+
+import streamlit as st
+
+from app import serving
+from app.state.history import History
+from app.state.lab_state import FIRST_PAGE, MAX_TEXT, LabState
+from app.state.link import read_query
+from models.foreign import is_foreign
+
+# Keys of Streamlit's widgets.
+TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
+    "text", "model", "example", "compared", "length", "hidden", "memory", "section", "claim")
+HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
+    "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
+LOOKED, JOB_PROBLEM = "looked", "job problem"
+HISTORY, CONTINUATION, _ADDRESSES, _DRAWN = "history", "continuation", "addresses", "library drawn"
+MAX_ADDRESSES = 300  # that a session remembers as its own
+
+
+def history() -> History:
+    """This visitor's history."""
+    return st.session_state.setdefault(HISTORY, History())
+
+
+def widget(key: str, kind: type, default: Any = None) -> Any:
+    """A widget's value, or `default` where it has none or, forged, one of another type."""
+    value = st.session_state.get(key)
+    return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else default
+
+
+def once(draw: Callable[[], None]) -> None:
+    """Draws something that the browser keeps until the visitor leaves."""
+    if not st.session_state.get(_DRAWN):
+        draw()
+    st.session_state[_DRAWN] = True
+
+
+def follow_address(page: str) -> None:
+    """Opens the address's state on a visit's first run, after back and forward, and for a link that is new here.
+
+    Every other run trusts the session: while a visitor types fast, the browser's address lags behind, and what
+    it sends is an older address of this same session.
+
+    Args:
+        page: what the address's path says; where the query names one too, that one is right.
+    """
+    params = ({} if page == FIRST_PAGE else {"page": page}) | st.query_params.to_dict()
+    asked = _canonical(params)
+    known: OrderedDict[str, LabState] = st.session_state.setdefault(_ADDRESSES, OrderedDict())
+    first = HISTORY not in st.session_state
+    if first or serving.went_back_or_forward() or asked not in known:
+        # A state of this session comes back whole: its text may be longer than what its address holds.
+        state, problems = (known[asked], []) if asked in known else _read(params)
+        (history().begin if first else history().open)(state, problems)
+        _remember(asked)
+
+
+def begin_at(query: str) -> None:
+    """Opens the state that the browser's address holds: it was there before this session.
+
+    After a restart or a long gap the browser comes back with the address of the page's load, while the one that it
+    shows, and what the visitor did, is newer. Undo begins there.
+    """
+    state, problems = _read(dict(parse_qsl(query, keep_blank_values=True)))
+    history().begin(state, problems)
+
+
+def _read(params: dict[str, str]) -> tuple[LabState, list[str]]:
+    """read_query; a link to a foreign model that is not in memory leads to where it can be opened."""
+    state, problems = read_query(params)
+    wanted = params.get("model", "")
+    if is_foreign(wanted) and state.model != wanted:
+        state = replace(state, page="yours")
+        history().wanted = params
+    return state, problems
+
+
+def remember_address(query: str) -> None:
+    """Notes the present state's address, its query string, as one of this session's own."""
+    _remember(_canonical(dict(parse_qsl(query, keep_blank_values=True))))
+
+
+def _remember(address: str) -> None:
+    known = st.session_state[_ADDRESSES]
+    known[address] = history().present
+    known.move_to_end(address)
+    while len(known) > MAX_ADDRESSES or sum(len(state.text) for state in known.values()) > 5 * MAX_TEXT:
+        known.popitem(last=False)
+
+
+def _canonical(params: dict[str, str]) -> str:
+    text = repr(sorted(params.items()))
+    return hashlib.sha256(text.encode("utf-8", errors="replace")).hexdigest()[:16]
+
+
+def fill_widgets() -> None:
+    """Shows the present state in Streamlit's own widgets; call before they are made."""
+    st.session_state[TEXT] = history().present.text
+    st.session_state[MODEL] = history().present.model
+    st.session_state[EXAMPLE] = None
+    st.session_state[COMPARED] = list(history().present.compared)

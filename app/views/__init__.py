@@ -1,0 +1,10 @@
+"""The pages: a module each, none imports another; state/lab_state.py names them. (Not in a folder `pages`: Streamlit
+would take its files for scripts.)"""
+
+from collections.abc import Callable
+
+from app.views import about, compare, explore, length, results, yours
+
+DRAW: dict[str, Callable[[], None]] = {"explore": explore.page, "compare": compare.page, "length": length.page,
+                                       "yours": yours.page,
+                                       "results": results.page, "about": about.page}

@@ -1,0 +1,22 @@
+"""The claims of our sources, our numbers beside theirs, and a verdict that a rule computes.
+
+    python -m models.studies.claims         # prints the verdicts from what is measured
+    python -m models.studies.claims all     # measures again what no card has, then prints them
+
+One file a claim; verdict.py has the rules, evidence.py reads what was measured, measure.py measures.
+"""
+
+from models.studies.claims import normalisation, selective, synthesizer
+from models.studies.claims.evidence import Evidence
+from models.studies.claims.statement import Chart, Claim, Statement
+from models.studies.claims.verdict import FAILS, HOLDS, OPEN, PART, Verdict
+
+__all__ = ["FAILS", "HOLDS", "OPEN", "PART", "Chart", "Claim", "Evidence", "Statement", "Verdict", "claims"]
+
+MODULES = {"synthesizer": synthesizer, "selective": selective, "normalisation": normalisation}  # by Claim.key
+
+
+def claims(evidence: Evidence | None = None) -> list[Claim]:
+    """All claims with their present verdicts; `evidence` is the repository's by default."""
+    evidence = evidence or Evidence()
+    return [module.claim(evidence) for module in MODULES.values()]

@@ -1,0 +1,71 @@
+"""Measures what the claims need beside cards and seeds, and prints all verdicts.
+
+    python -m models.studies.claims            # the verdicts, from what is measured
+    python -m models.studies.claims all        # everything measured again
+    python -m models.studies.claims speed      # a part of it
+    python -m models.studies.claims --json     # with tables, for other programs
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import textwrap
+from pathlib import Path
+
+from models.checkpoint import CheckpointError, write_json
+from models.data import add_data_option
+from models.studies.claims import Claim, Evidence, claims
+from models.studies.claims.evidence import CLAIMS
+from models.studies.store import MEASUREMENTS
+
+
+def main() -> None:
+    from models.studies.claims.measure import PARTS
+
+    parser = argparse.ArgumentParser(prog="python -m models.studies.claims", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[[], *PARTS, "all"], metavar="PART",
+                        help=f"what is measured again: {', '.join(PARTS)}, or all")
+    add_data_option(parser)
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    arguments = parser.parse_args()
+    parts = PARTS if "all" in arguments.parts else arguments.parts
+    try:
+        for part in parts:
+            _keep(part, PARTS[part](arguments.data, arguments.runs))
+    except (CheckpointError, FileNotFoundError) as error:
+        parser.error(str(error))
+    found = claims(Evidence())
+    if arguments.json:
+        print(json.dumps([dataclasses.asdict(claim) for claim in found], indent=2, ensure_ascii=False))
+        return
+    for claim in found:
+        print(told(claim))
+
+
+def _keep(part: str, values: dict) -> None:
+    """Writes one part beside the others; models that were not there this time keep what was measured before."""
+    path = MEASUREMENTS / CLAIMS
+    path.parent.mkdir(exist_ok=True)
+    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    by_model = all(isinstance(value, dict) for value in values.values())
+    write_json(path, old | {part: (old.get(part, {}) | values) if by_model else values})
+
+
+def told(claim: Claim) -> str:
+    """A claim as text, for the terminal."""
+    lines = [f"\n{claim.title} ({claim.source})"]
+    for statement in claim.statements:
+        lines += [f"\n  {statement.verdict.word.upper()}: {statement.text}",
+                  *textwrap.wrap(statement.verdict.why, 110, initial_indent="    ", subsequent_indent="    "),
+                  *textwrap.wrap(f"source: {statement.source}", 110, initial_indent="    ",
+                                 subsequent_indent="      ")]
+        lines += ["    " + " | ".join(row.values()) for row in statement.table]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

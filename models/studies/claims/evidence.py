@@ -1,0 +1,98 @@
+"""What was measured: cards of the shipped models, short trainings with several seeds, and measurements that have a
+file of their own. Whatever is missing is simply not there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from models import checkpoint
+from models.studies import store
+from models.studies.seeds import SEEDS
+
+CLAIMS = "claims.json"  # what `python -m models.studies.claims all` measures
+
+Metric = dict[str, Any]
+
+
+class Evidence:
+    """Reads each file once.
+
+    Args:
+        checkpoints, seeds, measurements: folders, the repository's own by default.
+    """
+
+    def __init__(self, checkpoints: Path | None = None, seeds: Path | None = None,
+                 measurements: Path | None = None) -> None:
+        self._checkpoints = checkpoints or checkpoint.CHECKPOINTS
+        self._seeds = seeds or SEEDS
+        self._measurements = measurements or store.MEASUREMENTS
+        self._metrics: dict[str, dict[int, dict[int, Metric]]] = {}
+        self.measured: dict[str, Any] = _read_dict(self._measurements / CLAIMS) or {}
+
+    def metrics(self, name: str) -> dict[int, dict[int, Metric]]:
+        """Steps -> seed -> metric, of the shipped model and of the short trainings."""
+        if name not in self._metrics:
+            self._metrics[name] = self._collected(name)
+        return self._metrics[name]
+
+    def _collected(self, name: str) -> dict[int, dict[int, Metric]]:
+        result: dict[int, dict[int, Metric]] = {}
+        card = _read_dict(self._checkpoints / name / "card.json")
+        if card:
+            readings = self.measured_of(name, "readings")
+            own = card["metric"] | ({"readings": readings} if readings else {})
+            others = {int(seed): metric for seed, metric in card.get("other_seeds", {}).items()}
+            result[card["training"]["steps"]] = {card["training"]["seed"]: own} | others
+        seeds = _read_dict(self._seeds / f"{name}.json")
+        if seeds:
+            known = result.setdefault(seeds["steps"], {})
+            for seed, metric in seeds["metrics"].items():
+                known.setdefault(int(seed), metric)
+        return result
+
+    def samples(self, name: str, read: Callable[[Metric], float]) -> dict[int, dict[int, float]]:
+        """Steps -> seed -> read(metric), where there is such a number."""
+        result: dict[int, dict[int, float]] = {}
+        for steps, metrics in self.metrics(name).items():
+            for seed, metric in metrics.items():
+                try:
+                    result.setdefault(steps, {})[seed] = float(read(metric))
+                except KeyError:
+                    continue
+        return {steps: values for steps, values in result.items() if values}
+
+    def measured_of(self, name: str, what: str) -> Any:
+        """What claims.json says of a shipped model; None if it was measured on a model that has since been replaced."""
+        entry = self.measured.get(what, {}).get(name)
+        card = _read_dict(self._checkpoints / name / "card.json")
+        return entry["values"] if entry and card and entry["metric"] == card["metric"] else None
+
+    def memory(self, name: str, way: str = "chosen") -> dict[float, float]:
+        """Factor -> perplexity of a model that keeps 1 / factor of its memory, on the same windows for all models;
+        `way` as in models/studies/forgetting.py. Empty if not measured, or measured on other weights."""
+        found = store.read(name, "memory", self._measurements, self._checkpoints) or {}
+        points = [*found.get("points", []), *found.get("comparisons", [])]
+        return {point["factor"]: point["perplexity"] for point in sorted(points, key=lambda point: point["factor"])
+                if point["way"] == way or point["factor"] == 1}
+
+    def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
+        """Length -> mean entropy of each head in nats, all layers in one list; empty as `memory` is."""
+        found = store.read(name, "length", self._measurements, self._checkpoints) or {}
+        return {int(n): [value for layer in values["entropy"] for value in layer]
+                for n, values in found.get("readings", {}).get(policy, {}).items() if "entropy" in values}
+
+
+def _read(path: Path) -> Any:
+    """None for a file that is missing or cannot be read: what cannot be read was not measured."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _read_dict(path: Path) -> dict[str, Any] | None:
+    found = _read(path)
+    return found if isinstance(found, dict) else None

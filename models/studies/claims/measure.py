@@ -1,0 +1,181 @@
+"""What the claims need and no card has: no attention at all, even fixed random, both readings of relu² / n, what a
+factor does to relu², and speed. `python -m models.studies.claims all` writes it to
+models/studies/measurements/claims.json."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy
+import torch
+from numpy import ndarray
+from torch import Tensor
+
+from models.attention.base import UNTOUCHED, Intervention, Record
+from models.attention.rotary import rotary_table
+from models.catalogue import names
+from models.heads import HeadPlan
+from models.recipes import RECIPES, short_recipe, task_of
+from models.stack import own
+from models.studies import seeds
+from models.tasks.base import generator
+from models.tasks.masked import LENGTH, Masked
+from models.tasks.stories import CONTEXT, VOCABULARY, Stories
+from models.training import train
+from models.transformer import Transformer
+
+FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # on scores
+DISCOUNT = 0.75  # taken from every pair that was seen, for those that were not (Ney, Essen and Kneser 1994)
+REPETITIONS = 60  # of each timing
+TEXTS = (1, 8)  # at once
+LEVEL = 0.02  # standard deviation of scores that make nearly even weights; learned tables begin so
+READ_BOTH_WAYS = ("masked-gau-relu2", "masked-gau-relu2-mixed", "masked-gau-relu2-learned")
+
+
+def no_attention(data: Path, runs: Path) -> dict[str, Any]:
+    """Two floors for stories-softmax, as perplexities on the card's own windows: all its gates at 0, and what a model
+    trained without attention could do at best."""
+    if "stories-softmax" not in names():
+        return {}
+    lab, task = own("stories-softmax"), task_of("stories-softmax", data, runs)
+    assert isinstance(task, Stories)
+    layers, heads = lab.shape["self"]
+    plan = HeadPlan().with_heads([("self", i, j) for i in range(layers) for j in range(heads)], gate=0.0)
+    closed = _Gated(lab.model, lab.interventions(plan, CONTEXT))
+    return {"stories-softmax": {"metric": lab.card["metric"], "values": {
+        "gates_0": task.metric(cast(Transformer, closed))["perplexity"], "trained_without": pairs_perplexity(task)}}}
+
+
+class _Gated:
+    """A model under interventions, as Stories.metric calls one."""
+
+    def __init__(self, model: Transformer, interventions: Sequence[Intervention] | None) -> None:
+        self._model, self._interventions, self.logits = model, interventions, model.logits
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        return self._model(tokens, self._interventions)
+
+
+def pairs_perplexity(task: Stories) -> float:
+    """Perplexity of the held-out windows when each token is guessed from the one before, by pairs counted in the
+    training texts: a block without attention sees one token only, so no training could do much better.
+
+    p(b | a) = max(count(a b) - D, 0) / count(a) + D · kinds(a) / count(a) · p(b), p(b) with one count added to each.
+    """
+    corpora = ("books", "stories")
+    training = [task._stream(corpus, "train").numpy().astype(numpy.int64) for corpus in corpora]
+    pairs = numpy.zeros((VOCABULARY, VOCABULARY), numpy.int32)
+    for stream in training:
+        numpy.add.at(pairs, (stream[:-1], stream[1:]), 1)
+    single = numpy.bincount(numpy.concatenate(training), minlength=VOCABULARY) + 1.0
+    single /= single.sum()
+    loss, count = 0.0, 0
+    for corpus in corpora:
+        stream = task._stream(corpus, "test").numpy().astype(numpy.int64)
+        after = stream[:len(stream) // CONTEXT * CONTEXT].reshape(-1, CONTEXT)
+        before = numpy.pad(after, ((0, 0), (1, 0)))[:, :-1]  # a window begins with BOS
+        loss -= numpy.log(pair_probability(pairs, single, before, after)).sum()
+        count += after.size
+    return round(math.exp(loss / count), 2)
+
+
+def pair_probability(pairs: ndarray, single: ndarray, before: ndarray, after: ndarray) -> ndarray:
+    """p(after | before), of the shape of both, see pairs_perplexity.
+
+    Args:
+        pairs: (V, V) counts. single: (V,) probabilities.
+    """
+    total, kinds = pairs.sum(1), (pairs > 0).sum(1)
+    seen = numpy.maximum(total[before], 1)
+    left = numpy.where(total[before] > 0, DISCOUNT * kinds[before] / seen, 1.0)
+    return numpy.maximum(pairs[before, after] - DISCOUNT, 0) / seen + left * single[after]
+
+
+def readings(data: Path, runs: Path) -> dict[str, Any]:
+    """Accuracy by length of relu² / n under both readings of n, of what ships."""
+    result = {}
+    for name in READ_BOTH_WAYS:
+        if name in names():
+            lab = own(name)
+            task = task_of(name, data, runs)
+            assert isinstance(task, Masked)
+            values = seeds.readings(lab.model, task)
+            result[name] = {"metric": lab.card["metric"], "values": values}
+    return result
+
+
+def fixed_scale(data: Path, runs: Path) -> dict[str, Any]:
+    """Fixed random with scores of standard deviation LEVEL, as learned tables begin: perplexity by seed, of as many
+    steps as the short trainings."""
+    name = "stories-fixed-random"
+    recipe, task = short_recipe(name), task_of(name, data, runs)
+    level = replace(recipe, config=replace(recipe.config, table_std=LEVEL))
+    found = {str(seed): task.metric(train(level, task, runs / name / f"level-{seed}", seed, torch.device("cpu")))
+             for seed in (0, 1, 2)}
+    return {name: {"metric": own(name).card["metric"], "values": {
+        "table_std": LEVEL, "steps": recipe.steps, "perplexity": {s: m["perplexity"] for s, m in found.items()}}}}
+
+
+@torch.inference_mode()
+def relu2_scale(data: Path, runs: Path) -> dict[str, Any]:
+    """What factors do to the rows of masked-gau-relu2, and what they would do to softmax's; see under_factors."""
+    name = "masked-gau-relu2"
+    records: list[Record] = []
+    own(name).model(Masked(data, runs).held_out(LENGTH)[:16], records=records)
+    # What is recorded is over the root of n, relu²'s divisor, and so small that softmax's rows would be flat.
+    return {"scores": name} | under_factors(torch.cat([record.scores for record in records]) * LENGTH**0.5)
+
+
+def under_factors(scores: Tensor) -> dict[str, Any]:
+    """Mean entropies (nats) of rows of relu² and of softmax under factors on (..., N) scores, and the largest change
+    of a weight."""
+    scores = scores[(scores > 0).any(-1)]  # (rows, N): a row without a positive score has no weights at all
+    result: dict[str, Any] = {"factors": list(FACTORS)}
+    for kind, weigh in (("relu2", _relu2_rows), ("softmax", lambda s: s.softmax(-1))):
+        rows = [weigh(factor * scores) for factor in FACTORS]
+        plain = rows[FACTORS.index(1.0)]
+        result[f"{kind}_entropy"] = [round(float(-torch.special.xlogy(row, row).sum(-1).mean()), 5) for row in rows]
+        result[f"{kind}_change"] = max(float((row - plain).abs().max()) for row in rows)
+    return result
+
+
+def _relu2_rows(scores: Tensor) -> Tensor:
+    weights = scores.relu().square()
+    return weights / weights.sum(-1, keepdim=True)
+
+
+@torch.inference_mode()
+def speed(data: Path, runs: Path) -> dict[str, Any]:
+    """Time of random over time of softmax, forward, untrained (time does not depend on the weights): the repetitions
+    of both alternate, each pair gives a ratio, and median and quartiles of the ratios are kept."""
+    models = [Transformer(RECIPES[f"stories-{name}"].config).eval() for name in ("random", "softmax")]
+    rows = []
+    for tokens in (128, 256):
+        for texts in TEXTS:
+            ids = torch.randint(1, VOCABULARY, (texts, tokens), generator=generator(5))
+            x = torch.randn(texts, tokens, models[0].config.width, generator=generator(6))
+            rotary = rotary_table(tokens, models[0].config.head_width)
+            for what, work in (("attention layer", lambda m, x=x, r=rotary: m.blocks[0].attention(x, r, UNTOUCHED)),
+                               ("whole model", lambda m, ids=ids: m.logits(m(ids)))):
+                ratios = [_seconds(work, models[0]) / _seconds(work, models[1]) for _ in range(REPETITIONS + 5)][5:]
+                first, median, third = statistics.quantiles(ratios, n=4)
+                rows.append({"what": what, "texts": texts, "tokens": tokens, "median": round(median, 3),
+                             "quartiles": [round(first, 3), round(third, 3)]})
+    return {"rows": rows, "repetitions": REPETITIONS}
+
+
+def _seconds(work: Callable[[Transformer], Tensor], model: Transformer) -> float:
+    began = time.perf_counter()
+    work(model)
+    return time.perf_counter() - began
+
+
+PARTS: dict[str, Callable[[Path, Path], dict[str, Any]]] = {
+    "no_attention": no_attention, "fixed_scale": fixed_scale, "readings": readings, "relu2_scale": relu2_scale,
+    "speed": speed}

@@ -1,0 +1,80 @@
+"""What the Results page lists: claims, each of several statements, each with its evidence and a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from models.studies.claims.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Numbers to draw; components/charts.py draws them.
+
+    Attributes:
+        kind: `dots`, one row a name, values along x; or `lines`, values along y against x, one line a name.
+        points: dots have name, value, which; lines have name, value, x, seed.
+        title: of the values, with their unit.
+        across: of x, for lines.
+        rule: value that a rule marks, and what it means; or None.
+        alt: what is to be seen, for those who cannot see it.
+        form: of the values on their axis, as d3 has it: `.0%` for shares.
+    """
+
+    kind: str
+    points: list[dict[str, Any]]
+    title: str
+    across: str = ""
+    rule: tuple[float, str] | None = None
+    alt: str = ""
+    form: str = ".4~r"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One checkable sentence of a source.
+
+    Attributes:
+        key: of the claim, a dash, a word; also names its download.
+        text: the sentence.
+        source: the source's number in words; starts with `not recoverable` where nobody whom we read has it.
+        sure: how sure that number is.
+        rule: what is asked of our numbers, in words.
+        verdict: computed.
+        table: rows of one table, theirs and ours.
+        chart: None while there is nothing to draw.
+        reason: likeliest reason if it does not hold.
+        tested: what showed that reason; empty for a guess.
+        command: recomputes our numbers.
+    """
+
+    key: str
+    text: str
+    source: str
+    sure: str
+    rule: str
+    verdict: Verdict
+    table: list[dict[str, str]]
+    chart: Chart | None
+    command: str
+    reason: str = ""
+    tested: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A source's claim.
+
+    Attributes:
+        key: a word, for links and files.
+        title: of its section.
+        source: where it was published.
+        setting: what differs between the source's experiments and ours.
+    """
+
+    key: str
+    title: str
+    source: str
+    setting: str
+    statements: list[Statement] = field(default_factory=list)

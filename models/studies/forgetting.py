@@ -1,0 +1,194 @@
+"""Perplexity against memory: how much of a text a model can forget and still read it as well.
+
+    python -m models.studies.forgetting stories-selective [--windows W]
+
+writes models/studies/measurements/NAME.memory.json: perplexity of held-out windows at 1/2, 1/4, ... of the memory,
+where
+
+    factor = N · L / sum of K_l,   K_l the keys that layer l keeps (models/decoding.py), N the window's tokens
+
+in two ways: `chosen`, budgets shared out among the layers greedily (taken from the layer where it costs the least) on
+other held-out windows than those reported; `equal`, the same budget in every layer. Of a model with F both again as
+controls, `chosen-oldest` and `equal-oldest`: the same budgets, but the oldest key but BOS is forgotten instead of the
+one with the largest F. A model without F forgets the oldest in any case. The file's `points` are those of `chosen`,
+its `comparisons` the rest. Source of factor and greedy choice: Leviathan et al. 2024, arXiv 2410.02703.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from models.catalogue import names
+from models.checkpoint import CheckpointError
+from models.data import add_data_option
+from models.decoding import FEWEST, Decoder, can_decode
+from models.recipes import task_of
+from models.stack import own
+from models.studies import store
+from models.tasks.base import generator
+from models.tasks.stories import CONTEXT, Stories
+from models.transformer import Transformer
+
+FACTORS = (1, 2, 4, 8, 16, 32)
+MOVES = 8  # that take budgets from one factor to the next, twice as large; 4 would leave no choice between layers
+OLDEST = "-oldest"  # ends the controls' names
+WINDOWS, VALIDATION = 64, 24  # held-out windows that are reported, and that budgets are chosen on
+SEED = 7  # of the choice of windows: the same ones for every model
+
+
+@torch.inference_mode()
+def losses(model: Transformer, targets: Tensor, budgets: Sequence[int], by_age: bool = False) -> Tensor:
+    """(W,) mean loss of each window in nats, read a token at a time within the budgets.
+
+    Args:
+        targets: (W, N) ids to predict; the first from BOS.
+    """
+    texts, longest = targets.shape
+    decoder = Decoder(model, texts, longest, budgets, by_age=by_age)
+    total = torch.zeros(len(targets))
+    tokens = functional.pad(targets, (1, -1), value=0)
+    for now, right in zip(tokens.unbind(1), targets.unbind(1), strict=True):
+        total += functional.cross_entropy(model.logits(decoder.step(now)), right, reduction="none")
+    return total / targets.shape[1]
+
+
+@dataclass
+class Progress:
+    """Prints what was done and how long the rest will take, by the windows that are still to be read."""
+
+    total: int
+    done: int = 0
+    began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    def step(self, windows: int) -> None:
+        self.done += windows
+
+    def tell(self, what: str) -> None:
+        left = self.seconds / self.done * (self.total - self.done)
+        print(f"{what}  ({self.seconds:.0f} s, {left:.0f} s left)", flush=True)
+
+
+def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress: Progress) -> dict[int, list[int]]:
+    """factor -> budgets, by taking from all layers' memory a share at a time, where it costs the least.
+
+    Args:
+        targets: (V, N) ids of windows that are not reported.
+        factors: 1, then each twice the one before.
+    """
+    budgets = [targets.shape[1]] * model.config.layers
+    chosen = {1: budgets}
+    for factor in factors[1:]:
+        share = sum(budgets) // (2 * MOVES)
+        for _ in range(MOVES):
+            tried = []
+            for layer in range(len(budgets)):
+                smaller = [k - share * (i == layer) for i, k in enumerate(budgets)]
+                if smaller[layer] >= FEWEST:
+                    # Of equal losses, from the layer that has the most.
+                    tried.append((float(losses(model, targets, smaller).mean()), -budgets[layer], smaller))
+                progress.step(len(targets))
+            loss, _, budgets = min(tried)
+            progress.tell(f"choosing for {factor}: {budgets}, perplexity {math.exp(loss):.2f}")
+        chosen[factor] = budgets
+    return chosen
+
+
+def measure(model: Transformer, targets: Tensor, validation: Tensor,
+            factors: Sequence[int] = FACTORS) -> list[dict[str, Any]]:
+    """The curve's points; prints progress.
+
+    Args:
+        targets: (W, N) ids of the windows that are reported: books' first, then as many of stories.
+        validation: (V, N) ids of those that budgets are chosen on.
+    """
+    layers, n = model.config.layers, targets.shape[1]
+    lessened, controls = len(factors) - 1, model.blocks[0].attention.selects
+    ways = 4 if controls else 2
+    progress = Progress(lessened * (MOVES * layers * len(validation) + ways * len(targets)) + len(targets))
+    chosen = choose(model, validation, factors, progress)
+    plans = {"chosen": chosen, "equal": {factor: [n // factor] * layers for factor in factors[1:]}}
+    if controls:
+        plans |= {f"{way}{OLDEST}": {f: plan for f, plan in its.items() if f > 1} for way, its in plans.items()}
+    points = []
+    for way, its in plans.items():
+        for factor, budgets in its.items():
+            loss = losses(model, targets, budgets, by_age=way.endswith(OLDEST))
+            books, stories = (math.exp(part.mean()) for part in loss.chunk(2))
+            points.append({"way": way, "factor": factor, "perplexity": round(math.exp(loss.mean()), 3),
+                           "perplexity_books": round(books, 3), "perplexity_stories": round(stories, 3),
+                           "budgets": budgets, "kept_share": round(kept_share(budgets, n), 4)})
+            progress.step(len(targets))
+            progress.tell(f"{way}, factor {factor}: perplexity {points[-1]['perplexity']:.2f}")
+    return points
+
+
+def kept_share(budgets: Sequence[int], n: int) -> float:
+    """Keys that are read over a text of n tokens, all layers together, as a share of those read without budgets."""
+    read = sum(min(i, budget) for budget in budgets for i in range(1, n + 1))
+    return read / (len(budgets) * n * (n + 1) / 2)
+
+
+def held_out(task: Stories, count: int, skip: int = 0) -> Tensor:
+    """(count, 256) ids of held-out windows, half of books and half of stories, the same for every model.
+
+    Args:
+        skip: windows of the same order that are left out, so that two calls share none.
+    """
+    books, stories = task.held_out(CONTEXT).chunk(2)
+    order = torch.randperm(len(books), generator=generator(SEED))[skip // 2:(skip + count) // 2]
+    return torch.cat((books[order], stories[order]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    choices = [name for name in names() if name.startswith("stories-")]
+    parser.add_argument("name", choices=choices, metavar="NAME", help=", ".join(choices))
+    add_data_option(parser)
+    parser.add_argument("--windows", type=_even, default=WINDOWS, help="that are reported, half of books; even")
+    parser.add_argument("--validation", type=_even, default=VALIDATION, help="that budgets are chosen on; even")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
+    arguments = parser.parse_args()
+    try:
+        lab = own(arguments.name)
+        if not can_decode(lab.model):
+            parser.error(f"{arguments.name} has no cache of keys to forget from")
+        task = task_of(arguments.name, arguments.data, arguments.runs)
+        assert isinstance(task, Stories)  # by the choices above
+        targets = held_out(task, arguments.windows)
+        validation = held_out(task, arguments.validation, skip=arguments.windows)
+    except (CheckpointError, ValueError, FileNotFoundError) as error:
+        parser.error(str(error))
+    points = measure(lab.model, targets, validation)
+    options = "".join(f" --{option} {value}" for option, value, usual in (
+        ("windows", arguments.windows, WINDOWS), ("validation", arguments.validation, VALIDATION)) if value != usual)
+    store.write(arguments.name, "memory", lab.card["metric"], {
+        "window": CONTEXT, "windows": len(targets), "validation_windows": len(validation),
+        "cpu_seconds": round(time.process_time()),
+        "command": f"python -m models.studies.forgetting {arguments.name}{options}",
+        "points": [point for point in points if point["way"] == "chosen"],
+        "comparisons": [point for point in points if point["way"] != "chosen"]})
+
+
+def _even(text: str) -> int:
+    number = int(text)
+    if number < 2 or number % 2:
+        raise argparse.ArgumentTypeError(f"an even number from 2, not {text}")
+    return number
+
+
+if __name__ == "__main__":
+    main()

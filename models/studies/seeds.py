@@ -1,0 +1,67 @@
+"""Short trainings with several seeds: how much of a difference between two models is chance.
+
+    python -m models.training stories-softmax --seed 1 --short
+
+adds the numbers of that seed to models/studies/seed_metrics/NAME.json and ships no weights:
+
+    {"name": ..., "steps": 300, "metrics": {"0": {...}, "1": {...}, "2": {...}}}
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from models.attention import TYPES
+from models.attention.base import Intervention
+from models.heads import Scale
+from models.tasks.base import Task
+from models.tasks.masked import TEST_LENGTHS, Masked
+from models.transformer import Transformer
+
+SEEDS = Path(__file__).with_name("seed_metrics")
+READINGS = ("fixed", "length")  # of relu² / n: what n is where a text has another length than those of training
+
+
+def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path | None = None) -> None:
+    """Adds one seed's numbers to those of the others; numbers of another budget are forgotten."""
+    path = (folder or SEEDS) / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    metrics = old["metrics"] if old.get("steps") == steps else {}
+    metrics = dict(sorted((metrics | {str(seed): metric}).items(), key=lambda item: int(item[0])))
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps({"name": name, "steps": steps, "metrics": metrics}, indent=2) + "\n",
+                       encoding="utf-8")
+    partial.replace(path)
+
+
+def measured(model: Transformer, task: Task) -> dict[str, Any]:
+    """The task's metric; of relu² / n also the accuracy under both readings of n, which needs the weights."""
+    metric = task.metric(model)
+    if isinstance(task, Masked) and "length" in TYPES[model.config.attention].policies:
+        metric["readings"] = readings(model, task)
+    return metric
+
+
+@torch.inference_mode()
+def readings(model: Transformer, task: Masked) -> dict[str, dict[str, dict[str, float]]]:
+    """Reading of n -> length -> accuracy and loss (nats) at hidden tokens of held-out text."""
+    result: dict[str, dict[str, dict[str, float]]] = {}
+    for policy in READINGS:
+        result[policy] = {}
+        for length in TEST_LENGTHS:
+            plan = [Intervention(factor=block.attention.factor(Scale(policy), length)) for block in model.blocks]
+            losses, right = task.measure(model, length, interventions=plan)
+            result[policy][str(length)] = {"accuracy": round(float(right.float().mean()), 4),
+                                           "loss": round(float(losses.mean()), 4)}
+    return result
+
+
+def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any]]:
+    """Seed -> metric of a model's short trainings; empty if there are none."""
+    path = (folder or SEEDS) / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8"))["metrics"] if path.exists() else {}

@@ -1,0 +1,83 @@
+"""Tries every attention type of a family with the same rates, briefly, and notes its loss on the validation split.
+
+    python -m models.sweep stories
+    python -m models.sweep stories --types softmax selective
+
+Goes on where it was stopped, and skips what is in models/sweeps/FAMILY.json; models/sweeps/__init__.py has the rates,
+the budgets and the rule by which recipes choose.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from models import sweeps
+from models.data import add_data_option
+from models.recipes import RECIPES, Recipe, task_of
+from models.training import faster_precision, train, validation_loss
+from models.transformer import Transformer
+
+SCORED_ON = 4  # times the sample of a learning curve
+
+
+def types_of(family: str) -> list[str]:
+    """Attention types of a family that a recipe is named after: the rest take their type's rates."""
+    attentions = [recipe.config.attention for recipe in RECIPES.values()]
+    return [attention for attention in dict.fromkeys(attentions) if f"{family}-{attention}" in RECIPES]
+
+
+def has_tables(recipe: Recipe) -> bool:
+    with torch.device("meta"):
+        return any(name.endswith("table") for name, _ in Transformer(recipe.config).named_parameters())
+
+
+def trial_recipe(family: str, attention: str, rate: float, table_rate: float) -> Recipe:
+    plan = sweeps.PLANS[family]
+    return replace(RECIPES[f"{family}-{attention}"], steps=plan.steps, warmup=plan.warmup, learning_rate=rate,
+                   table_rate=table_rate)
+
+
+def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.device, precision: str,
+          folder: Path | None = None) -> None:
+    """All trials of one type that the table lacks: every learning rate, then every table rate at the best of them."""
+    def attempt(rate: float, table_rate: float) -> None:
+        trial = {"attention": attention, "learning_rate": rate, "table_rate": table_rate}
+        if any(sweeps.key(old) == sweeps.key(trial) for old in sweeps.read(family, folder)):
+            return
+        task = task_of(f"{family}-{attention}", data, runs)
+        place = runs / "sweep" / f"{family}-{attention}" / f"{rate:g}-{table_rate:g}"
+        model = train(trial_recipe(family, attention, rate, table_rate), task, place, sweeps.SEED, device, precision)
+        loss = validation_loss(model, task, SCORED_ON)
+        sweeps.add(family, trial | {"loss": round(loss, 4)}, folder)
+
+    rates = sweeps.PLANS[family].rates
+    for rate in rates:
+        attempt(rate, sweeps.USUAL_TABLE_RATE)
+    if has_tables(RECIPES[f"{family}-{attention}"]):
+        best = sweeps.best_rate(sweeps.read(family, folder), attention, rates)
+        for table_rate in sweeps.TABLE_RATES:
+            attempt(best, table_rate)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("family", choices=sweeps.PLANS)
+    parser.add_argument("--types", nargs="+", metavar="TYPE", help="of this family; all by default")
+    add_data_option(parser)
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
+    arguments = parser.parse_args()
+    known = types_of(arguments.family)
+    if unknown := [name for name in arguments.types or () if name not in known]:
+        parser.error(f"{', '.join(unknown)}: expected some of {', '.join(known)}")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    precision = faster_precision(device)
+    for attention in arguments.types or known:
+        sweep(arguments.family, attention, arguments.data, arguments.runs, device, precision)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Tables of the sweeps, and the rule by which recipes take their rates from them.
+
+    {"family": "stories", "steps": 160, "seed": 0, "runs": [
+        {"attention": "softmax", "learning_rate": 0.004, "table_rate": 10.0, "loss": 5.1}, ...]}
+
+One file a family, models/sweeps/FAMILY.json, written by `python -m models.sweep`. Every attention type of a family is
+tried with the same rates, the same budget and the same seed, and scored by its loss on the validation split in nats.
+The rule: the learning rate with the lowest loss at the usual table rate; then, for types that have tables, the table
+rate with the lowest loss at that learning rate. A type that was not tried with every rate keeps the family's default.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SWEEPS = Path(__file__).parent
+USUAL_TABLE_RATE = 10.0
+TABLE_RATES = (3.0, USUAL_TABLE_RATE, 30.0)
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What every type of a family is tried with.
+
+    Attributes:
+        steps, warmup: of each trial.
+        rates: learning rates, the same for all types.
+    """
+
+    steps: int
+    warmup: int
+    rates: tuple[float, ...]
+
+
+# Assignment is not learned at all before some 2,000 steps, so its trials are as long as its trainings.
+PLANS = {"assignment": Sweep(3000, 100, (5e-4, 1e-3, 2e-3)), "stories": Sweep(160, 40, (4e-3, 8e-3, 16e-3)),
+         "masked": Sweep(120, 30, (4e-3, 8e-3, 16e-3))}
+
+
+def read(family: str, folder: Path | None = None) -> list[dict[str, Any]]:
+    """The trials of a family; none if there was no sweep, or one of another budget."""
+    path = (folder or SWEEPS) / f"{family}.json"
+    if not path.exists():
+        return []
+    table = json.loads(path.read_text(encoding="utf-8") or "{}")
+    return table["runs"] if table.get("steps") == PLANS[family].steps else []
+
+
+def add(family: str, trial: dict[str, Any], folder: Path | None = None) -> None:
+    """Adds one trial to the table, while other processes may do the same."""
+    path = (folder or SWEEPS) / f"{family}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        trials = [old for old in read(family, folder) if key(old) != key(trial)]
+        table = {"family": family, "steps": PLANS[family].steps, "seed": SEED,
+                 "runs": sorted([*trials, trial], key=key)}
+        file.truncate(0)
+        file.write(json.dumps(table, indent=2) + "\n")
+
+
+def key(trial: dict[str, Any]) -> tuple[str, float, float]:
+    return trial["attention"], trial["learning_rate"], trial["table_rate"]
+
+
+def best_rate(trials: list[dict[str, Any]], attention: str, rates: tuple[float, ...]) -> float | None:
+    """The learning rate of lowest loss at the usual table rate; None until all were tried."""
+    losses = {t["learning_rate"]: t["loss"] for t in trials
+              if t["attention"] == attention and t["table_rate"] == USUAL_TABLE_RATE}
+    return min(rates, key=losses.get) if all(rate in losses for rate in rates) else None
+
+
+def best_table_rate(trials: list[dict[str, Any]], attention: str, rate: float) -> float:
+    """The table rate of lowest loss at a learning rate; the usual one until all were tried."""
+    losses = {t["table_rate"]: t["loss"] for t in trials
+              if t["attention"] == attention and t["learning_rate"] == rate}
+    return min(TABLE_RATES, key=losses.get) if all(table in losses for table in TABLE_RATES) else USUAL_TABLE_RATE
+
+
+def chosen(family: str, attention: str, folder: Path | None = None) -> dict[str, float]:
+    """What a recipe takes: `learning_rate` and `table_rate`, or nothing where the sweep has not decided."""
+    trials = read(family, folder)
+    rate = best_rate(trials, attention, PLANS[family].rates)
+    return {} if rate is None else {"learning_rate": rate,
+                                    "table_rate": best_table_rate(trials, attention, rate)}

@@ -1,0 +1,140 @@
+"""Writing with a limited memory on the Explore page, and the curve below it.
+
+    pytest tests/app/test_forgetting.py
+"""
+
+from __future__ import annotations
+
+import io
+
+import pandas
+import pytest
+
+from app.panels import forgetting
+from models import load
+from models.checkpoint import read_json, write_json
+from models.decoding import Step
+from models.studies import store
+from tests.app.test_pages import opened
+
+
+def points_of(way: str, *factors: int, worse: float = 0.0) -> list[dict]:
+    return [{"way": way, "factor": factor, "perplexity": 20.0 + factor + worse, "perplexity_books": 30.0,
+             "perplexity_stories": 10.0, "budgets": [256 // factor] * 4, "kept_share": 1 / factor}
+            for factor in factors]
+
+
+SELECTIVE = {"points": points_of("chosen", 1, 2, 4),
+             "comparisons": points_of("equal", 2, 4) + points_of("equal-oldest", 2, 4)}
+CONTROL = {"points": points_of("chosen", 1, 2, 4, worse=1.5), "comparisons": points_of("equal", 2, 4, worse=1.5)}
+
+
+@pytest.fixture
+def measurements(tmp_path, monkeypatch):
+    """Measurements of a selective model and of the control, which is a little worse with all its memory."""
+    for name, curves in (("stories-selective", SELECTIVE), ("stories-softmax", CONTROL)):
+        write_json(tmp_path / f"{name}.memory.json", curves | {
+            "name": name, "window": 256, "windows": 64, "validation_windows": 24, "cpu_seconds": 1,
+            "metric": load(name).card["metric"], "command": f"python -m models.studies.forgetting {name}"})
+    monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
+
+
+def readings(tokens: list[str], kept: tuple[int, ...], prompt: int) -> list[Step]:
+    return [Step(token, place >= prompt, (kept,)) for place, token in enumerate(tokens)]
+
+
+def test_what_is_forgotten_is_struck():
+    tokens = ["start", "Once", " upon", " a", " time", ",", "\n", "he"]
+    assert forgetting.struck(readings(tokens, (0, 1, 5, 7), 5), 0) == \
+        r"\(start\) Once :gray[~~upon a time~~] …, he"
+
+
+def test_nothing_in_a_text_is_markdown():
+    tokens = ["start", "<b>", "[x](javascript:1)", " :smile:", " $x$", " www.a.b", "`c`", "~~", "#", " me@a.b"]
+    for kept in ((0,), tuple(range(len(tokens)))):
+        text = forgetting.struck(readings(tokens, kept, 99), 0)
+        for unwanted in ("<b>", "](", ":smile:", "$x$", "www.", "www\\.", "`c`", "me@a"):
+            assert unwanted not in text
+
+
+def test_counts_in_words():
+    assert forgetting.counts([Step("a", False, ((0,), (0,)))]) == "Each layer keeps 1 of 1 tokens"
+    some = [Step("a", False, ((0,), (0,)))] * 4 + [Step("a", False, ((0, 4), (0, 1, 4), (0, 1, 2, 4)))]
+    assert forgetting.counts(some) == "Layer 1 keeps 2 of 5 tokens · layer 2 3 · layer 3 4"
+
+
+def written(**link: str):
+    """The page after a continuation within 8 tokens a layer."""
+    app = opened(model="stories-selective", **link)
+    app.selectbox(key="memory").set_value("Memory: 8 a layer").run()
+    app.button(key="continue").click().run()
+    for _ in range(100):
+        if app.button(key="continue").label != "Stop":
+            return app
+        app.run()
+    raise AssertionError("it never ends")
+
+
+def test_continuation_within_a_memory():
+    app = written(plan="self-0.1g0", at="2.0")
+    assert not app.exception
+    assert [text.value.split(":")[0] for text in app.text] == ["As trained", "Under the plan"]
+    assert any(caption.value.startswith("Under the plan. Each layer keeps 8 of ") for caption in app.caption)
+    reads = [markdown.value for markdown in app.markdown if markdown.value.startswith("**Layer 3 reads:**")]
+    assert reads and ":gray[~~" in reads[0]
+
+
+def test_another_memory_begins_anew():
+    app = written()
+    app.selectbox(key="memory").set_value("Memory: 4 a layer").run()
+    assert not app.exception
+    assert not app.text
+
+
+def test_measured_budgets_can_be_chosen(measurements):
+    choices = forgetting.choices(load("stories-selective"))
+    assert choices["Memory: 1/4, chosen (64, 64, 64, 64)"] == (64,) * 4
+    assert choices[forgetting.ALL] is None
+    assert "Memory: 1/1" not in " ".join(choices)
+
+
+def test_the_curve(measurements):
+    app = opened(model="stories-selective")
+    app.button_group(key="section").set_value("memory").run()
+    assert not app.exception
+    told = " ".join(markdown.value for markdown in app.markdown)
+    assert "With 1/2 of the memory it reads as well as stories-softmax" in told
+    assert app.get("vega_lite_chart") or app.get("arrow_vega_lite_chart")
+
+
+def test_a_measurement_of_other_weights_is_not_shown(measurements, tmp_path):
+    path = tmp_path / "stories-selective.memory.json"
+    assert store.read("stories-selective", "memory")
+    write_json(path, read_json(path) | {"metric": {"perplexity": 1.0}})
+    assert store.read("stories-selective", "memory") is None
+
+
+def test_the_curves_points():
+    table, order = forgetting.points("stories-selective", SELECTIVE, CONTROL)
+    assert len(order) == 5
+    assert set(table.groupby("line")["factor"].min()) == {1}  # every line starts at the whole memory
+    again = pandas.read_csv(io.StringIO(table.to_csv(index=False)))
+    assert again["perplexity"].tolist() == table["perplexity"].tolist()
+
+
+def test_a_model_that_was_never_measured(monkeypatch, tmp_path):
+    monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
+    app = opened(model="stories-selective")
+    app.button_group(key="section").set_value("memory").run()
+    assert not app.exception
+    assert any("Not measured yet" in caption.value for caption in app.caption)
+
+
+def test_only_selective_models_have_a_memory():
+    app = opened(model="stories-selective")
+    app.selectbox(key="memory").set_value("Memory: 8 a layer").run()
+    app.button_group(key="section").set_value("memory").run()
+    app.selectbox(key="model").set_value("stories-softmax").run()
+    assert not app.exception
+    assert "memory" not in [box.key for box in app.selectbox]
+    assert "Memory" not in app.button_group(key="section").options

@@ -1,0 +1,116 @@
+"""Sweeps try every type with the same rates, go on where they stopped, and the recipe takes what the table says."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from models import sweep, sweeps
+from models.recipes import RECIPES
+from models.tasks import assignment
+from models.training import train, validation_loss
+
+RATES = sweeps.PLANS["stories"].rates
+
+
+def trial(attention: str, rate: float, loss: float, table_rate: float = 10.0) -> dict:
+    return {"attention": attention, "learning_rate": rate, "table_rate": table_rate, "loss": loss}
+
+
+@pytest.mark.parametrize("losses", [(3.0, 2.0, 4.0), (1.0, 2.0, 4.0), (3.0, 3.0, 2.5)])
+def test_the_lowest_loss_wins(losses: tuple[float, ...], tmp_path: Path):
+    for rate, loss in zip(RATES, losses, strict=True):
+        sweeps.add("stories", trial("softmax", rate, loss), tmp_path)
+        sweeps.add("stories", trial("selective", rate, -loss), tmp_path)  # another type's are not looked at
+    best = RATES[losses.index(min(losses))]
+    assert sweeps.chosen("stories", "softmax", tmp_path) == {"learning_rate": best, "table_rate": 10.0}
+
+
+def test_table_rates_are_compared_at_the_best_rate(tmp_path: Path):
+    for rate, loss in zip(RATES, (3.0, 2.0, 4.0), strict=True):
+        sweeps.add("stories", trial("random", rate, loss), tmp_path)
+    sweeps.add("stories", trial("random", RATES[1], 1.0, 3.0), tmp_path)
+    assert sweeps.chosen("stories", "random", tmp_path) == {"learning_rate": RATES[1], "table_rate": 10.0}
+    sweeps.add("stories", trial("random", RATES[1], 1.5, 30.0), tmp_path)
+    assert sweeps.chosen("stories", "random", tmp_path) == {"learning_rate": RATES[1], "table_rate": 3.0}
+    sweeps.add("stories", trial("random", RATES[0], 0.5, 30.0), tmp_path)  # not at the best rate: no part of the rule
+    assert sweeps.chosen("stories", "random", tmp_path)["table_rate"] == 3.0
+
+
+def test_nothing_is_chosen_before_all_rates_were_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Nor from trials of another budget."""
+    for rate in RATES[:2]:
+        sweeps.add("stories", trial("softmax", rate, 1.0), tmp_path)
+    assert sweeps.chosen("stories", "softmax", tmp_path) == {} == sweeps.chosen("stories", "log-n", tmp_path)
+    sweeps.add("stories", trial("softmax", RATES[2], 1.0), tmp_path)
+    assert sweeps.chosen("stories", "softmax", tmp_path)
+    monkeypatch.setitem(sweeps.PLANS, "stories", replace(sweeps.PLANS["stories"], steps=7))
+    assert sweeps.chosen("stories", "softmax", tmp_path) == {}
+
+
+def test_processes_add_to_one_table(tmp_path: Path):
+    """None overwrites another's trial; the same trial again takes its own place."""
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: sweeps.add("stories", trial(f"type-{i:02}", 0.1, i), tmp_path), range(40)))
+    sweeps.add("stories", trial("type-07", 0.1, 99.0), tmp_path)
+    trials = sweeps.read("stories", tmp_path)
+    assert [t["attention"] for t in trials] == [f"type-{i:02}" for i in range(40)]
+    assert trials[7]["loss"] == 99.0
+    json.loads((tmp_path / "stories.json").read_text())
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipes_take_what_the_tables_say(name: str):
+    """And models that differ from their family in more than attention take their type's."""
+    recipe, family = RECIPES[name], name.split("-")[0]
+    for key, value in sweeps.chosen(family, recipe.config.attention).items():
+        assert getattr(recipe, key) == value
+    assert sweep.trial_recipe(family, recipe.config.attention, 1.0, 2.0).config.attention == recipe.config.attention
+
+
+@pytest.mark.parametrize("family", sweeps.PLANS)
+def test_every_type_of_a_family_is_tried(family: str):
+    types = sweep.types_of(family)
+    assert len(types) == len(set(types))
+    assert set(types) == {recipe.config.attention for name, recipe in RECIPES.items() if name.startswith(f"{family}-")}
+
+
+def test_which_types_have_tables():
+    having = {name for name in sweep.types_of("stories") if sweep.has_tables(RECIPES[f"stories-{name}"])}
+    assert having == {"dense", "random", "factorized-dense", "factorized-random", "random-dense", "dense-softmax",
+                      "random-softmax"}
+
+
+@pytest.mark.parametrize("attention, trials", [("softmax", 3), ("random", 5)])
+def test_a_sweep_goes_on_where_it_stopped(attention: str, trials: int, tmp_path: Path,
+                                          monkeypatch: pytest.MonkeyPatch):
+    """Each trial is trained once, and scored on the validation sample after the plan's steps."""
+    monkeypatch.setitem(sweeps.PLANS, "assignment", sweeps.Sweep(2, 1, (1e-3, 2e-3, 4e-3)))
+    monkeypatch.setattr(assignment, "VALIDATION_TEXTS", 5)
+    trained = []
+
+    def counted(recipe, task, place, *arguments):
+        trained.append((recipe.learning_rate, recipe.table_rate, recipe.steps, recipe.warmup))
+        if len(trained) == 2:
+            raise KeyboardInterrupt
+        return train(recipe, task, place, *arguments)
+
+    monkeypatch.setattr(sweep, "train", counted)
+    options = ("assignment", attention, None, tmp_path / "runs", torch.device("cpu"), "float32", tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        sweep.sweep(*options)
+    sweep.sweep(*options)
+    sweep.sweep(*options)
+    assert len(trained) == trials + 1 and len(set(trained)) == trials
+    found = sweeps.read("assignment", tmp_path)
+    assert {(t["learning_rate"], t["table_rate"], 2, 1) for t in found} == set(trained) and len(found) == trials
+    first = found[0]
+    model = train(sweep.trial_recipe("assignment", attention, first["learning_rate"], first["table_rate"]),
+                  assignment.Assignment(), tmp_path / "again", sweeps.SEED, torch.device("cpu"))
+    again = validation_loss(model, assignment.Assignment(), sweep.SCORED_ON)
+    assert first["loss"] == pytest.approx(again, abs=1e-4)
