@@ -71,6 +71,11 @@ class Lab(abc.ABC):
         """A picture's file as a model that sees reads it; raises InputError if it is none."""
         raise ValueError(f"{self.name} reads text")
 
+    def anchored(self, prompt: Prompt) -> Prompt:
+        """The text with what the untouched model writes as its target row, where it writes one: maps and predictions of
+        two plans are then about the same tokens. The Trace's `written` is still what the plan makes of it."""
+        return prompt
+
     @abc.abstractmethod
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
         """A Trace a plan, in one pass: one plan, or the empty one and another.

@@ -108,6 +108,11 @@ class ForeignLab(Lab):
     def _fitted(self) -> layout.Fitted | None:
         return None if self.constant is None else layout.Fitted(self.constant)
 
+    def anchored(self, prompt: Prompt) -> Prompt:
+        if not isinstance(self.task, Rewrites) or isinstance(prompt, writing.TargetPrompt):
+            return prompt
+        return writing.with_target(self, prompt)
+
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
         return [self._trace(prompt, plan) for plan in plans]
 
