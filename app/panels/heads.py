@@ -23,7 +23,8 @@ def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads") -> None:
     heads(key=key, grids=[_grid(lab, kind, state, trace) for kind in lab.kinds],
           selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
                      "scope": selection.scope},
-          scale={"policy": "trained" if trained else scale.policy, "base": scale.base or min(lab.trained_length, MAX_BASE)},
+          scale={"policy": "trained" if trained else scale.policy,
+                 "base": scale.base or min(lab.trained_length, MAX_BASE)},
           policies=policies, on_event=events.on_heads)
 
 
