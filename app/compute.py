@@ -28,7 +28,8 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
     if before is None or after is None:
         missing = [HeadPlan()] * (before is None) + [plan] * (after is None and bool(plan))
         with serving.computing():
-            found: list[Seen] = [*(lab.sketch(prompt, missing) if _is_large(lab, prompt) else lab.run(prompt, missing))]
+            text = lab.anchored(prompt if before is None else before.prompt)
+            found: list[Seen] = [*(lab.sketch(text, missing) if _is_large(lab, prompt) else lab.run(text, missing))]
         before = found[0] if before is None else before
         if after is None or not plan:
             after = found[-1] if plan else before

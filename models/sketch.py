@@ -3,13 +3,13 @@ layer by layer as the model runs, and one layer's maps are made when they are as
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy
 from numpy import ndarray
 
-from models.kind import TEXT
+from models.kind import TEXT, Kind
 from models.tasks.base import Prompt
 from models.thumbnails import thumbnails
 from models.trace import Output, Trace, fixed
@@ -56,6 +56,15 @@ class Sketch:
         arrays = [*self.thumbnails.values(), *self.norms.values(), self.losses,
                   *(output.distribution for output in self.outputs)]
         return sum(array.nbytes for array in arrays) + (0 if self.vectors is None else self.vectors.nbytes)
+
+
+def bytes_of_maps(kinds: Iterable[Kind], lengths: Mapping[str, int]) -> int:
+    """Memory of a Trace's scores and weights.
+
+    Args:
+        lengths: row of tokens -> how many it has, or will have at most.
+    """
+    return sum(2 * 4 * kind.layers * kind.heads * lengths[kind.query_row] * lengths[kind.key_row] for kind in kinds)
 
 
 def sketch_of(trace: Trace) -> Sketch:

@@ -32,10 +32,10 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effec
 
 
 def predictions(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
-    """One entry a prediction, in the order of the text, each with a title, rows, KL and losses (nats). Where the model
-    writes other words under the plan, as far as both wrote."""
+    """One entry a prediction, in the order of the text, each with a title, rows, KL and losses (nats). Of what a model
+    writes, after the words that it writes untouched."""
     return [_prediction(lab, old, new, before.rows[old.row][old.position])
-            for old, new in zip(before.outputs, after.outputs, strict=False)]
+            for old, new in zip(before.outputs, after.outputs, strict=True)]
 
 
 def in_vectors(before: Seen, after: Seen) -> dict[str, Any]:

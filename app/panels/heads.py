@@ -11,6 +11,7 @@ from app.state import events
 from app.state.lab_state import LabState
 from components import Grid, head_map, heads
 from models import Kind, Lab
+from models.heads import MAX_BASE
 from models.kind import policies_of
 
 
@@ -22,7 +23,8 @@ def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads") -> None:
     heads(key=key, grids=[_grid(lab, kind, state, trace) for kind in lab.kinds],
           selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
                      "scope": selection.scope},
-          scale={"policy": "trained" if trained else scale.policy, "base": scale.base or lab.trained_length},
+          scale={"policy": "trained" if trained else scale.policy,
+                 "base": scale.base or min(lab.trained_length, MAX_BASE)},
           policies=policies, on_event=events.on_heads)
 
 

@@ -28,12 +28,19 @@ def default_model() -> str:
     Raises:
         LookupError: there is none.
     """
-    for name in (DEFAULT_MODEL, *catalogue.names()):
+    found = _first_readable([DEFAULT_MODEL]) or _first_readable(catalogue.names())
+    if found is None:
+        raise LookupError("no model can be read")
+    return found
+
+
+def _first_readable(names: list[str]) -> str | None:
+    for name in names:
         try:
             return catalogue.find(name).name
         except (ValueError, CheckpointError):
             continue
-    raise LookupError("no model can be read")
+    return None
 
 
 def example_text(model: str) -> str:

@@ -29,7 +29,9 @@ MAX_ADDRESSES = 300  # that a session remembers as its own
 
 def history() -> History:
     """This visitor's history."""
-    return st.session_state.setdefault(HISTORY, History())
+    if HISTORY not in st.session_state:
+        st.session_state[HISTORY] = History()
+    return st.session_state[HISTORY]
 
 
 def widget(key: str, kind: type, default: Any = None) -> Any:
