@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app import compute
 from app.compute import Seen
 from app.state import events
 from app.state.lab_state import LabState
@@ -26,7 +27,8 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effec
     if TARGET in before.rows:
         shown["written"] = (before.written, after.written)
     effect(key=key, predictions=predictions(lab, before, after), index=state.asked, loss_before=mean_loss(before),
-           loss_after=mean_loss(after), changed=bool(state.plan), on_event=events.on_effect, **shown)
+           loss_after=mean_loss(after), changed=bool(compute.usable(lab, state.plan)),
+           on_event=events.on_effect, **shown)
 
 
 def predictions(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
