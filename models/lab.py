@@ -153,8 +153,13 @@ _held: OrderedDict[str, Lab] = OrderedDict()
 
 
 def _load(name: str) -> Lab:
-    from models.stack import StackLab  # an adapter knows Lab; Lab knows adapters only when one is asked for
+    from models.seq2seq import Seq2Seq  # an adapter knows Lab; Lab knows adapters only when one is asked for
+    from models.seq2seq_lab import Seq2SeqLab
+    from models.stack import StackLab
+    from models.tasks.translation import Translation
 
     entry = catalogue.find(name)
     model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, entry.task)
-    return StackLab(name, entry.task, model, {"self": constant}, card)
+    if isinstance(model, Seq2Seq) and isinstance(entry.task, Translation):
+        return Seq2SeqLab(name, entry.task, model, constant, card)
+    return StackLab(name, entry.task, model, constant, card)

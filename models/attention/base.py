@@ -230,11 +230,10 @@ class SelfAttention(nn.Module):
         if self.source.is_limited and count > self.trained_length:
             raise ValueError(f"{self.title} attention has tables for {self.trained_length} tokens; "
                              f"this text has {count}")
-        if factor is None:
-            trained = self.trained_factor(count, x.device)
-            rows = isinstance(trained, Tensor) and keys.first and trained.shape[-2] > 1
-            factor = trained[:, keys.first:] if rows else trained
-        scores = self.source(x, rotary, factor, keys)
+        trained = self.trained_factor(count, x.device)
+        if isinstance(trained, Tensor):
+            trained = trained[:, -x.shape[1]:]  # of the queries that are here
+        scores = self.source(x, rotary, trained if factor is None else factor, keys)
         if self.causal:  # in place: a copy of N·M would cost as much as the product that made them
             scores = scores.masked_fill_(causal_mask(x.shape[1], x.device, keys.first), NEVER)
         return scores if keys.hidden is None else scores.masked_fill(keys.hidden, NEVER)
