@@ -40,8 +40,9 @@ $(VENV)/requirements.txt: requirements.txt
 	then cp $< $@; else echo "$$index can't be reached: torch comes from the ordinary index"; \
 	grep -v '^--extra-index-url' $< > $@; fi
 
-$(VENV)/test: $(VENV)/app requirements-test.txt
+$(VENV)/test: $(VENV)/app requirements-test.txt requirements-test-alone.txt
 	$(PIP) -r requirements-test.txt
+	$(PIP) --no-deps -r requirements-test-alone.txt
 	touch $@
 
 clean:

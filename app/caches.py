@@ -7,11 +7,14 @@ import functools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from models import Trace
+from models.sketch import Sketch
+from models.trace import Layer
 
 TRACE_BYTES = 96 * 2**20  # of traces, all visitors together; one of stories with 128 tokens has 4 to 6 MiB
+LAYER_BYTES = 64 * 2**20  # of single layers of sketches; 12 heads at 512 tokens have 36 MiB
 TEXTS = 64  # entries of what is small
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -29,31 +32,40 @@ def remembered(entries: int = TEXTS) -> Callable[[F], F]:
     return decorate
 
 
-class TraceCache:
-    """The traces that were asked for last, as many as fit into `limit` bytes; safe between threads."""
+class Sized(Protocol):
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+
+
+T = TypeVar("T", bound=Sized)
+
+
+class ByteCache(Generic[T]):
+    """What was asked for last, as much as fits into `limit` bytes; safe between threads."""
 
     def __init__(self, limit: int) -> None:
         self._limit, self._held = limit, 0
-        self._traces: OrderedDict[Hashable, Trace] = OrderedDict()
+        self._values: OrderedDict[Hashable, T] = OrderedDict()
         self._lock = threading.Lock()
 
-    def find(self, key: Hashable) -> Trace | None:
-        """The trace under `key`, if it is held."""
+    def find(self, key: Hashable) -> T | None:
+        """What is held under `key`, if anything is."""
         with self._lock:
-            if key in self._traces:
-                self._traces.move_to_end(key)
-            return self._traces.get(key)
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
 
-    def keep(self, key: Hashable, trace: Trace) -> None:
-        """Holds a trace, and lets go of those that were asked for longest ago; one that is larger than the cache is
-        not held, and pushes nobody out."""
+    def keep(self, key: Hashable, value: T) -> None:
+        """Holds it, and lets go of what was asked for longest ago; what is larger than the cache is not held, and
+        pushes nothing out."""
         with self._lock:
-            if key in self._traces or trace.nbytes > self._limit:
+            if key in self._values or value.nbytes > self._limit:
                 return
-            self._traces[key] = trace
-            self._held += trace.nbytes
+            self._values[key] = value
+            self._held += value.nbytes
             while self._held > self._limit:
-                self._held -= self._traces.popitem(last=False)[1].nbytes
+                self._held -= self._values.popitem(last=False)[1].nbytes
 
     @property
     def nbytes(self) -> int:
@@ -61,4 +73,5 @@ class TraceCache:
         return self._held
 
 
-traces = TraceCache(TRACE_BYTES)
+traces: ByteCache[Trace | Sketch] = ByteCache(TRACE_BYTES)
+layers: ByteCache[Layer] = ByteCache(LAYER_BYTES)

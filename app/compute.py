@@ -2,29 +2,66 @@
 
 from __future__ import annotations
 
+from numpy import ndarray
+
 import models
 from app import caches, serving
 from models import HeadPlan, Lab, Trace
+from models.kind import Kind
+from models.sketch import Sketch
+from models.stack import own
 from models.studies import lengths
 from models.tasks.base import InputError, Prompt
-from models.trace import run_both, run_prompt
+from models.thumbnails import thumbnails
+from models.trace import Layer
+
+LARGE = 48 * 2**20  # bytes of a trace's maps beyond which it is sketched: 12 x 12 heads from 166 tokens on
+
+Seen = Trace | Sketch  # what a page shows of a pass
 
 
-def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Trace, Trace]:
-    """The traces as trained and under the plan, remembered; the same object twice for the empty plan."""
-    first, second = (lab.name, prompt, HeadPlan()), (lab.name, prompt, plan)
+def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
+    """The traces as trained and under the plan, remembered; the same object twice for the empty plan. Sketches where
+    the maps are large."""
+    first, second = (lab.identity, prompt, HeadPlan()), (lab.identity, prompt, plan)
     before, after = caches.traces.find(first), caches.traces.find(second)
     if before is None or after is None:
+        missing = [HeadPlan()] * (before is None) + [plan] * (after is None and bool(plan))
         with serving.computing():
-            if before is None and plan:
-                before, after = run_both(lab, prompt, plan)
-            elif before is None:
-                before = after = run_prompt(lab, prompt)
-            else:
-                after = run_prompt(lab, prompt, plan)
+            found: list[Seen] = [*(lab.sketch(prompt, missing) if _is_large(lab, prompt) else lab.run(prompt, missing))]
+        before = found[0] if before is None else before
+        after = found[-1] if plan else before
         caches.traces.keep(first, before)
         caches.traces.keep(second, after)
     return before, after
+
+
+def _is_large(lab: Lab, prompt: Prompt) -> bool:
+    heads = sum(kind.layers * kind.heads for kind in lab.kinds)
+    return 3 * 4 * heads * len(prompt.ids)**2 > LARGE
+
+
+def layer_of(lab: Lab, seen: Seen, plan: HeadPlan, kind: str, layer: int) -> Layer:
+    """One layer's maps; of a sketch by a pass of their own, remembered."""
+    if isinstance(seen, Trace):
+        return seen.layer(kind, layer)
+    key = (lab.identity, seen.prompt, plan, kind, layer)
+    found = caches.layers.find(key)
+    if found is None:
+        with serving.computing():
+            found = lab.layer(seen.prompt, plan, kind, layer)
+        caches.layers.keep(key, found)
+    return found
+
+
+def tiles_of(seen: Seen, kind: Kind) -> ndarray:
+    """(L, H, n, m) uint8, the weights as used, small."""
+    if isinstance(seen, Sketch):
+        return seen.thumbnails[kind.name]
+    maps = seen.weights[kind.name]
+    if not kind.attention.is_distribution:  # the largest weight of all takes the strongest colour
+        maps = maps / max(float(maps.max()), 1e-9)
+    return thumbnails(maps)
 
 
 def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:
@@ -59,4 +96,4 @@ def facts_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None
 @caches.remembered()
 def _facts(name: str, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
     with serving.computing():
-        return lengths.facts(models.load(name), prompt, plan)
+        return lengths.facts(own(name), prompt, plan)

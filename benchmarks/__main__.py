@@ -7,10 +7,10 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks import forward, interaction, start, visitors
+from benchmarks import foreign, forward, interaction, start, visitors
 from tests.browser import chromium, serve
 
-NAMES = ("forward", "interaction", "start", "visitors", "memory")
+NAMES = ("forward", "foreign", "interaction", "start", "visitors", "memory")
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -28,6 +28,9 @@ def main() -> None:
     names = parser.parse_args().names or NAMES
     if "forward" in names:
         print("\n### Forward pass\n\n" + table(forward.measure()), flush=True)
+    if "foreign" in names:
+        print("\n### Foreign models\n\n" + table(foreign.measure()), flush=True)
+        print("\n" + table(foreign.memory()), flush=True)
     with sync_playwright() as playwright:
         browser = chromium(playwright)
         if "interaction" in names:

@@ -12,7 +12,8 @@ import numpy  # noqa: E402
 import streamlit as st  # noqa: E402
 
 from app import serving  # noqa: E402
-from components import heads, library  # noqa: E402
+from components import Grid, heads, library, thumbnails  # noqa: E402
+from models.thumbnails import thumbnails
 
 LAYERS, HEADS = 4, 8
 CHOICES = ("stories-selective", "stories-random-softmax")  # the app's, for the same letters to be typed
@@ -23,8 +24,9 @@ def body(n: int) -> None:
     maps = st.session_state.setdefault("maps", numpy.tril(numpy.full((LAYERS, HEADS, n, n), 0.5, numpy.float32)))
     st.text_input("Text", key="text", live="200ms", on_change=flip)
     st.selectbox("Model", CHOICES, key="model", on_change=flip)
-    heads(key="heads", maps=maps, causal=True, constant=numpy.zeros((LAYERS, HEADS), bool),
-          gates=numpy.ones((LAYERS, HEADS), numpy.float32), selection={"layer": 0, "head": 0, "scope": "head"},
+    grid = Grid("self", "", thumbnails(maps), causal=True, constant=numpy.zeros((LAYERS, HEADS), bool),
+                gates=numpy.ones((LAYERS, HEADS), numpy.float32))
+    heads(key="heads", grids=[grid], selection={"kind": "self", "layer": 0, "head": 0, "scope": "head"},
           scale={"policy": "trained", "base": 64}, policies=["trained", "logn"], on_event=lambda event: flip())
 
 

@@ -39,7 +39,7 @@ def measure(name: str = "stories-selective") -> list[dict[str, Any]]:
         whole = lab.read(TEXT)
         prompt = replace(whole, ids=whole.ids[:n], tokens=whole.tokens[:n], asked=(n - 1,),
                          targets=(*whole.ids[1:n], -1), left_out=0)
-        plain, captured, planned = _interleaved(
+        plain, captured, planned = interleaved(
             partial(_plain, lab, prompt), partial(run_prompt, lab, prompt), partial(run_prompt, lab, prompt, plan))
         rows.append({"tokens": n, "plain ms": plain, "captured ms": captured, "captured / plain": captured / plain,
                      "all heads constant and gated ms": planned, "planned / plain": planned / plain})
@@ -62,7 +62,7 @@ def _plain(lab: StackLab, prompt: Any) -> Any:
     return model.logits(model.norm(x)[0]).log_softmax(-1), weights
 
 
-def _interleaved(*functions: Callable[[], Any]) -> list[float]:
+def interleaved(*functions: Callable[[], Any]) -> list[float]:
     """Median milliseconds of each, taken in turns so that a busy machine slows all alike."""
     times: list[list[float]] = [[] for _ in functions]
     for round_ in range(ROUNDS + 5):

@@ -2,10 +2,11 @@
 
 from components.effect import effect
 from components.head_map import head_map
-from components.heads import heads
+from components.heads import Grid, heads
 from components.library import library
+from components.mounting import answering
 from components.navigation import navigation
 from components.notice import notice
 from components.toolbar import toolbar
 
-__all__ = ["effect", "head_map", "heads", "library", "navigation", "notice", "toolbar"]
+__all__ = ["Grid", "answering", "effect", "head_map", "heads", "library", "navigation", "notice", "toolbar"]

@@ -3,9 +3,19 @@
 
 const PAUSE = 60; // ms between two messages of a drag
 const PATIENCE = 600; // ms without an answer after which the next message goes out all the same
+const LOST = 5000; // ms after which a message that an answer knows nothing of is taken for lost, and sent again
+const BATCH = 256; // events of one message, the oldest first; MAX_EVENTS in mounting.py. The rest follows the answer.
 
 // Counts on over remounts and reloads of the page: a session must never see a number twice.
 let last = Date.now();
+const queues = new Set();
+
+lab.asking = lab.questions();
+
+/** Sends what waits in all components, the oldest first: Python must not meet an undo before what it undoes. */
+lab.flush = () => {
+  for (const queue of [...queues].sort((a, b) => a.first() - b.first())) queue.flush();
+};
 
 /** A queue; `trigger` is Streamlit's setTriggerValue, renewed with every render. */
 lab.events = () => {
@@ -14,20 +24,22 @@ lab.events = () => {
   let answered = 0; // and of the last one that was acknowledged
   let sentAt = 0;
   let timer = 0;
-  const flush = () => {
+  const unsent = () => waiting.filter(event => event.sequence > sent);
+  const send = () => {
     clearTimeout(timer);
     if (!waiting.length) return;
+    const batch = waiting.slice(0, BATCH);
     sentAt = performance.now();
-    sent = waiting.at(-1).sequence;
-    queue.trigger?.('event', waiting);
+    sent = Math.max(sent, batch.at(-1).sequence);
+    queue.trigger?.('event', batch);
   };
   // One message is under way at a time: a key held down asks Python for no more than it can answer.
   const schedule = pause => {
     clearTimeout(timer);
     const wait = sent > answered ? PATIENCE : pause;
     const rest = sentAt + wait - performance.now();
-    if (wait === 0 || rest <= 0) flush();
-    else timer = setTimeout(flush, rest);
+    if (wait === 0 || rest <= 0) lab.flush();
+    else timer = setTimeout(lab.flush, rest);
   };
   const queue = {
     trigger: null,
@@ -38,27 +50,43 @@ lab.events = () => {
     acknowledge(sequence) {
       answered = Math.max(answered, sequence);
       waiting = waiting.filter(event => event.sequence > sequence);
-      if (waiting.length && waiting.at(-1).sequence > sent) schedule(waiting.at(-1).drag ? PAUSE : 0);
+      if (unsent().length) schedule(waiting.at(-1).drag ? PAUSE : 0);
+      else if (waiting.length && performance.now() - sentAt > LOST) send();
     },
-    /** Sends an event; `drag: true` marks one that the next may replace, sent at most every 60 ms. */
+    /** Sends an event; `drag: true` marks one of many, sent at most every 60 ms. */
     send(event) {
-      const previous = waiting.at(-1);
       last += 1;
-      if (previous && replaces(event, previous)) waiting = waiting.slice(0, -1);
-      waiting = [...waiting, { ...event, sequence: last }].slice(-32);
+      waiting = lab.fold(waiting, { ...event, sequence: last });
+      lab.asking.ask(last, lab.partOf(event));
       schedule(event.drag ? PAUSE : 0);
+      lab.mark();
+    },
+    first: () => unsent()[0]?.sequence ?? Infinity,
+    flush() {
+      if (unsent().length) send();
+    },
+    /** To a new session, which has seen nothing. */
+    again() {
+      [sent, answered] = [0, 0];
+      schedule(0);
+    },
+    /** The component has gone: what waits can reach no one, and a page that has gone must not be called. */
+    close() {
+      clearTimeout(timer);
+      queues.delete(queue);
+      lab.asking.withdraw(waiting.map(event => event.sequence));
+      waiting = [];
+      lab.mark();
     },
   };
+  queues.add(queue);
   return queue;
 };
 
-/** Whether `event` says all that `previous` said. */
-function replaces(event, previous) {
-  if (event.type !== previous.type) return false;
-  if (['select', 'view', 'prediction'].includes(event.type)) return true;
-  return (
-    previous.drag === true &&
-    event.drag !== undefined &&
-    ['scope', 'layer', 'head'].every(part => event[part] === previous[part])
-  );
-}
+/** Python's session has no memory of this page: it was restarted, or the connection came to another one. */
+lab.restarted = () => {
+  const open = [...queues].flatMap(queue => queue.waiting.map(event => event.sequence));
+  lab.asking.restart(open);
+  lab.typed.forget();
+  for (const queue of queues) queue.again();
+};

@@ -1,8 +1,10 @@
-"""What all components have in common: how they are registered, and how their events arrive."""
+"""What all components have in common: how they are registered, how their events arrive, what a payload answers."""
 
 from __future__ import annotations
 
 import re
+import secrets
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,10 @@ from typing import Any
 import streamlit as st
 
 FOLDER = Path(__file__).parent
-MAX_EVENTS = 64  # of one message; the browser keeps fewer
+MAX_EVENTS = 256  # that are taken from one message; the browser sends no more at a time, and the rest after the answer
+
+# Keys of Streamlit's session.
+_NEWEST, _VISIT, _TEXT = "components: newest event", "components: visit", "components: text"
 
 # Streamlit sends a component's script with every change of its data, so all code lives in the library,
 # which is sent once, and a component's own script only finds it there. See library/__init__.py.
@@ -39,6 +44,31 @@ def register(name: str) -> Callable[..., Any]:
                                       js=_LOADER % {"name": name})
 
 
+def answering(text: str | None) -> None:
+    """Says what text this run's numbers are about, as it stands in the box whose widget has the key `text`.
+
+    Call it before the components are drawn, for a text that cannot be read too: until an answer to what is typed
+    arrives, the numbers of all components look old. None: there is no such box.
+    """
+    st.session_state[_TEXT] = None if text is None else fingerprint(text)
+
+
+def fingerprint(text: str) -> str:
+    """What payloads name a text by: its length in UTF-16 units and their CRC-32, as the browser counts them."""
+    units = text.encode("utf-16-le", "surrogatepass")
+    return f"{len(units) // 2}-{zlib.crc32(units)}"
+
+
+def answer(key: str) -> dict[str, Any]:
+    """What a payload of the component `key` answers; part of each header.
+
+    sequence: the last event that Python has seen from this component; answered: from any of them; visit: a number
+    that tells this session from another one; text: of `answering`.
+    """
+    return {"sequence": received(key), "answered": st.session_state.get(_NEWEST, 0),
+            "visit": st.session_state.setdefault(_VISIT, secrets.randbits(32)), "text": st.session_state.get(_TEXT)}
+
+
 def received(key: str) -> int:
     """The sequence number of the last event that Python has seen from the component `key`."""
     return st.session_state.get(_sequence_key(key), 0)
@@ -48,17 +78,28 @@ def dispatch(key: str, on_event: OnEvent | None) -> Callable[[], None]:
     """The callback that hands each new event of the component `key` to `on_event`, once and in order.
 
     While a run is busy, Streamlit keeps only the last message of a component. So the browser repeats in each
-    message what has not been acknowledged, and the sequence number tells what is new.
+    message what has not been acknowledged, and the sequence number tells what is new. What arrives when its page
+    has gone finds no value any more, and is dropped.
     """
     def receive() -> None:
-        events = st.session_state[key].get("event")
-        for event in events[:MAX_EVENTS] if isinstance(events, list) else []:
-            number = event.get("sequence") if isinstance(event, dict) else None
-            if type(number) is int and number > received(key):
-                st.session_state[_sequence_key(key)] = number
-                if on_event is not None:
-                    on_event(event)
+        value = st.session_state.get(key)
+        events = value.get("event") if isinstance(value, dict) else None
+        new = [event for event in events if _number(event) > received(key)] if isinstance(events, list) else []
+        for event in new[:MAX_EVENTS]:
+            number = _number(event)
+            if number <= received(key):  # twice in one message
+                continue
+            st.session_state[_sequence_key(key)] = number
+            st.session_state[_NEWEST] = max(number, st.session_state.get(_NEWEST, 0))
+            if on_event is not None:
+                on_event(event)
     return receive
+
+
+def _number(event: object) -> int:
+    """An event's number; 0, which is never new, if it has none. Browsers count exactly up to 2^53."""
+    number = event.get("sequence") if isinstance(event, dict) else None
+    return number if type(number) is int and number < 2 ** 53 else 0
 
 
 def _sequence_key(key: str) -> str:

@@ -9,9 +9,10 @@ of the model, V vocabulary; rows are queries, columns keys. Layers and heads cou
 """
 
 from models.catalogue import names
+from models.foreign import load_folder
 from models.heads import HeadPlan
 from models.kind import Kind
 from models.lab import Lab, held, load
 from models.trace import Output, Trace, run
 
-__all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "held", "load", "names", "run"]
+__all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "held", "load", "load_folder", "names", "run"]

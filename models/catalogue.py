@@ -11,11 +11,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from models import checkpoint
+from models import checkpoint, foreign
 from models.attention import TYPES, kinds_of
 from models.kind import Kind, shape_of
 from models.tasks import TASKS
-from models.tasks.base import Task
+from models.tasks.base import Reader, Task
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 
@@ -26,14 +26,14 @@ class Entry:
 
     Attributes:
         name: like "stories-selective".
-        task: what it was trained for; models of one task form a family, and read the same texts.
+        task: what it was trained for, or how it reads; models of one task form a family, and read the same texts.
         kinds: its families of attention layers.
         trained_length: longest text of its training, tokens.
         limit: most tokens that a typed text may have.
     """
 
     name: str
-    task: Task
+    task: Reader
     kinds: tuple[Kind, ...]
     trained_length: int
     limit: int
@@ -63,6 +63,8 @@ def find(name: str) -> Entry:
         ValueError: there is no such model.
         CheckpointError: its config or its card cannot be read.
     """
+    if foreign.is_foreign(name):
+        return foreign.entry(name)
     # Names come from links: one that is no plain name must never reach the file system.
     changed = checkpoint.stamp(f"{checkpoint.CHECKPOINTS}/{name}") if _NAME.fullmatch(name) else (0,)
     if not any(changed):
@@ -87,11 +89,18 @@ def task_named(name: str) -> Task:
 
 def family(name: str) -> list[str]:
     """The models that read the same texts as this one, itself among them; those that are damaged are left out."""
+    if foreign.is_foreign(name):
+        return foreign.family(name)
     task = find(name).task
     return [other for other in names() if _task_of(other) is task]
 
 
-def _task_of(name: str) -> Task | None:
+def same_family(one: str, other: str) -> bool:
+    """True if both models read the same texts; raises as find does."""
+    return one == other or find(one).task is find(other).task or other in family(one)
+
+
+def _task_of(name: str) -> Reader | None:
     try:
         return find(name).task
     except (ValueError, checkpoint.CheckpointError):

@@ -11,12 +11,13 @@ from typing import Any
 
 from numpy import ndarray
 
-from models import catalogue, checkpoint
+from models import catalogue, checkpoint, foreign
 from models.decoding import Step
 from models.heads import HeadPlan
 from models.kind import Kind, policies_of, shape_of
-from models.tasks.base import Prompt, Reader
-from models.trace import Trace
+from models.sketch import Sketch, sketch_of
+from models.tasks.base import Prompt, Reader, Task
+from models.trace import Layer, Trace
 
 MEMORY = 400 * 2**20  # bytes of models that are held: all that ship fit, and a host of 1 GB holds them
 
@@ -74,6 +75,14 @@ class Lab(abc.ABC):
             ValueError: a plan names a head or a scale that this model hasn't.
         """
 
+    def sketch(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Sketch]:
+        """`run` for maps that are too large to be kept: small ones of all heads; `layer` has one layer's in full."""
+        return [sketch_of(trace) for trace in self.run(prompt, plans)]
+
+    def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:
+        """One layer's maps, by a pass of its own."""
+        return self.run(prompt, [plan])[0].layer(kind, layer)
+
     @abc.abstractmethod
     def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray | None:
         """(H, queries, keys) a layer's constant matrices for a text of this size; None if there are none."""
@@ -101,6 +110,11 @@ class Lab(abc.ABC):
         return None
 
     @property
+    def identity(self) -> str:
+        """What caches know it by; more than its name where a visitor made constant matrices of their own."""
+        return self.name
+
+    @property
     def shape(self) -> dict[str, tuple[int, int]]:
         """Kind of attention -> (layers, heads)."""
         return shape_of(self.kinds)
@@ -120,7 +134,7 @@ class Lab(abc.ABC):
 
 
 def load(name: str) -> Lab:
-    """The model of this name; the second call returns the same object while it is held.
+    """The model of this name, or of an address like `hf:ORG/NAME`; the same object at every call while it is held.
 
     As many models are held as fit into MEMORY, those that were asked for last; what others still use lives on
     until they let go of it.
@@ -129,6 +143,8 @@ def load(name: str) -> Lab:
         ValueError: there is no such model.
         CheckpointError: a file of it is missing or damaged; the message says which and how to make it again.
     """
+    if foreign.is_foreign(name):
+        return foreign.load(name)
     with _loading:  # two visitors who ask at once wait for one load instead of doing two
         if name in _held:
             _held.move_to_end(name)
@@ -141,6 +157,8 @@ def load(name: str) -> Lab:
 
 def held(name: str) -> Lab | None:
     """The model of this name if it is in memory, without waiting for one that is being loaded."""
+    if foreign.is_foreign(name):
+        return foreign.held(name)
     lab = _held.get(name)
     if lab is not None:
         with contextlib.suppress(KeyError):  # somebody's load has just pushed it out
@@ -158,8 +176,9 @@ def _load(name: str) -> Lab:
     from models.stack import StackLab
     from models.tasks.translation import Translation
 
-    entry = catalogue.find(name)
-    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, entry.task)
-    if isinstance(model, Seq2Seq) and isinstance(entry.task, Translation):
-        return Seq2SeqLab(name, entry.task, model, constant, card)
-    return StackLab(name, entry.task, model, constant, card)
+    task = catalogue.find(name).task
+    assert isinstance(task, Task)  # a model of ours was trained for one
+    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task)
+    if isinstance(model, Seq2Seq) and isinstance(task, Translation):
+        return Seq2SeqLab(name, task, model, constant, card)
+    return StackLab(name, task, model, constant, card)

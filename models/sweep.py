@@ -1,7 +1,7 @@
 """Tries every attention type of a family with the same rates, briefly, and notes its loss on the validation split.
 
-    python -m models.sweep stories --data DIR
-    python -m models.sweep stories --types softmax selective --data DIR
+    python -m models.sweep stories
+    python -m models.sweep stories --types softmax selective
 
 Goes on where it was stopped, and skips what is in models/sweeps/FAMILY.json; models/sweeps/__init__.py has the rates,
 the budgets and the rule by which recipes choose.
@@ -41,7 +41,7 @@ def trial_recipe(family: str, attention: str, rate: float, table_rate: float) ->
                    table_rate=table_rate)
 
 
-def sweep(family: str, attention: str, data: Path | None, runs: Path, device: torch.device, precision: str,
+def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.device, precision: str,
           folder: Path | None = None) -> None:
     """All trials of one type that the table lacks: every learning rate, then every table rate at the best of them."""
     def attempt(rate: float, table_rate: float) -> None:

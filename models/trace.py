@@ -27,12 +27,14 @@ class Output:
         distribution: (V,) float32 probabilities, in the vocabulary's order.
         names: V texts, in the vocabulary's order.
         target: id of the right answer where it is known, else -1.
+        row: the row of tokens that `position` counts in.
     """
 
     position: int
     distribution: ndarray
     names: tuple[str, ...]
     target: int = -1
+    row: str = TEXT
 
     @functools.cached_property
     def order(self) -> ndarray:
@@ -61,6 +63,11 @@ class Layer:
     scores: ndarray
     live: ndarray
     weights: ndarray
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays."""
+        return self.scores.nbytes + self.live.nbytes + self.weights.nbytes
 
 
 @dataclass(frozen=True)

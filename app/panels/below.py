@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app import compute
+from app.compute import Seen
 from app.panels import card, forgetting
 from app.panels.heads import selected
 from app.state import events, session
 from app.state.lab_state import SECTIONS, LabState
 from components.charts import entropy_chart, entropy_table
-from models import Lab, Trace
+from models import HeadPlan, Lab
 from models.trace import row_entropy
 
 
-def draw(lab: Lab, state: LabState, before: Trace, after: Trace) -> None:
+def draw(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
     """What needs no second look at every click: drawn only while its section is open."""
-    sections = [name for name in SECTIONS if name != "memory" or lab.can_forget]
+    offered = {"entropy": True, "memory": lab.can_forget, "card": bool(lab.card)}
+    sections = [name for name in SECTIONS if offered[name]]
     st.session_state[session.SECTION] = state.section if state.section in sections else None
     section = st.segmented_control("More", sections, format_func=SECTIONS.get, key=session.SECTION,
                                    on_change=events.on_section, label_visibility="collapsed")
@@ -28,7 +31,7 @@ def draw(lab: Lab, state: LabState, before: Trace, after: Trace) -> None:
             card.draw(lab.card)
 
 
-def _entropy(lab: Lab, state: LabState, before: Trace, after: Trace) -> None:
+def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
     kind, layer, head = selected(lab, state)
     if kind.causal:
         told = "**Entropy against n**, all heads of layer {}; n is the number of keys that a query sees."
@@ -37,7 +40,8 @@ def _entropy(lab: Lab, state: LabState, before: Trace, after: Trace) -> None:
     st.markdown(f"{told.format(layer + 1)} Dotted: ln n, the most there can be. A scale of log n aims to keep a head's "
                 "entropy from growing with n (Su Jianlin); the effect panel shows what that does to the prediction. "
                 "The Length page shows longer texts.")
-    rows = [row_entropy(trace.layer(kind.name, layer).weights) for trace in (before, after)]
+    rows = [row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
+            for seen, plan in ((before, HeadPlan()), (after, state.plan))]
     table = entropy_table(*rows, bool(state.plan), kind.causal)
     last = ", ".join(f"head {number} {nats:.2f}" for number, nats in enumerate(rows[1][:, -1], 1))
     st.altair_chart(entropy_chart(table, head), alt=f"Entropy of the last query in layer {layer + 1}, nats: {last}")

@@ -4,27 +4,48 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.compute import Seen
 from app.state import events
 from app.state.lab_state import LabState
 from components import effect
-from models import Lab, Output, Trace
+from components.effect import Fact, Strip
+from models import Lab, Output
+from models.foreign.moved import moved
+from models.kind import TARGET
 from models.trace import divergence
 
+MOVED: Strip = {"title": "How far each token's vector moved", "unit": "1 − cosine", "worse_is_more": False,
+                "what": "moved"}
 
-def draw(lab: Lab, state: LabState, before: Trace, after: Trace, key: str = "effect") -> None:
-    """The panel."""
+
+def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effect") -> None:
+    """The panel. A model that predicts nothing is asked how far its vectors moved."""
+    shown: dict[str, Any] = {"tokens": token_losses(lab, before, after)}
+    if before.vectors is not None:
+        shown = in_vectors(before, after)
+    if TARGET in before.rows:
+        shown["written"] = (before.written, after.written)
     effect(key=key, predictions=predictions(lab, before, after), index=state.asked, loss_before=mean_loss(before),
-           loss_after=mean_loss(after), tokens=token_losses(lab, before, after), changed=bool(state.plan),
-           on_event=events.on_effect)
+           loss_after=mean_loss(after), changed=bool(state.plan), on_event=events.on_effect, **shown)
 
 
-def predictions(lab: Lab, before: Trace, after: Trace) -> list[dict[str, Any]]:
-    """One entry a prediction, in the order of the text, each with a title, rows, KL and losses (nats)."""
-    return [_prediction(lab, old, new, before.tokens[old.position])
-            for old, new in zip(before.outputs, after.outputs, strict=True)]
+def predictions(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
+    """One entry a prediction, in the order of the text, each with a title, rows, KL and losses (nats). Where the model
+    writes other words under the plan, as far as both wrote."""
+    return [_prediction(lab, old, new, before.rows[old.row][old.position])
+            for old, new in zip(before.outputs, after.outputs, strict=False)]
 
 
-def token_losses(lab: Lab, before: Trace, after: Trace) -> list[dict[str, Any]]:
+def in_vectors(before: Seen, after: Seen) -> dict[str, Any]:
+    """What the panel shows of a model that predicts nothing: 1 - cosine of each token's vector, and the sentence's."""
+    by_token, of_all = moved(before, after)
+    tokens = [{"token": token, "before": None, "after": float(value)}
+              for token, value in zip(before.tokens, by_token, strict=True)]
+    fact: Fact = {"name": "Sentence moved", "before": None, "after": of_all, "unit": "1 − cosine"}
+    return {"tokens": tokens, "strip": MOVED, "facts": [fact]}
+
+
+def token_losses(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
     """The text's tokens with the loss of each, None where unknown: of a model that predicts the next token as a
     prediction from what stands before it, of one that guesses hidden ones as a guess from all the rest."""
     shift = 1 if lab.task.predicts_next else 0
@@ -36,7 +57,7 @@ def token_losses(lab: Lab, before: Trace, after: Trace) -> list[dict[str, Any]]:
     return shown
 
 
-def mean_loss(trace: Trace) -> float | None:
+def mean_loss(trace: Seen) -> float | None:
     """Mean loss of the text in nats; None where nothing is known of it."""
     return trace.loss if trace.loss == trace.loss else None
 

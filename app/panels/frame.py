@@ -14,6 +14,7 @@ from app.panels.text import Reading
 from app.state import session
 from app.state.history import History
 from app.state.lab_state import LabState
+from components import answering
 from models import HeadPlan, Lab
 from models.checkpoint import CheckpointError
 
@@ -38,6 +39,7 @@ def in_one_column(draw: Callable[[], None]) -> None:
     """A page without the text box. What the opened link said that could not be read is told first."""
     history = session.history()
     session.fill_widgets()
+    answering(None)
     with serving.drawing():
         header.draw(history)
         with st.container(width=960):
@@ -48,6 +50,7 @@ def in_one_column(draw: Callable[[], None]) -> None:
 
 def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:
     session.fill_widgets()
+    answering(history.present.text)
     try:
         lab = serving.load(history.present.model)
     except CheckpointError as error:

@@ -28,7 +28,6 @@ def draw(history: History, read_chars: int = MAX_LINK_TEXT) -> None:
                      on_change=events.on_model, width=240, label_visibility="collapsed")
         with st.container(width="stretch"):
             toolbar(key="toolbar", query=query, mode="push" if history.push else "replace",
-                    can_undo=bool(history.past), can_redo=bool(history.future), visit=session.visit(),
-                    on_event=events.on_toolbar)
+                    can_undo=bool(history.past), can_redo=bool(history.future), on_event=events.on_toolbar)
     history.push = False
     session.remember_address(query)

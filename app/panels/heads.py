@@ -5,40 +5,45 @@ from __future__ import annotations
 import numpy
 import streamlit as st
 
+from app import compute
+from app.compute import Seen
 from app.state import events
 from app.state.lab_state import LabState
-from components import head_map, heads
-from models import Kind, Lab, Trace
+from components import Grid, head_map, heads
+from models import Kind, Lab
 from models.kind import policies_of
 
 
-def grid(lab: Lab, state: LabState, trace: Trace, key: str = "heads") -> None:
-    """All heads, with the controls of what is selected."""
-    kind = lab.kind(state.selection.kind)
-    states = [[state.plan.state(kind.name, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
-    maps = trace.weights[kind.name]
-    if not kind.attention.is_distribution:  # the largest weight of all takes the strongest colour
-        maps = maps / max(float(maps.max()), 1e-9)
-    scale = state.plan.scale
-    trained = any(scale.policy == its.attention.trained_policy for its in lab.kinds)
-    policies = [p for p in policies_of(lab.kinds) if any(p in its.attention.readings for its in lab.kinds)]
-    heads(key=key, maps=maps, causal=kind.causal,
-          constant=numpy.array([[s.constant for s in row] for row in states]),
-          gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
-          selection={"layer": state.selection.layer, "head": state.selection.head, "scope": state.selection.scope},
+def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads") -> None:
+    """All heads, a grid a kind, with the controls of what is selected."""
+    selection, scale = state.selection, state.plan.scale
+    trained = any(scale.policy == kind.attention.trained_policy for kind in lab.kinds)
+    policies = [p for p in policies_of(lab.kinds) if any(p in kind.attention.readings for kind in lab.kinds)]
+    heads(key=key, grids=[_grid(lab, kind, state, trace) for kind in lab.kinds],
+          selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
+                     "scope": selection.scope},
           scale={"policy": "trained" if trained else scale.policy, "base": scale.base or lab.trained_length},
           policies=policies, on_event=events.on_heads)
 
 
-def large(lab: Lab, state: LabState, trace: Trace, key: str = "map") -> None:
+def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen) -> Grid:
+    states = [[state.plan.state(kind.name, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
+    return Grid(kind.name, kind.title, compute.tiles_of(trace, kind), kind.causal,
+                constant=numpy.array([[s.constant for s in row] for row in states]),
+                gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
+                can_constant=lab.constant is not None)
+
+
+def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
     """The selected head, large."""
     kind, layer, head = selected(lab, state)
-    maps = trace.layer(kind.name, layer)
+    maps = compute.layer_of(lab, trace, state.plan, kind.name, layer)
     queries, keys = trace.rows[kind.query_row], trace.rows[kind.key_row]
     constant = lab.constant_of(kind.name, layer, len(queries), len(keys))
     voted = lab.selected(maps.scores)
     chosen = state.plan.state(kind.name, layer, head)
-    head_map(key=key, tokens=list(queries), layer=layer, head=head, causal=kind.causal,
+    head_map(key=key, queries=list(queries), keys=None if kind.query_row == kind.key_row else list(keys),
+             kind_title=kind.title if len(lab.kinds) > 1 else "", layer=layer, head=head, causal=kind.causal,
              live=maps.live[head], weights=maps.weights[head],
              constant=None if constant is None else constant[head], is_distribution=kind.attention.is_distribution,
              scores=None if voted is None else maps.scores[head], selected=voted,

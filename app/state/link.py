@@ -48,7 +48,7 @@ def _kept(old: LabState, new: LabState, attribute: str) -> Any:
 
 
 def _kept_in_family(old: LabState, new: LabState, attribute: str) -> Any:
-    same = catalogue.find(old.model).task is catalogue.find(new.model).task
+    same = catalogue.same_family(old.model, new.model)
     return getattr(old if same else new, attribute)
 
 

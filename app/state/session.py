@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -19,18 +18,13 @@ from app.state.link import read_query
 # Keys of Streamlit's widgets.
 TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
     "text", "model", "example", "compared", "length", "hidden", "memory", "section", "claim")
-HISTORY, CONTINUATION, _ADDRESSES, _DRAWN, _VISIT = "history", "continuation", "addresses", "library drawn", "visit"
+HISTORY, CONTINUATION, _ADDRESSES, _DRAWN = "history", "continuation", "addresses", "library drawn"
 MAX_ADDRESSES = 300  # that a session remembers as its own
 
 
 def history() -> History:
     """This visitor's history."""
     return st.session_state.setdefault(HISTORY, History())
-
-
-def visit() -> str:
-    """A name for this session, by which the browser sees that it has been given a new one."""
-    return st.session_state.setdefault(_VISIT, secrets.token_hex(4))
 
 
 def widget(key: str, kind: type, default: Any = None) -> Any:

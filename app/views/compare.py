@@ -10,12 +10,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import compute, serving
+from app.compute import Seen
 from app.markdown import plain
 from app.panels import companions, effect, frame, heads
 from app.panels.text import Reading
 from app.state.lab_state import LabState
 from components.charts import row_entropy_chart, row_entropy_table
-from models import Lab, Trace
+from models import Lab
 from models.checkpoint import CheckpointError
 from models.tasks.base import InputError
 from models.trace import divergence, row_entropy
@@ -45,8 +46,8 @@ class Compared:
 
     lab: Lab
     state: LabState
-    before: Trace
-    after: Trace
+    before: Seen
+    after: Seen
 
 
 def _columns(state: LabState, shown: str) -> None:
@@ -124,7 +125,8 @@ def title(one: Compared) -> str:
 def entropies(one: Compared) -> list[float]:
     """(N,) nats of the selected head's rows; a row of relu² is made to sum to 1 first."""
     at = one.state.selection
-    return row_entropy(one.after.layer(at.kind, at.layer).weights[at.head]).tolist()
+    maps = compute.layer_of(one.lab, one.after, one.state.plan, at.kind, at.layer)
+    return row_entropy(maps.weights[at.head]).tolist()
 
 
 def facts(one: Compared, first: Compared | None) -> str:

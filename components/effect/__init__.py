@@ -1,17 +1,43 @@
-"""What a plan does: predictions before and after, their distance, and the loss of each token of the text."""
+"""What a plan does: predictions before and after, their distance, what was written, and the change token by token."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
-from components.mounting import OnEvent, dispatch, received, register
+from components.mounting import OnEvent, answer, dispatch, register
 from components.payload import pack
 
 _mount = register("effect")
 
 
+class Strip(TypedDict):
+    """What the strip of tokens shows; without one, the change of each token's loss.
+
+    Attributes:
+        title: its heading, like `How far each token's vector moved`.
+        unit: of the values, like `nats` or `1 − cosine`.
+        worse_is_more: True: a higher value is worse, and is called so. False: it is neither, and is called more.
+        what: what a value is, for a token's sentence (`“cat”: loss 2.100 → 2.300 nats`).
+    """
+
+    title: str
+    unit: str
+    worse_is_more: bool
+    what: NotRequired[str]
+
+
+class Fact(TypedDict):
+    """A line under the prediction: a value as trained and under the plan; None where it is unknown."""
+
+    name: str
+    before: float | None
+    after: float | None
+    unit: str
+
+
 def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss_before: float | None = None,
            loss_after: float | None = None, tokens: list[dict[str, Any]] | None = None, changed: bool = True,
+           strip: Strip | None = None, written: tuple[str, str] | None = None, facts: list[Fact] | None = None,
            on_event: OnEvent | None = None) -> None:
     """Draws the panel.
 
@@ -21,11 +47,17 @@ def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss
             most 10: label, before, after (probabilities), right (True marks the right answer).
         index: the prediction to show, counted from 0; one that does not exist shows the last.
         loss_before, loss_after: mean loss of the text in nats, as trained and under the plan; or None.
-        tokens: the text's tokens, each with token, before, after: its loss in nats as a prediction from what
-            stands before it, None where it has none.
+        tokens: the text's tokens, each with token, before, after: its value as `strip` says, by default its loss in
+            nats as a prediction from what stands before it. after None: it has none. before None: there is nothing
+            to compare with, and the value itself is shown.
         changed: False if the plan is empty: one bar a row, no comparison.
+        strip: what `tokens` hold, if not losses.
+        written: what the model wrote as trained and under the plan; words that differ are marked.
+        facts: lines to show in place of KL and loss.
         on_event: called with {type: prediction, index, sequence} when another prediction is chosen.
     """
     header = {"predictions": predictions, "before": loss_before, "after": loss_after, "tokens": tokens or [],
-              "index": index, "changed": bool(changed), "sequence": received(key)}
+              "index": index, "changed": bool(changed), **answer(key)}
+    optional = {"strip": strip, "written": written and list(written), "facts": facts}
+    header |= {name: value for name, value in optional.items() if value is not None}
     _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

@@ -1,8 +1,8 @@
-// The effect panel: one prediction as bars, before and after; the distance between them; the loss token by token.
+// The effect panel: one prediction as bars, before and after; the distance between them; what was written; the change
+// token by token.
 
 const ROWS = 10;
-const SAME = 0.0005; // nats; less is no change, and rounds to none
-const RANGE = 2; // nats of change that take the strongest colour, at least
+const LOSSES = { title: 'Loss per token, change', unit: 'nats', worse_is_more: true, what: 'loss' };
 
 function create(state) {
   const part = (tag, className, attributes) => lab.make(tag, { className, attributes });
@@ -25,11 +25,13 @@ function create(state) {
   const key = part('div', 'key');
   const rows = part('div', 'rows', { role: 'list' });
   const facts = part('div', 'facts', { role: 'status' });
-  const heading = lab.make('h3', { textContent: 'Loss per token, change' });
-  const strip = part('div', 'strip', { role: 'list', tabindex: '0', 'aria-label': 'Loss per token, change' });
+  const written = part('section', 'written', { 'aria-label': 'What the model wrote' });
+  const heading = lab.make('h3');
+  const strip = part('div', 'strip', { role: 'list', tabindex: '0' });
   const story = part('div', 'story', { 'aria-live': 'polite' });
   const losses = lab.make('section', { className: 'losses' }, heading, strip, story);
-  state.root.append(lab.make('div', { className: 'head' }, title, pager), key, rows, facts, losses);
+  const numbers = lab.make('div', { className: 'values' }, key, rows, facts, written, losses);
+  state.root.append(lab.make('div', { className: 'head' }, title, pager), numbers);
   strip.addEventListener('pointerover', event =>
     point(state, Array.from(strip.children).indexOf(event.target.closest('.strip > span'))),
   );
@@ -43,7 +45,11 @@ function create(state) {
     event.preventDefault();
     point(state, Math.max(0, Math.min(strip.children.length - 1, (state.pointed ?? -1) + step)));
   });
-  return { title, pager, back, forth, count, key, rows, facts, losses, strip, story, index: 0, pointed: -1 };
+  return {
+    ...{ title, pager, back, forth, count, key, rows, facts, written, losses, heading, strip, story, numbers },
+    index: 0,
+    pointed: -1,
+  };
 }
 
 function update(state, data) {
@@ -51,7 +57,10 @@ function update(state, data) {
   const wanted = state.waiting().at(-1)?.index ?? data.index;
   state.index = wanted >= 0 && wanted < total ? wanted : total - 1;
   const shown = data.predictions[state.index];
-  state.title.replaceChildren(lab.make('bdi', { textContent: shown ? lab.cut(shown.title, 60) : 'No prediction' }));
+  const predicts = shown || !(data.facts || data.written);
+  const title = shown ? lab.cut(shown.title, 60) : predicts ? 'No prediction' : 'Effect';
+  state.title.replaceChildren(lab.make('bdi', { textContent: title }));
+  state.rows.hidden = !predicts;
   state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
   lab.write(state.count, `${state.index + 1} of ${total}`);
   state.back.disabled = state.index <= 0;
@@ -59,7 +68,9 @@ function update(state, data) {
   showKey(state, data);
   showRows(state, shown?.rows ?? [], data.changed);
   showFacts(state, shown, data);
-  if (state.fresh) showLosses(state, data);
+  if (!state.fresh) return;
+  showWritten(state, data);
+  showStrip(state, data);
 }
 
 function showKey({ key }, { changed }) {
@@ -92,67 +103,85 @@ function showRows({ rows }, list, changed) {
     );
   }
   rows.classList.toggle('plain', !changed);
-  list.slice(0, ROWS).forEach(({ label, before, after, right }, index) => {
+  list.slice(0, ROWS).forEach((entry, index) => {
     const row = rows.children[index];
     const [name, bars, numbers, points] = row.children;
-    row.classList.toggle('right', Boolean(right));
-    lab.write(name, lab.cut(lab.token(label), 24) + (right ? ' ✓' : ''));
-    name.title = right ? `${lab.token(label)}: the right answer` : lab.token(label);
-    bars.children[0].style.width = `${100 * before}%`;
-    bars.children[1].style.width = `${100 * after}%`;
-    lab.write(numbers, changed ? `${lab.percent(before).slice(0, -1)} → ${lab.percent(after)}` : lab.percent(before));
-    const change = 100 * (after - before);
-    lab.write(points, changed ? lab.number(change, 1, true) : '');
+    const shown = lab.effectRow(entry, changed);
+    row.classList.toggle('right', shown.right);
+    lab.write(name, shown.label);
+    name.title = shown.title;
+    bars.children[0].style.width = `${shown.before}%`;
+    bars.children[1].style.width = `${shown.after}%`;
+    lab.write(numbers, shown.numbers);
+    lab.write(points, shown.points);
     points.title = 'change in percentage points';
   });
 }
 
-/** 'worse', 'better' or 'no change', with an arrow: never told by colour alone. */
-const verdict = change =>
-  Math.abs(change) < SAME
-    ? ['=', 'no change', 'same']
-    : change > 0
-      ? ['▲', 'worse', 'worse']
-      : ['▼', 'better', 'better'];
-
-function showFacts({ facts }, shown, { before, after, changed }) {
-  const known = before !== null && after !== null;
-  const line = (name, ...parts) =>
-    lab.make('div', {}, lab.make('span', { className: 'name', textContent: name }), ...parts);
-  const kl = line('KL', shown && changed ? `${shown.kl < SAME ? '0.000' : shown.kl.toFixed(3)} nats` : '–');
-  const [arrow, word, className] = known ? verdict(after - before) : [];
-  const loss = !known
-    ? line('Loss', '–')
-    : !changed
-      ? line('Loss', `${before.toFixed(3)} nats`)
-      : line(
-          'Loss',
-          `${before.toFixed(3)} → ${after.toFixed(3)} `,
-          lab.make('b', { className, textContent: `${arrow} ${lab.number(after - before, 3, true)}, ${word}` }),
-        );
-  facts.replaceChildren(kl, loss);
+function showFacts({ facts }, shown, data) {
+  const lines = lab.factLines(data, shown);
+  // A live region: written anew only if it says something else.
+  const said = JSON.stringify(lines);
+  if (facts.dataset.said === said) return;
+  facts.dataset.said = said;
+  facts.replaceChildren(
+    ...lines.map(({ name, text, verdict }) =>
+      lab.make(
+        'div',
+        {},
+        lab.make('span', { className: 'name', textContent: name }),
+        ' ',
+        text,
+        ...(verdict ? [lab.make('b', { className: verdict.className, textContent: verdict.text })] : []),
+      ),
+    ),
+  );
 }
 
-function showLosses(state, { tokens, changed }) {
-  const known = changed && tokens.some(({ before }) => before !== null);
+/** What the model wrote, before and under the plan; the words that differ are marked. */
+function showWritten({ written: element }, { written, changed }) {
+  element.hidden = !written;
+  if (!written) return;
+  const [before, after] = changed ? lab.wordChanges(...written) : [[{ text: written[0], changed: false }], []];
+  const line = (name, tag, pieces) =>
+    lab.make(
+      'p',
+      {},
+      lab.make('span', { className: 'name', textContent: name }),
+      ' ',
+      lab.make(
+        'bdi',
+        {},
+        ...pieces.map(({ text, changed: isNew }) =>
+          isNew ? lab.make(tag, { textContent: lab.visible(text) }) : lab.visible(text),
+        ),
+      ),
+    );
+  element.replaceChildren(line('As trained', 'del', before), ...(changed ? [line('Under the plan', 'ins', after)] : []));
+}
+
+function showStrip(state, { tokens, changed, strip = LOSSES }) {
+  const known = changed && tokens.some(({ after }) => after !== null);
   state.losses.style.visibility = known ? 'visible' : 'hidden';
   state.strip.replaceChildren();
-  state.tokens = tokens;
+  Object.assign(state, { tokens, about: strip });
+  lab.write(state.heading, strip.title);
+  lab.set(state.strip, 'aria-label', strip.title);
   if (!known) return;
-  const changes = tokens.map(({ before, after }) => (before === null || after === null ? null : after - before));
-  const most = Math.max(RANGE, ...changes.map(Math.abs));
+  const { steps, single } = lab.stripSteps(tokens, strip);
+  state.single = single;
+  const scale = single ? 'sequential' : 'diverging';
   state.strip.append(
     ...tokens.map((entry, index) => {
-      const change = changes[index];
       const span = lab.make('span', { attributes: { role: 'listitem' } }, lab.bdi(entry.token));
-      span.title = sentence(entry);
-      span.setAttribute('aria-label', sentence(entry));
-      if (change !== null) {
-        const part = lab.differenceStep(change, most) / 255;
-        span.style.background = lab.shade(state.dark, 'diverging', part);
-        span.style.color = lab.ink(state.dark, 'diverging', part);
-      } else {
+      span.title = lab.stripSentence(entry, strip);
+      span.setAttribute('aria-label', span.title);
+      if (steps[index] === null) {
         span.className = 'unknown';
+      } else {
+        const part = steps[index] / 255;
+        span.style.background = lab.shade(state.dark, scale, part);
+        span.style.color = lab.ink(state.dark, scale, part);
       }
       return span;
     }),
@@ -161,20 +190,16 @@ function showLosses(state, { tokens, changed }) {
   tell(state);
 }
 
-function sentence({ token, before, after }) {
-  if (before === null || after === null) return `${lab.quoted(token)}: no loss`;
-  const change = after - before;
-  const words = `${lab.number(change, 3, true)}, ${verdict(change)[1]}`;
-  return `${lab.quoted(token)}: loss ${before.toFixed(3)} → ${after.toFixed(3)} (${words})`;
-}
-
 function point(state, index) {
   state.pointed = index;
   Array.from(state.strip.children).forEach((span, i) => span.classList.toggle('pointed', i === index));
   tell(state);
 }
 
-const tell = ({ story, tokens, pointed }) =>
-  lab.write(story, tokens[pointed] ? sentence(tokens[pointed]) : 'blue: better · orange: worse');
+const tell = ({ story, tokens, pointed, about, single }) =>
+  lab.write(
+    story,
+    tokens[pointed] ? lab.stripSentence(tokens[pointed], about) : lab.stripLegend(about, single),
+  );
 
-lab.effect = lab.component({ create, update });
+lab.effect = lab.component({ create, update, parts: ['numbers'] });

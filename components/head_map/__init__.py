@@ -5,20 +5,23 @@ from __future__ import annotations
 import numpy
 from numpy import ndarray
 
-from components.mounting import OnEvent, dispatch, received, register
+from components.mounting import OnEvent, answer, dispatch, register
 from components.payload import lower_triangle, pack
 
 _mount = register("head_map")
 
 
-def head_map(*, key: str, tokens: list[str], layer: int, head: int, live: ndarray, weights: ndarray,
-             constant: ndarray | None = None, scores: ndarray | None = None, selected: ndarray | None = None,
-             view: str = "used", is_constant: bool = False, gate: float = 1.0, causal: bool = True,
-             is_distribution: bool = True, on_event: OnEvent | None = None) -> None:
+def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kind_title: str = "", layer: int,
+             head: int, live: ndarray, weights: ndarray, constant: ndarray | None = None,
+             scores: ndarray | None = None, selected: ndarray | None = None, view: str = "used",
+             is_constant: bool = False, gate: float = 1.0, causal: bool = True, is_distribution: bool = True,
+             on_event: OnEvent | None = None) -> None:
     """Draws the map. Rows are queries, columns are keys.
 
     Args:
-        tokens: the N query tokens; any text, shown as text.
+        queries: the N query tokens; any text, shown as text.
+        keys: the M key tokens; None: they are the query tokens.
+        kind_title: the kind of attention, shown before `Layer 1, head 3`.
         layer, head: counted from 0.
         live: (N, M) float32, the weights that the model computes.
         weights: (N, M) float32, the weights that were used.
@@ -28,13 +31,22 @@ def head_map(*, key: str, tokens: list[str], layer: int, head: int, live: ndarra
         selected: (N, N) float32 >= 0, S: how strongly query i wants key j masked for later queries. The mask
             view is offered if scores and S are there; the browser makes F[i, j] = sum of S[k, j] over k < i.
         view: `used`, `live`, `constant`, `difference` (constant - live) or `mask`.
-        is_constant, gate: the head's state, for the title.
+        is_constant, gate: the head's state, for the title; with a gate of 0 the used weights look pruned.
         is_distribution: rows sum to 1, and the scale goes to 1 at least; else to the largest weight.
         causal: the matrices are zero above the diagonal, which is neither sent nor drawn; needs N = M.
         on_event: called with {type: view, view, sequence} when another view is chosen.
+
+    Raises:
+        ValueError: a matrix whose shape is not queries x keys.
     """
+    shape = len(queries), len(queries if keys is None else keys)
+    if causal and shape[0] != shape[1]:
+        raise ValueError(f"a causal map is square, got {shape[0]} queries and {shape[1]} keys")
+
     def packed(matrix: ndarray) -> ndarray:
         matrix = numpy.asarray(matrix, dtype=numpy.float32)
+        if matrix.shape != shape:
+            raise ValueError(f"expected {shape[0]} queries x {shape[1]} keys, got {matrix.shape}")
         return lower_triangle(matrix) if causal else matrix
 
     arrays, used = {"live": packed(live)}, "live"
@@ -45,9 +57,12 @@ def head_map(*, key: str, tokens: list[str], layer: int, head: int, live: ndarra
     elif not numpy.array_equal(weights, live):
         arrays["used"], used = packed(weights), "used"
     if scores is not None and selected is not None:
+        if not causal:
+            raise ValueError("the mask view is of causal attention")
         arrays |= {"scores": packed(scores), "selected": packed(selected)}
-    header = {"rows": tokens, "layer": layer, "head": head, "used": used, "view": view,
+    header = {"rows": queries, "kind_title": kind_title, "layer": layer, "head": head, "used": used, "view": view,
               "constant": bool(is_constant), "gate": round(float(gate), 4), "causal": causal,
-              "distribution": is_distribution,
-              "sequence": received(key)}
+              "distribution": is_distribution, **answer(key)}
+    if keys is not None:
+        header["columns"] = keys
     _mount(key=key, data=pack(header, arrays), on_event_change=dispatch(key, on_event))

@@ -45,7 +45,7 @@ lab.forgetting = () => {
   let [tokens, n, t, dark, timer, pointed] = [[], 0, 0, false, 0, null];
   let [selected, scores, mask] = [null, null, null];
   const place = lab.place(true);
-  const forgotten = (i, j) => 1 - Math.exp(-mask[i * n + j]); // the part of e^score that F takes away
+  const forgotten = (i, j) => lab.forgotten(mask[i * n + j]);
 
   const draw = () => {
     slider.max = n - 1;
@@ -56,7 +56,7 @@ lab.forgetting = () => {
     const level = part => Math.round(255 * part);
     const visible = (i, j) => i <= t && j <= i;
     lab.paint(pictures[0].canvas, n, n, table, (i, j) =>
-      visible(i, j) ? level(1 - Math.exp(-selected[place(i, j)])) : undefined,
+      visible(i, j) ? level(lab.forgotten(selected[place(i, j)])) : undefined,
     );
     lab.paint(pictures[1].canvas, n, n, table, (i, j) => (visible(i, j) ? level(forgotten(i, j)) : undefined));
     for (const { row } of pictures) Object.assign(row.style, { top: `${(100 * t) / n}%`, height: `${100 / n}%` });

@@ -1,26 +1,6 @@
-// What the mask of selective attention does to one query's weights, as bars; and the two formulas behind the player.
+// What the mask of selective attention does to one query's weights, as bars.
 
 const FOOT = 19; // px under the bars, for the tokens
-
-/** F, (n + 1) rows of n: F[i, j] = sum of S[k, j] over k < i. Row n is what the next token would see. */
-lab.accumulate = (selected, n) => {
-  const place = lab.place(true);
-  const mask = new Float32Array((n + 1) * n);
-  for (let i = 0; i < n; i += 1) {
-    for (let j = 0; j < n; j += 1) mask[(i + 1) * n + j] = mask[i * n + j] + (j <= i ? selected[place(i, j)] : 0);
-  }
-  return mask;
-};
-
-/** The weights of query t: softmax(scores - F) over the keys up to t. */
-lab.weightsAt = (scores, mask, n, t) => {
-  const place = lab.place(true);
-  const logits = Array.from({ length: t + 1 }, (_, j) => scores[place(t, j)] - (mask ? mask[t * n + j] : 0));
-  const most = Math.max(...logits);
-  const powers = logits.map(logit => Math.exp(logit - most));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return powers.map(power => power / sum);
-};
 
 /** {element, draw(tokens, scores, mask, t), stop()}: the weights of query t without and with the mask. */
 lab.forgettingBars = () => {

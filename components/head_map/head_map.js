@@ -6,18 +6,6 @@ const REST = [
   'A row shows how one query spreads its weight over the keys.',
 ];
 
-const available = data =>
-  Object.keys(LABELS).filter(
-    view =>
-      ({
-        used: true,
-        live: true,
-        constant: data.arrays.constant,
-        difference: data.arrays.constant,
-        mask: data.arrays.selected,
-      })[view],
-  );
-
 function create(state) {
   const title = lab.make('h2', { id: 'title' });
   const tabs = lab.make('div', {
@@ -37,6 +25,7 @@ function create(state) {
     player.element,
   );
   state.root.append(lab.make('div', { className: 'head' }, title, tabs), panel);
+  state.root.onkeydown = event => lab.headKey(event);
   tabs.addEventListener('click', event => choose(state, event.target.closest('[role="tab"]')));
   tabs.addEventListener('keydown', event => {
     const list = Array.from(tabs.children);
@@ -48,7 +37,7 @@ function create(state) {
     tab.focus();
     choose(state, tab);
   });
-  return { title, tabs, matrix, first, second, legend, map, player, panel };
+  return { title, tabs, matrix, first, second, legend, map, player, panel, numbers: panel };
 }
 
 function choose(state, tab) {
@@ -58,11 +47,12 @@ function choose(state, tab) {
 }
 
 function update(state, data) {
-  const views = available(data);
+  data.columns ??= data.rows; // one row of tokens
+  const views = lab.viewsOf(data);
   const wanted = state.waiting().at(-1)?.view ?? data.view;
   state.view = views.includes(wanted) ? wanted : 'used';
-  state.most = Math.max(data.distribution ? 1 : 1e-9, ...['live', 'constant', 'used'].map(name => largest(data.arrays[name]?.data ?? [])));
-  const name = `Layer ${data.layer + 1}, head ${data.head + 1}`;
+  state.most = lab.mostOf(data);
+  const name = lab.scopeName({ ...data, scope: 'head' }, data.kind_title);
   lab.write(state.title, `${name} · ${lab.stateName(data.constant, data.gate).replace(', ', ' · ')}`);
   showTabs(state, views);
   const mask = state.view === 'mask';
@@ -76,30 +66,21 @@ function update(state, data) {
     const what =
       state.view === 'difference' ? 'Difference between constant and live weights' : `${LABELS[state.view]} weights`;
     lab.set(state.matrix.element, 'aria-label', `${what}, ${name.toLowerCase()}: move with the arrow keys`);
-    state.values = values(data, state.view);
+    state.values = lab.valuesOf(data, state.view);
     state.matrix.show(drawing(state, data));
     showLegend(state);
     tell(state, ...(state.matrix.at() ?? [null]));
   }
 }
 
-const largest = numbers => numbers.reduce((most, value) => Math.max(most, value), 0);
-
-/** (i, j) -> the number that a view shows there. */
-function values({ arrays, used, causal, rows }, view) {
-  const place = lab.place(causal, rows.length);
-  if (view === 'difference') return (i, j) => arrays.constant.data[place(i, j)] - arrays.live.data[place(i, j)];
-  const { data } = arrays[view === 'used' ? used : view];
-  return (i, j) => data[place(i, j)];
-}
-
-function drawing({ dark, view, values: value, most }, { rows, causal }) {
+function drawing({ dark, view, values: value, most }, { rows, columns, causal, gate }) {
   const difference = view === 'difference';
   const step = difference ? lab.differenceStep : lab.weightStep;
   return {
     rows,
-    columns: rows,
+    columns,
     causal,
+    pruned: view === 'used' && gate === 0,
     table: lab.table(dark, difference ? 'diverging' : 'sequential'),
     step: (i, j) => (causal && j > i ? undefined : step(value(i, j), most)),
   };
@@ -127,15 +108,7 @@ function showTabs(state, views) {
 
 function showLegend(state) {
   const difference = state.view === 'difference';
-  const most = Number(state.most.toPrecision(2));
-  // Where the largest weight is not 1, numbers are long: fewer of them fit.
-  const weights = most === 1 ? [0, 0.01, 0.1, 0.25, 0.5, 1] : [0, 0.1, 0.25, 0.5, 1];
-  const differences = most >= 0.1 ? [-1, -0.5, -0.1, 0, 0.1, 0.5, 1] : [-1, -0.25, 0, 0.25, 1];
-  const ticks = difference ? differences : weights;
-  const round = value => String(Number(Math.abs(value).toPrecision(2)));
-  const sign = tick => (difference && tick !== 0 ? (tick < 0 ? '−' : '+') : '');
-  const label = tick => sign(tick) + round(tick * most);
-  const place = tick => (difference ? 50 + 50 * Math.sign(tick) * Math.sqrt(Math.abs(tick)) : 100 * Math.sqrt(tick));
+  const ticks = lab.ticks(Number(state.most.toPrecision(2)), difference);
   state.legend.replaceChildren(
     lab.make('span', { textContent: difference ? '← live is higher' : 'weight' }),
     lab.make(
@@ -145,11 +118,11 @@ function showLegend(state) {
         className: 'bar',
         style: { background: lab.gradient(state.dark, difference ? 'diverging' : 'sequential') },
       }),
-      ...ticks.map(tick =>
+      ...ticks.map(({ at, label, fine }) =>
         lab.make('span', {
-          className: tick === 0.01 || (Math.abs(tick) === 0.25 && most !== 1) ? 'tick fine' : 'tick',
-          textContent: label(tick),
-          style: { left: `${place(tick)}%` },
+          className: fine ? 'tick fine' : 'tick',
+          textContent: label,
+          style: { left: `${100 * at}%` },
         }),
       ),
     ),
@@ -165,36 +138,32 @@ function tell(state, i, j) {
     return;
   }
   const { data, view } = state;
-  const keys = data.rows;
   const value = lab.exact(state.values(i, j), view === 'difference');
   const strong = lab.make('strong', { textContent: value });
   state.first.replaceChildren(
-    `query ${i + 1} ${lab.quoted(data.rows[i])} → key ${j + 1} ${lab.quoted(keys[j])}: `,
+    `query ${i + 1} ${lab.quoted(data.rows[i])} → key ${j + 1} ${lab.quoted(data.columns[j])}: `,
     strong,
   );
   lab.write(
     state.second,
     view === 'difference'
-      ? `constant ${lab.exact(values(data, 'constant')(i, j))} − live ${lab.exact(values(data, 'live')(i, j))}`
-      : rowFacts(state.values, i, data.causal ? i + 1 : keys.length),
+      ? `constant ${lab.exact(lab.valuesOf(data, 'constant')(i, j))} − live ${lab.exact(lab.valuesOf(data, 'live')(i, j))}`
+      : rowFacts(state.values, i, data.causal ? i + 1 : data.columns.length),
   );
 }
 
 function rowFacts(value, i, count) {
-  let [sum, entropy] = [0, 0];
-  for (let j = 0; j < count; j += 1) {
-    const weight = value(i, j);
-    sum += weight;
-    if (weight > 0) entropy -= weight * Math.log(weight);
-  }
+  const { sum, entropy, most } = lab.rowOf(value, i, count);
   if (Math.abs(sum - 1) > 0.005) return `this row sums to ${sum.toFixed(3)}`;
-  return `entropy of this row ${lab.number(entropy, 2)} of at most ${Math.log(count).toFixed(2)} nats`;
+  return `entropy of this row ${lab.number(entropy, 2)} of at most ${most.toFixed(2)} nats`;
 }
 
 lab.head_map = lab.component({
   create,
   update,
+  parts: ['numbers', 'selection'],
   destroy: state => {
+    state.root.onkeydown = null;
     state.matrix.stop();
     state.player.stop();
   },

@@ -1,10 +1,9 @@
 // A matrix with tokens on both axes and a crosshair, on two canvases: the lower one is drawn when data change, the
 // upper one whenever the pointer moves.
 
-const SIDE = 400; // px, the largest plot; the height does not depend on the number of tokens, so typing moves nothing
-const TOP = 62; // px for the key tokens
-const CELL = 100; // px, the largest cell
+const TOP = 62; // px for the key tokens, of layout.js
 const LABEL = 15; // px that a label needs of its axis
+const FADED = 0.22; // of a pruned head's weights, as on its tile
 const FONT = '13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
 
 /** {element, show(matrix, dark), point(i, j)}; calls `onPoint(i, j)`, or `onPoint(null)` when nothing is pointed at. */
@@ -17,31 +16,9 @@ lab.matrix = onPoint => {
     upper,
   );
   const picture = document.createElement('canvas');
-  let now = null; // what is shown: {rows, columns (tokens), causal, table, step, dark}
+  let now = null; // what is shown: {rows, columns (tokens), causal, pruned, table, step}
   let size = null;
   let at = null;
-
-  const measure = () => {
-    const width = element.clientWidth;
-    const left = width < 440 ? 74 : 96;
-    const side = Math.max(80, Math.min(SIDE, width - left - 4));
-    const ratio = globalThis.devicePixelRatio || 1;
-    const fit = Math.min(CELL, side / Math.max(now.rows.length, now.columns.length));
-    const whole = Math.floor(fit * ratio) / ratio; // sharp edges where a cell is large enough to lose a part of a pixel
-    const cell = fit >= 4 ? whole : fit;
-    const x = Math.max(0, Math.floor((width - left - side) / 2)) + left;
-    return {
-      width,
-      height: TOP + side + 4,
-      ratio,
-      cell,
-      x,
-      left,
-      y: TOP,
-      right: cell * now.columns.length,
-      bottom: cell * now.rows.length,
-    };
-  };
 
   const style = () => {
     const css = getComputedStyle(element);
@@ -105,7 +82,9 @@ lab.matrix = onPoint => {
     context.fillStyle = colours.panel;
     context.fillRect(x, y, right, bottom);
     context.imageSmoothingEnabled = false;
+    context.globalAlpha = now.pruned ? FADED : 1;
     context.drawImage(picture, x, y, right, bottom);
+    context.globalAlpha = 1;
     context.strokeStyle = colours.line;
     context.lineWidth = 1;
     if (cell >= 9) {
@@ -121,6 +100,7 @@ lab.matrix = onPoint => {
       context.globalAlpha = 1;
     }
     context.strokeRect(x - 0.5, y - 0.5, right + 1, bottom + 1);
+    if (now.pruned) strike(context, colours.ink);
     context.fillStyle = colours.ink;
     const every = Math.ceil(LABEL / cell);
     now.rows.forEach((_, i) => {
@@ -134,6 +114,16 @@ lab.matrix = onPoint => {
     context.textBaseline = 'alphabetic';
     context.fillText('key →', x - 8, y - 26);
     context.fillText('query ↓', x - 8, y - 8);
+  };
+
+  /** As on the head's tile: these weights are computed, and reach nothing. */
+  const strike = (context, ink) => {
+    context.strokeStyle = ink;
+    context.lineWidth = 2;
+    context.beginPath();
+    context.moveTo(size.x, size.y);
+    context.lineTo(size.x + size.right, size.y + size.bottom);
+    context.stroke();
   };
 
   const drawUpper = () => {
@@ -161,7 +151,8 @@ lab.matrix = onPoint => {
 
   const draw = () => {
     if (!now || !element.clientWidth) return;
-    size = measure();
+    const ratio = globalThis.devicePixelRatio || 1;
+    size = lab.mapLayout(element.clientWidth, ratio, now.rows.length, now.columns.length);
     element.style.height = `${size.height}px`;
     drawLower();
     drawUpper();
@@ -178,10 +169,8 @@ lab.matrix = onPoint => {
   const follow = event => {
     if (!size) return;
     const box = element.getBoundingClientRect();
-    const i = Math.floor((event.clientY - box.top - size.y) / size.cell);
-    const j = Math.floor((event.clientX - box.left - size.x) / size.cell);
-    const inside = i >= 0 && j >= 0 && i < now.rows.length && j < now.columns.length && (!now.causal || j <= i);
-    point(inside ? i : null, j);
+    const [px, py] = [event.clientX - box.left, event.clientY - box.top];
+    point(...(lab.cellAt(size, px, py, now.causal) ?? [null]));
   };
   element.addEventListener('pointermove', follow);
   element.addEventListener('pointerdown', follow);
@@ -189,22 +178,11 @@ lab.matrix = onPoint => {
     if (event.pointerType === 'mouse') point(null);
   });
   element.addEventListener('keydown', event => {
-    const [i, j] = at ?? [now.rows.length - 1, 0];
-    const moves = {
-      ArrowUp: [i - 1, j],
-      ArrowDown: [i + 1, j],
-      ArrowLeft: [i, j - 1],
-      ArrowRight: [i, j + 1],
-      Home: [i, 0],
-      End: [i, now.columns.length - 1],
-      Escape: null,
-    };
-    if (!(event.key in moves) || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const next = lab.mapStep(at, event.key, now.rows.length, now.columns.length, now.causal);
+    if (next === undefined) return;
     event.preventDefault();
-    const clamp = (value, length) => Math.max(0, Math.min(length - 1, value));
-    const move = at || event.key === 'Escape' ? moves[event.key] : [i, j];
-    if (move) point(clamp(move[0], now.rows.length), clamp(move[1], now.columns.length));
-    else point(null);
+    point(...(next ?? [null]));
   });
   const observer = new ResizeObserver(draw);
   observer.observe(element);

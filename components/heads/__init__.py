@@ -1,68 +1,80 @@
-"""The grid of all heads, layers down and heads across, with the controls of what is selected."""
+"""The grids of all heads, one a kind of attention: layers down, heads across, with the controls of what is selected."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
 from numpy import ndarray
 
-from components.mounting import OnEvent, dispatch, received, register
+from components.mounting import OnEvent, answer, dispatch, register
 from components.payload import lower_triangle, pack
-
-MAX_SIDE = 64  # pixels of a thumbnail; larger maps show the largest weight of each block
 
 _mount = register("heads")
 
 
-def heads(*, key: str, maps: ndarray, constant: ndarray, gates: ndarray, selection: dict[str, Any],
-          scale: dict[str, Any], policies: Sequence[str], on_event: OnEvent, causal: bool = False) -> None:
-    """Draws the grid. Layers and heads count from 0 here, from 1 on the screen.
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """One kind's heads.
 
-    Args:
-        maps: (L, H, N, M) float32, the weights as used; above 1 (relu^2 attention) they show as 1.
+    Attributes:
+        kind: its name, which events carry.
+        title: its name for people, shown where there are several grids.
+        tiles: (L, H, n, m) uint8, from `thumbnails` of the weights as used.
+        causal: maps are zero above the diagonal, which is neither sent nor drawn; needs n = m.
         constant: (L, H) bool, whether a head's weights are its constant matrix.
         gates: (L, H) in [0, 1], the factor on a head's output; 0 is pruned.
-        selection: layer, head, and scope: `head`, `row` (of the layer), `column` (of the head) or `all`.
+        can_constant: False where there are no constant matrices: the button says so, and does nothing.
+
+    Raises:
+        ValueError: shapes that do not fit each other, or tiles that are not uint8.
+    """
+
+    kind: str
+    title: str
+    tiles: ndarray
+    causal: bool
+    constant: ndarray
+    gates: ndarray
+    can_constant: bool = True
+
+    def __post_init__(self) -> None:
+        if self.tiles.ndim != 4 or self.tiles.dtype != numpy.uint8:
+            raise ValueError(f"tiles of {self.kind!r}: expected (L, H, n, m) uint8, got {self.tiles.dtype} "
+                             f"{self.tiles.shape}")
+        size = self.tiles.shape[:2]
+        for name in ("constant", "gates"):
+            if numpy.shape(getattr(self, name)) != size:
+                raise ValueError(f"{name} of {self.kind!r}: expected {size}, got {numpy.shape(getattr(self, name))}")
+        if self.causal and self.tiles.shape[2] != self.tiles.shape[3]:
+            raise ValueError(f"tiles of {self.kind!r}: a causal map is square, got {self.tiles.shape[2:]}")
+
+
+def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: dict[str, Any],
+          policies: Sequence[str], on_event: OnEvent) -> None:
+    """Draws the grids, with one selection. Layers and heads count from 0 here, from 1 on the screen.
+
+    Args:
+        grids: at least one; their shapes may differ.
+        selection: kind, layer, head, and scope: `head`, `row` (of the layer), `column` (of the head) or `all`
+            (of the kind).
         scale: policy, one of `policies`, and base, a length that `logn` takes.
         policies: the scale policies to choose from; the control is hidden if there is but one.
         on_event: called in Streamlit's callback, before the run, with one of
-            {type: select, layer, head, scope}
-            {type: heads, layer, head, scope, constant?: bool, gate?: number, drag?: bool}; `drag` is there if
+            {type: select, kind, layer, head, scope}
+            {type: heads, kind, layer, head, scope, constant?: bool, gate?: number, drag?: bool}; `drag` is there if
             the slider made it: True while it moves, False when it is let go
             {type: scale, policy, base}
-            each with `sequence`, a growing number. They come from the browser: check them.
-        causal: maps are zero above the diagonal, which is neither sent nor drawn.
+            each with `sequence`, a growing number. They come from the browser: check them. While Python is busy, an
+            event takes the place of an earlier one with the same address whose fields it has too.
     """
-    header = {
-        "layers": maps.shape[0], "heads": maps.shape[1], "causal": causal,
-        "constant": numpy.asarray(constant, dtype=bool).tolist(),
-        "gates": numpy.asarray(gates, dtype=numpy.float64).round(4).tolist(),
-        "selection": selection, "scale": scale, "policies": list(policies),
-        "sequence": received(key),
-    }
-    tiles = thumbnails(maps)
-    header["rows"], header["columns"] = tiles.shape[-2:]
-    _mount(key=key, data=pack(header, {"tiles": lower_triangle(tiles) if causal else tiles}),
-           on_event_change=dispatch(key, on_event))
-
-
-def thumbnails(maps: ndarray) -> ndarray:
-    """(..., N, M) weights -> (..., n, m) uint8: 255 sqrt(w), w the largest of a block; n, m <= MAX_SIDE."""
-    pooled = _pool(_pool(maps, -2), -1)
-    return (numpy.sqrt(numpy.clip(pooled, 0, 1)) * 255 + 0.5).astype(numpy.uint8)
-
-
-def _pool(maps: ndarray, axis: int) -> ndarray:
-    """The maximum over blocks of neighbours along `axis`, so that no more than MAX_SIDE are left."""
-    block = -(-maps.shape[axis] // MAX_SIDE)
-    if block <= 1:
-        return maps
-    rest = (slice(None),) * (-axis - 1)
-    pooled = maps[(..., slice(None, None, block), *rest)].copy()
-    for offset in range(1, block):
-        part = maps[(..., slice(offset, None, block), *rest)]
-        whole = pooled[(..., slice(None, part.shape[axis]), *rest)]  # the last block may be shorter
-        numpy.maximum(whole, part, out=whole)
-    return pooled
+    shown = [{"kind": grid.kind, "title": grid.title, "layers": grid.tiles.shape[0], "heads": grid.tiles.shape[1],
+              "rows": grid.tiles.shape[2], "columns": grid.tiles.shape[3], "causal": bool(grid.causal),
+              "constant": numpy.asarray(grid.constant, dtype=bool).tolist(),
+              "gates": numpy.asarray(grid.gates, dtype=numpy.float64).round(4).tolist(),
+              "can_constant": bool(grid.can_constant)} for grid in grids]
+    tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal else grid.tiles for grid in grids}
+    header = {"grids": shown, "selection": selection, "scale": scale, "policies": list(policies), **answer(key)}
+    _mount(key=key, data=pack(header, tiles), on_event_change=dispatch(key, on_event))

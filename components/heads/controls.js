@@ -1,12 +1,4 @@
-// The controls below the grid: state and gate of what is selected, and the scale of all heads.
-
-const scopeName = ({ layer, head, scope }) =>
-  ({
-    head: `Layer ${layer + 1}, head ${head + 1}`,
-    row: `Layer ${layer + 1}, all heads`,
-    column: `Head ${head + 1}, all layers`,
-    all: 'All heads',
-  })[scope];
+// The controls below the grids: state and gate of what is selected, and the scale of all heads.
 
 // What the scores are multiplied by; of relu² / n, what n is.
 const POLICIES = {
@@ -16,8 +8,9 @@ const POLICIES = {
   fixed: 'n as trained',
   length: 'n = length',
 };
+const NO_CONSTANT = 'This model has no constant matrices';
 
-/** {element, show(now, data)}; `now` as heads.js makes it. */
+/** {element, show(now, data)}; `now` as presentState makes it. */
 lab.headControls = (state, hint) => {
   const send = change => {
     state.send({ type: 'heads', ...state.now.selection, ...change });
@@ -27,7 +20,11 @@ lab.headControls = (state, hint) => {
   const button = text => lab.make('button', { type: 'button', textContent: text });
   const [live, constant, prune] = [button('Live'), button('Constant'), button('Prune')];
   live.onclick = () => send({ constant: false, gate: 1 });
-  constant.onclick = () => send({ constant: constant.getAttribute('aria-pressed') !== 'true' });
+  constant.onclick = () => {
+    // Not `disabled`, which would take it from the keyboard, and its reason with it.
+    if (constant.getAttribute('aria-disabled') === 'true') return;
+    send({ constant: constant.getAttribute('aria-pressed') !== 'true' });
+  };
   prune.onclick = () => send({ gate: prune.getAttribute('aria-pressed') === 'true' ? 1 : 0 });
 
   const slider = lab.make('input', { type: 'range', min: 0, max: 1, step: 0.05, attributes: { 'aria-label': 'Gate' } });
@@ -61,53 +58,51 @@ lab.headControls = (state, hint) => {
     lab.make('label', { className: 'base' }, 'base', base),
   );
 
+  const buttons = lab.make(
+    'div',
+    { className: 'buttons', attributes: { role: 'group', 'aria-label': 'State of the selected heads' } },
+    live,
+    constant,
+    prune,
+  );
   const element = lab.make(
     'div',
     { className: 'controls' },
-    lab.make(
-      'div',
-      { className: 'line' },
-      scope,
-      lab.make(
-        'div',
-        {
-          className: 'buttons',
-          attributes: { role: 'group', 'aria-label': 'State of the selected heads' },
-        },
-        live,
-        constant,
-        prune,
-      ),
-    ),
+    lab.make('div', { className: 'line' }, scope, buttons),
     lab.make('div', { className: 'line' }, gate, scale),
     hint,
   );
 
+  const showConstant = ({ can_constant: can, title }, several) => {
+    const reason = can ? '' : several ? `${NO_CONSTANT} of ${title}` : NO_CONSTANT;
+    lab.set(constant, 'aria-disabled', !can);
+    if (constant.title !== reason) constant.title = reason;
+    if (reason) lab.set(constant, 'aria-description', reason);
+    else constant.removeAttribute('aria-description');
+  };
+
   return {
     element,
-    show(now, data) {
-      const states = now.gates
-        .flatMap((row, l) => row.map((g, h) => ({ l, h, gate: g, constant: now.constant[l][h] })))
-        .filter(({ l, h }) => lab.inScope(now.selection, l, h));
-      const press = (target, test) => {
-        const count = states.filter(test).length;
-        lab.set(target, 'aria-pressed', count === 0 ? 'false' : count === states.length ? 'true' : 'mixed');
-      };
-      lab.write(scope, scopeName(now.selection));
-      press(live, s => !s.constant && s.gate === 1);
-      press(constant, s => s.constant);
-      press(prune, s => s.gate === 0);
-      const value = now.gates[now.selection.layer]?.[now.selection.head] ?? 1;
+    show(now, { grids, policies }) {
+      const several = grids.length > 1;
+      const grid = grids.find(({ kind }) => kind === now.selection.kind);
+      const states = lab.chosenStates(now);
+      lab.write(scope, lab.scopeName(now.selection, several ? grid.title : ''));
+      showConstant(grid, several);
+      lab.set(live, 'aria-pressed', lab.pressed(states, s => !s.constant && s.gate === 1));
+      lab.set(constant, 'aria-pressed', lab.pressed(states, s => s.constant));
+      lab.set(prune, 'aria-pressed', lab.pressed(states, s => s.gate === 0));
+      const value = now.heads[now.selection.kind][now.selection.layer][now.selection.head].gate;
       const mixed = states.some(s => s.gate !== value);
       if (Number(slider.value) !== value) slider.value = value;
       lab.set(slider, 'aria-valuetext', mixed ? 'mixed' : value.toFixed(2));
       lab.write(number, mixed ? 'mixed' : value.toFixed(2));
-      scale.hidden = data.policies.length < 2;
+      scale.hidden = policies.length < 2;
       for (const one of radios) {
         one.checked = now.scale.policy === one.value;
-        one.parentElement.hidden = !data.policies.includes(one.value);
+        one.parentElement.hidden = !policies.includes(one.value);
       }
-      base.parentElement.hidden = !data.policies.includes('logn');
+      base.parentElement.hidden = !policies.includes('logn');
       // What is being typed stays.
       if (state.root.getRootNode().activeElement !== base || base.value === '') base.value = now.scale.base;
     },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from components.mounting import OnEvent, dispatch, received, register
+from components.mounting import OnEvent, answer, dispatch, register
 from components.payload import pack
 
 _mount = register("navigation")
@@ -19,5 +19,5 @@ def navigation(*, key: str, pages: Mapping[str, str], present: str, query: str, 
         query: the state's query string without `?`, which a link carries to a new tab.
         on_event: called with {type: page, page, sequence}.
     """
-    header = {"pages": list(pages.items()), "present": present, "query": query, "sequence": received(key)}
+    header = {"pages": list(pages.items()), "present": present, "query": query, **answer(key)}
     _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

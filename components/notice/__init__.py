@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from components.mounting import register
+from components.mounting import answer, register
 from components.payload import pack
 
 _mount = register("notice")
@@ -22,5 +22,5 @@ def notice(*, key: str, status: str = "", messages: Sequence[str] = (),
         is_problem: True announces the messages at once (role=alert), False quietly (role=status).
     """
     header = {"status": status, "messages": list(messages), "excerpt": list(excerpt) if excerpt else None,
-              "problem": bool(is_problem)}
+              "problem": bool(is_problem), **answer(key)}
     _mount(key=key, data=pack(header))

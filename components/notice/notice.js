@@ -18,11 +18,6 @@ function update(state, { status, messages, excerpt, problem }) {
 
 const sign = () => lab.make('span', { className: 'sign', textContent: '!', attributes: { 'aria-hidden': true } });
 
-const SEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u00a0]/gu;
-
-/** The text with what cannot be seen made visible, its blanks kept. */
-const shown = text => text.replace(SEEN, c => lab.token(c));
-
 function body(messages, excerpt) {
   const text = lab.make(
     'div',
@@ -35,9 +30,9 @@ function body(messages, excerpt) {
       lab.make(
         'bdi',
         { className: 'excerpt' },
-        shown(before),
-        lab.make('mark', { textContent: shown(place) || '\u2003' }),
-        shown(after),
+        lab.visible(before),
+        lab.make('mark', { textContent: lab.visible(place) || '\u2003' }),
+        lab.visible(after),
       ),
     );
   }

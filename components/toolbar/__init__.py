@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from components.mounting import OnEvent, dispatch, received, register
+from components.mounting import OnEvent, answer, dispatch, register
 from components.payload import pack
 
 _mount = register("toolbar")
 
 
-def toolbar(*, key: str, query: str, mode: str, can_undo: bool, can_redo: bool, visit: str = "",
-            on_event: OnEvent) -> None:
+def toolbar(*, key: str, query: str, mode: str, can_undo: bool, can_redo: bool, on_event: OnEvent) -> None:
     """Draws the buttons and writes the address.
 
     Args:
         query: what follows the `?` in the address, encoded as the browser keeps it (urllib.parse.urlencode).
         mode: `push` makes a new entry in the browser's history, `replace` changes the present one.
         can_undo, can_redo: whether there is something to undo or redo.
-        visit: names the session. A browser that is given a new one while its page lives (the server was restarted, or
-            could not be reached for long) sends its own address in place of taking this one's.
-        on_event: called with {type: undo | redo | reset, sequence}, from a button or from its keys, or with
-            {type: address, query, sequence}.
+        on_event: called with {type: undo | redo | reset, sequence}, from a button or from its keys. A browser that is
+            given a new session while its page lives (the server was restarted, or could not be reached for long) sends
+            {type: address, query, sequence}, its own address, in place of taking this one's.
     """
-    header = {"query": query, "mode": mode, "undo": bool(can_undo), "redo": bool(can_redo), "visit": visit,
-              "sequence": received(key)}
+    header = {"query": query, "mode": mode, "undo": bool(can_undo), "redo": bool(can_redo), **answer(key)}
     _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

@@ -93,6 +93,7 @@ class Reader:
         predicts_next: True if the target of a position is the token after it, False if it is the token there.
         writes: True if the model can write on from the text.
         hides: True if words of the text can be hidden from the model.
+        sees: True if it reads a picture in place of a text.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Reader:
     predicts_next = True
     writes = False
     hides = False
+    sees = False
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """Raises InputError if there is nothing in `text` that could be read.
@@ -149,6 +151,7 @@ class Task(Reader):
     def validation(self, times: int = 1) -> list[Batch]:
         """A fixed sample, neither of the training data nor of what `metric` reads: for learning curves and for whatever
         is chosen by looking; `times` as large where more certainty is wanted."""
+        raise NotImplementedError
 
     def typical(self, count: int) -> Tensor:
         """(count, limit) ids of texts of the training data, over which constant matrices are averaged. They are as long

@@ -136,7 +136,7 @@ class Masked(Stories):
 
     def validation(self, times: int = 1) -> list[Batch]:
         """At the length of the family, whatever the lengths of this model's training; hidden as in the measure."""
-        batches = []
+        batches: list[Batch] = []
         for corpus in ("books", "stories"):
             stream, length = self._stream(corpus, "validation"), LENGTH - 1
             texts = stream[:len(stream) // length * length].long().unflatten(0, (-1, length))

@@ -51,8 +51,8 @@ def test_compare_shows_each_model_with_its_own_numbers():
 def test_a_plan_and_a_selection_hold_for_all():
     app = opened("compare", plan="self-1.2c-1.0g0", at="1.2", **PAIR)
     for header, _ in sent(app, "heads"):
-        assert header["constant"][1][2] and header["gates"][1][0] == 0
-        assert header["selection"] == {"layer": 1, "head": 2, "scope": "head"}
+        assert header["grids"][0]["constant"][1][2] and header["grids"][0]["gates"][1][0] == 0
+        assert header["selection"] == {"kind": "self", "layer": 1, "head": 2, "scope": "head"}
     assert all(header["changed"] for header, _ in sent(app, "effect"))
 
 
@@ -61,7 +61,7 @@ def test_models_of_other_shapes_share_what_they_can():
     app = opened("compare", model="masked-softmax", plan="self-1.5c-6.0g0_scale-length", at="6.0",
                  **{"with": "masked-gau-relu2"})
     assert not app.exception
-    blocks, units = (header for header, _ in sent(app, "heads"))
+    blocks, units = (header | header["grids"][0] for header, _ in sent(app, "heads"))
     assert blocks["constant"][1][5] and len(blocks["constant"]) == 4
     assert units["gates"][6] == [0] and len(units["gates"]) == 8
     assert (blocks["scale"]["policy"], units["scale"]["policy"]) == ("trained", "length")

@@ -47,8 +47,8 @@ def test_no_exception_on_the_default_page():
     assert not app.exception
     assert not app.error
     header, arrays = sent(app, "heads")
-    assert (header["layers"], header["heads"]) == (4, 8)
-    assert arrays["tiles"].dtype == numpy.uint8
+    assert [(grid["kind"], grid["layers"], grid["heads"]) for grid in header["grids"]] == [("self", 4, 8)]
+    assert arrays["tiles self"].dtype == numpy.uint8
 
 
 @pytest.mark.parametrize("name", models.names())
@@ -80,13 +80,13 @@ def test_a_plan_reaches_the_computation_and_the_panel():
 
 def test_the_last_good_picture_stays_while_the_text_is_wrong():
     app = opened(model="assignment-selective", text="k=4; k=?")
-    before = sent(app, "heads")[1]["tiles"].tobytes()
+    before = sent(app, "heads")[1]["tiles self"].tobytes()
     app.text_input(key="text").set_value("k=4; k=44").run()
     notice = sent(app, "notice")[0]
     assert notice["problem"]
     assert "more than one digit" in notice["messages"][0]
     assert notice["excerpt"][1] == "44"
-    assert sent(app, "heads")[1]["tiles"].tobytes() == before
+    assert sent(app, "heads")[1]["tiles self"].tobytes() == before
     assert app.text_input(key="text").value == "k=4; k=44"
 
 
@@ -181,7 +181,7 @@ def test_the_link_of_a_long_text_shows_the_same_picture():
     first = opened(model="assignment-selective", text=long)
     query = dict(parse_qsl(sent(first, "toolbar")[0]["query"]))
     second = opened(**query)
-    assert sent(second, "heads")[1]["tiles"].tobytes() == sent(first, "heads")[1]["tiles"].tobytes()
+    assert sent(second, "heads")[1]["tiles self"].tobytes() == sent(first, "heads")[1]["tiles self"].tobytes()
     assert not sent(second, "notice")[0]["problem"]
 
 

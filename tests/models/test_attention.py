@@ -39,6 +39,7 @@ def test_softmax_is_torchs_attention(causal: bool):
     assert record.mask is None
 
 
+@either_way
 def test_gates_are_recorded(attention: str, causal: bool):
     """What the type itself multiplies its heads by, and nothing where it does not."""
     module, x = module_and_input(attention, causal)

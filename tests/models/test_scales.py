@@ -150,7 +150,8 @@ def test_the_learned_divisor_starts_at_the_trained_length_and_learns():
 def test_which_policies_a_type_has(attention: str):
     """A scale is offered where there is q·k to scale: none for Synthesizers, 1 / n for relu² only."""
     expected = ("trained",)
-    if attention in ("softmax", "log-n", "scalable-softmax", "temperature", "selective", "gau-softmax", "gau-log-n"):
+    if attention in ("softmax", "log-n", "scalable-softmax", "temperature", "selective", "gated", "gau-softmax",
+                     "gau-log-n"):
         expected = SOFTMAX_POLICIES
     elif "relu2" in attention:
         expected = RELU2_POLICIES

@@ -18,6 +18,7 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 import models
+from models.attention.gated import Gated
 from models.heads import HeadPlan
 from models.stack import StackLab
 from models.tasks.base import InputError, Prompt
@@ -102,6 +103,8 @@ def test_norms_follow_from_weights_and_values(lab: StackLab):
         outputs = torch.einsum("hij,jhd->hid", weights, values) * functional.silu(block.attention.gate(x))
     else:
         outputs = torch.einsum("hij,jhd->hid", weights, values)
+    if isinstance(block.attention, Gated):  # one gate a token and head, before the plan's
+        gates = gates * torch.sigmoid(block.attention.gating(x)).T
     assert_close(torch.tensor(trace.norms["self"][0]), outputs.norm(dim=-1) * gates)
 
 

@@ -50,20 +50,40 @@ lab.differenceStep = (value, most = 1) =>
   Math.round((0.5 + 0.5 * Math.sign(value) * Math.sqrt(Math.min(1, Math.abs(value / most)))) * (STEPS - 1));
 
 /**
- * Paints a matrix into a canvas, one pixel a cell; cells that `step` gives undefined for stay clear.
+ * A matrix as pixels, one a cell; cells that `step` gives undefined for stay clear.
  * @param {(i: number, j: number) => number | undefined} step row, column -> 0 to 255
  */
-lab.paint = (canvas, rows, columns, table, step) => {
-  canvas.width = columns;
-  canvas.height = rows;
-  const context = canvas.getContext('2d');
-  const image = context.createImageData(columns, rows);
-  const pixels = new Uint32Array(image.data.buffer);
+lab.pixels = (rows, columns, table, step) => {
+  const pixels = new Uint32Array(rows * columns);
   for (let i = 0; i < rows; i += 1) {
     for (let j = 0; j < columns; j += 1) {
       const value = step(i, j);
       if (value !== undefined) pixels[i * columns + j] = table[value];
     }
   }
-  context.putImageData(image, 0, 0);
+  return pixels;
+};
+
+/** (i, j) -> step of the scale of one thumbnail, the `index`th of the packed `tiles` (uint8, as `thumbnails` of Python makes them). */
+lab.tileSteps = (tiles, index, { rows, columns, causal }) => {
+  const size = causal ? (rows * (rows + 1)) / 2 : rows * columns;
+  const place = lab.place(causal, columns);
+  return (i, j) => (causal && j > i ? undefined : tiles[index * size + place(i, j)]);
+};
+
+/**
+ * The ticks of a scale that goes to `most`: {at, label, fine}; at in [0, 1] along the bar, `fine` may be left out where
+ * there is little room.
+ */
+lab.ticks = (most, difference) => {
+  // Where the largest weight is not 1, numbers are long: fewer of them fit.
+  const weights = most === 1 ? [0, 0.01, 0.1, 0.25, 0.5, 1] : [0, 0.1, 0.25, 0.5, 1];
+  const differences = most >= 0.1 ? [-1, -0.5, -0.1, 0, 0.1, 0.5, 1] : [-1, -0.25, 0, 0.25, 1];
+  const round = value => String(Number(Math.abs(value).toPrecision(2)));
+  const sign = part => (difference && part !== 0 ? (part < 0 ? '−' : '+') : '');
+  return (difference ? differences : weights).map(part => ({
+    at: difference ? 0.5 + 0.5 * Math.sign(part) * Math.sqrt(Math.abs(part)) : Math.sqrt(part),
+    label: sign(part) + round(part * most),
+    fine: part === 0.01 || (Math.abs(part) === 0.25 && most !== 1),
+  }));
 };

@@ -1,0 +1,80 @@
+"""Work that takes longer than a click: done beside the page, with progress, and cancelled when it is asked to be."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from models.foreign import CancelledError, ForeignError
+from models.tasks.base import InputError
+
+T = TypeVar("T")
+
+Progress = Callable[[int, int], None]  # done, of so many
+Cancelled = Callable[[], bool]
+
+
+@dataclass
+class Job(Generic[T]):
+    """One piece of work and where it stands. It works in a thread of its own, and touches no session.
+
+    Attributes:
+        what: for people, like `Downloading openai-community/gpt2`.
+        work: gets a function to tell progress and one that says whether it is to stop.
+        done, of: how much of how much.
+        result: once it is there.
+        problem: what went wrong, in words; empty if nothing did.
+    """
+
+    what: str
+    work: Callable[[Progress, Cancelled], T]
+    done: int = 0
+    of: int = 0
+    result: T | None = None
+    problem: str = ""
+    _cancel: threading.Event = field(default_factory=threading.Event)
+    _finished: threading.Event = field(default_factory=threading.Event)
+    _began: float = field(default_factory=time.monotonic)
+
+    def start(self) -> Job[T]:
+        """Begins; returns itself."""
+        threading.Thread(target=self._run, daemon=True).start()
+        return self
+
+    def cancel(self) -> None:
+        """Asks it to stop; it does so at its next step."""
+        self._cancel.set()
+
+    @property
+    def running(self) -> bool:
+        return not self._finished.is_set()
+
+    @property
+    def share(self) -> float:
+        """How much is done, 0 to 1."""
+        return min(1.0, self.done / self.of) if self.of else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the end, at the pace so far; None while that is not known."""
+        spent = time.monotonic() - self._began
+        return spent / self.share * (1 - self.share) if self.share > 0 and spent > 1 else None
+
+    def _run(self) -> None:
+        try:
+            self.result = self.work(self._tell, self._cancel.is_set)
+        except CancelledError:
+            self.problem = "Cancelled."
+        except (ForeignError, InputError, ValueError, MemoryError) as error:
+            self.problem = f"{error}."
+        except Exception as error:  # a thread's error would reach nobody: the page tells its kind, the log the rest
+            self.problem = f"That failed ({type(error).__name__})."
+            raise
+        finally:
+            self._finished.set()
+
+    def _tell(self, done: int, of: int) -> None:
+        self.done, self.of = done, of

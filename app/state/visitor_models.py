@@ -1,0 +1,52 @@
+"""What a visitor made of foreign models, for as long as the session lives: constant matrices, pictures, work under way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from app.jobs import Job
+from models import Lab
+
+_JOB, _LABS, _PICTURES = "job", "labs with constants", "pictures"
+MOST_LABS = 2  # with constant matrices of one visitor: 12 x 12 heads at 128 tokens take 9 MiB
+MOST_PICTURE = 8 * 2**20  # bytes of a picture's file
+
+
+def job() -> Job[Any] | None:
+    """The work under way."""
+    return st.session_state.get(_JOB)
+
+
+def set_job(work: Job[Any] | None) -> None:
+    st.session_state[_JOB] = work
+
+
+def with_constants(lab: Lab) -> Lab:
+    """The model with the constant matrices that this visitor made for it, if there are any."""
+    made = _labs().get(lab.name)
+    return lab if made is None else made
+
+
+def keep_constants(lab: Lab) -> None:
+    """Keeps a model with its new constant matrices; the oldest goes if there are too many."""
+    labs = _labs()
+    labs.pop(lab.name, None)
+    labs[lab.name] = lab
+    while len(labs) > MOST_LABS:
+        labs.pop(next(iter(labs)))
+
+
+def _labs() -> dict[str, Lab]:
+    return st.session_state.setdefault(_LABS, {})
+
+
+def picture(model: str) -> bytes | None:
+    """The picture that the visitor chose for a model, as a file's bytes."""
+    return st.session_state.get(_PICTURES, {}).get(model)
+
+
+def set_picture(model: str, data: bytes | None) -> None:
+    """Keeps one picture; None forgets it."""
+    st.session_state[_PICTURES] = {} if data is None else {model: data}

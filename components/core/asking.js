@@ -1,0 +1,99 @@
+// What the browser has asked Python and Python has not answered: which events wait, and which numbers are old.
+
+/** Says of what an answer to an event changes: every number, or which head is shown large; else nothing. */
+lab.partOf = ({ type }) =>
+  ({ heads: 'numbers', scale: 'numbers', undo: 'numbers', redo: 'numbers', reset: 'numbers', select: 'selection' })[
+    type
+  ] ?? null;
+
+const ONE = ['select', 'view', 'prediction', 'scale', 'page', 'address']; // there is one of each: the last one holds
+const ADDRESS = ['kind', 'layer', 'head', 'scope'];
+const FIELDS = ['constant', 'gate'];
+
+/** Whether `event` says all that the earlier `previous` said. Undo and redo count: they are never covered. */
+lab.covers = (event, previous) => {
+  if (event.type !== previous.type) return false;
+  if (ONE.includes(event.type)) return true;
+  return (
+    event.type === 'heads' &&
+    ADDRESS.every(part => event[part] === previous[part]) &&
+    FIELDS.every(field => previous[field] === undefined || event[field] !== undefined)
+  );
+};
+
+/**
+ * The waiting events with a new one behind them: what it covers goes, the rest keeps its order. An event that undo or
+ * redo stands behind stays, for they answer to it.
+ */
+lab.fold = (waiting, event) => {
+  const since = waiting.findLastIndex(({ type }) => ['undo', 'redo', 'reset'].includes(type));
+  return [...waiting.filter((previous, index) => index < since || !lab.covers(event, previous)), event];
+};
+
+/**
+ * The questions of a page, over all its components: which number of event an answer must have reached to be the
+ * answer to the newest one.
+ */
+lab.questions = () => {
+  let asked = []; // {number, part}, growing; of those that were answered, the newest of each part
+  return {
+    ask(number, part) {
+      if (part) asked.push({ number, part });
+    },
+    /** Events that will never reach Python: their component has gone. */
+    withdraw(numbers) {
+      asked = asked.filter(({ number }) => !numbers.includes(number));
+    },
+    answered(upTo) {
+      asked = asked.filter(
+        ({ number, part }, index) =>
+          number > upTo || !asked.slice(index + 1).some(later => later.part === part && later.number <= upTo),
+      );
+    },
+    /** Python's session is a new one, which knows of nothing; what waits is sent to it again. */
+    restart(waiting) {
+      asked = asked.filter(({ number }) => waiting.includes(number));
+    },
+    /** The number of the newest question about one of the parts, 0 if there is none. */
+    newest: parts => asked.reduce((most, { number, part }) => (parts.includes(part) ? Math.max(most, number) : most), 0),
+  };
+};
+
+/**
+ * What is typed in a box that is not ours, and which text an answer is about; texts by their fingerprints. Python may
+ * skip texts, and may change one (cut it, or take another one for it), but never invents an older one.
+ */
+lab.typing = () => {
+  let typed = []; // since the last answer to the newest text, oldest first; before them, the text that was answered
+  let settled = null; // the typed text that was answered last, which answers of all components will be about
+  let last = null; // the text of the last answer
+  return {
+    typed(text) {
+      if (!typed.length) typed = [last];
+      if (typed.at(-1) !== text) typed = [...typed, text];
+    },
+    /** An answer came that is about `text`, while the box held `shown` (null: there is no box). */
+    answered(text, shown) {
+      last = text;
+      const isOlder = typed.includes(text) && text !== typed.at(-1) && shown !== null && text !== shown;
+      if (isOlder) return;
+      if (typed.length) settled = text;
+      else if (text !== settled) settled = null; // not typed: chosen, undone, or of a page that was there before
+      typed = [];
+    },
+    forget() {
+      [typed, settled] = [[], null];
+    },
+    get open() {
+      return typed.length > 0;
+    },
+    get last() {
+      return last;
+    },
+    /** Whether an answer about `text` is older than what was typed. */
+    isOld(text) {
+      if (text === null) return false;
+      return typed.length ? text !== typed.at(-1) : settled !== null && text !== settled;
+    },
+  };
+};

@@ -1,0 +1,57 @@
+// The mathematics of what is shown: F from S, the weights that it leaves, differences, what a row comes to.
+
+/** F, (n + 1) rows of n: F[i, j] = sum of S[k, j] over k < i. Row n is what the next token would see. */
+lab.accumulate = (selected, n) => {
+  const place = lab.place(true);
+  const mask = new Float32Array((n + 1) * n);
+  for (let i = 0; i < n; i += 1) {
+    for (let j = 0; j < n; j += 1) mask[(i + 1) * n + j] = mask[i * n + j] + (j <= i ? selected[place(i, j)] : 0);
+  }
+  return mask;
+};
+
+/** The part of e^score that `mask`, an entry of F, takes away. */
+lab.forgotten = mask => 1 - Math.exp(-mask);
+
+/** The weights of query t: softmax(scores - F) over the keys up to t; without F if `mask` is null. */
+lab.weightsAt = (scores, mask, n, t) => {
+  const place = lab.place(true);
+  const logits = Array.from({ length: t + 1 }, (_, j) => scores[place(t, j)] - (mask ? mask[t * n + j] : 0));
+  const most = Math.max(...logits);
+  const powers = logits.map(logit => Math.exp(logit - most));
+  const sum = powers.reduce((a, b) => a + b, 0);
+  return powers.map(power => power / sum);
+};
+
+/** The names of the views that a head's payload allows. */
+lab.viewsOf = ({ arrays }) => [
+  'used',
+  'live',
+  ...(arrays.constant ? ['constant', 'difference'] : []),
+  ...(arrays.selected && arrays.scores ? ['mask'] : []),
+];
+
+/** (query, key) -> the number that a view of a head shows there. */
+lab.valuesOf = ({ arrays, used, causal, columns }, view) => {
+  const place = lab.place(causal, columns.length);
+  if (view === 'difference') return (i, j) => arrays.constant.data[place(i, j)] - arrays.live.data[place(i, j)];
+  const { data } = arrays[view === 'used' ? used : view];
+  return (i, j) => data[place(i, j)];
+};
+
+const largest = numbers => numbers.reduce((most, value) => Math.max(most, value), 0);
+
+/** What takes a head's strongest colour: 1 where rows are distributions, else its largest weight. */
+lab.mostOf = ({ arrays, distribution }) =>
+  Math.max(distribution ? 1 : 1e-9, ...['live', 'constant', 'used'].map(name => largest(arrays[name]?.data ?? [])));
+
+/** {sum, entropy (nats), most (ln of the number of keys)} of the row of a query that sees `count` keys. */
+lab.rowOf = (value, i, count) => {
+  let [sum, entropy] = [0, 0];
+  for (let j = 0; j < count; j += 1) {
+    const weight = value(i, j);
+    sum += weight;
+    if (weight > 0) entropy -= weight * Math.log(weight);
+  }
+  return { sum, entropy, most: Math.log(count) };
+};

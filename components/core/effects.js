@@ -1,0 +1,72 @@
+// The effect's numbers in words and lengths: a prediction's rows, its facts, the token strip.
+
+const SAME = 0.0005; // nats, or whatever the unit; less is no change, and rounds to none
+const RANGE = 2; // nats of change that take the strongest colour, at least
+const LEAST = 0.01; // of another unit
+
+/** A row of the prediction: {label, title, right, before, after (lengths in %), numbers, points}. */
+lab.effectRow = ({ label, before, after, right }, changed) => ({
+  label: lab.cut(lab.token(label), 24) + (right ? ' ✓' : ''),
+  title: right ? `${lab.token(label)}: the right answer` : lab.token(label),
+  right: Boolean(right),
+  before: 100 * before,
+  after: 100 * after,
+  numbers: changed ? `${lab.percent(before).slice(0, -1)} → ${lab.percent(after)}` : lab.percent(before),
+  points: changed ? lab.number(100 * (after - before), 1, true) : '',
+});
+
+/** [arrow, word, class] of a change, never told by colour alone; `judged`: more is worse, less is better. */
+lab.verdict = (change, judged = true) => {
+  if (Math.abs(change) < SAME) return ['=', 'no change', 'same'];
+  if (!judged) return change > 0 ? ['▲', 'more', 'more'] : ['▼', 'less', 'less'];
+  return change > 0 ? ['▲', 'worse', 'worse'] : ['▼', 'better', 'better'];
+};
+
+const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
+
+/** A line under the prediction: {name, text, verdict}; verdict as above, or null. */
+lab.factLine = ({ name, before, after, unit = '' }, changed, judged = false) => {
+  const [old, now] = [before, after].map(value => value ?? null);
+  if (now === null && old === null) return { name, text: '–', verdict: null };
+  if (!changed || now === null) return { name, text: withUnit((old ?? now).toFixed(3), unit), verdict: null };
+  if (old === null) return { name, text: withUnit(now.toFixed(3), unit), verdict: null };
+  const [arrow, word, className] = lab.verdict(now - old, judged);
+  const change = `${arrow} ${lab.number(now - old, 3, true)}, ${word}`;
+  return { name, text: `${old.toFixed(3)} → ${now.toFixed(3)} `, verdict: { className, text: change } };
+};
+
+/** The lines: what Python gives as facts, or KL and loss. */
+lab.factLines = ({ facts, before, after, changed }, shown) => {
+  if (facts) return facts.map(fact => lab.factLine(fact, changed));
+  const known = shown && changed && typeof shown.kl === 'number';
+  const kl = { name: 'KL', text: known ? `${shown.kl < SAME ? '0.000' : shown.kl.toFixed(3)} nats` : '–', verdict: null };
+  const complete = before !== null && after !== null;
+  const loss = { name: 'Loss', before: complete ? before : null, after: complete ? after : null, unit: 'nats' };
+  return [kl, lab.factLine(loss, changed, true)];
+};
+
+/** What a token of the strip has to show: its change, or its value where there is nothing before; null if unknown. */
+lab.stripValue = ({ before, after }) => (after === null ? null : before === null ? after : after - before);
+
+/** {steps, single}: of each token its step on the scale, or null; `single`: values without a before, from 0 up. */
+lab.stripSteps = (tokens, { unit }) => {
+  const values = tokens.map(lab.stripValue);
+  const single = tokens.some(({ before, after }) => before === null && after !== null);
+  const most = Math.max(unit === 'nats' ? RANGE : LEAST, ...values.map(value => Math.abs(value ?? 0)));
+  const step = single ? lab.weightStep : lab.differenceStep;
+  return { single, steps: values.map(value => (value === null ? null : step(value, most))) };
+};
+
+/** A token of the strip in words. */
+lab.stripSentence = ({ token, before, after }, { unit, worse_is_more: judged, what = '' }) => {
+  const name = `${lab.quoted(token)}:${what ? ` ${what}` : ''}`;
+  if (after === null) return `${lab.quoted(token)}: ${what ? `no ${what}` : 'unknown'}`;
+  if (before === null) return `${name} ${withUnit(after.toFixed(3), unit)}`;
+  const change = after - before;
+  const words = `${lab.number(change, 3, true)}, ${lab.verdict(change, judged)[1]}`;
+  return `${name} ${before.toFixed(3)} → ${after.toFixed(3)} (${words})`;
+};
+
+/** What the strip's colours mean. */
+lab.stripLegend = ({ worse_is_more: judged }, single) =>
+  single ? 'the stronger the colour, the more' : judged ? 'blue: better · orange: worse' : 'blue: less · orange: more';

@@ -1,0 +1,117 @@
+// One kind's heads as a table of tiles, layers down and heads across; several of them make the board.
+
+const range = count => Array.from({ length: count }, (_, i) => i);
+
+function header(role, text, name, kind, scope, layer, head) {
+  const button = lab.make('button', {
+    type: 'button',
+    className: 'name',
+    textContent: text,
+    tabIndex: -1,
+    attributes: { 'aria-label': name },
+    dataset: { kind, scope, layer, head },
+  });
+  return lab.make('div', { className: 'header', attributes: { role } }, button);
+}
+
+function tile(kind, layer, head) {
+  const canvas = lab.make('canvas');
+  const badge = lab.make('span', { className: 'badge', textContent: 'C' });
+  const map = lab.make('div', { className: 'map', attributes: { 'aria-hidden': true } }, canvas, badge);
+  const foot = lab.make('div', { className: 'foot', attributes: { 'aria-hidden': true } }, lab.make('i'));
+  const cell = lab.make(
+    'div',
+    {
+      className: 'tile',
+      tabIndex: -1,
+      dataset: { kind, scope: 'head', layer, head },
+      attributes: { role: 'gridcell' },
+    },
+    map,
+    foot,
+  );
+  return { cell, canvas };
+}
+
+/** {element, tiles: layers of {cell, canvas}, paint(data, tiles, dark), show(now)}; named by its title if it has one. */
+lab.headGrid = ({ kind, title, layers, heads }) => {
+  const of = title ? `, ${title}` : '';
+  const tiles = range(layers).map(layer => range(heads).map(head => tile(kind, layer, head)));
+  const row = (...cells) => lab.make('div', { className: 'row', attributes: { role: 'row' } }, ...cells);
+  const word = (text, className) =>
+    lab.make('span', { className, textContent: text, attributes: { 'aria-hidden': true } });
+  const table = lab.make(
+    'div',
+    {
+      className: 'grid',
+      attributes: {
+        role: 'grid',
+        'aria-label': title ? `Heads: ${title}` : 'Heads',
+        'aria-describedby': 'hint',
+        'aria-multiselectable': 'true',
+      },
+    },
+    row(
+      header('columnheader', 'All', `All heads${of}`, kind, 'all', -1, -1),
+      ...range(heads).map(head =>
+        header('columnheader', head + 1, `Head ${head + 1} of all layers${of}`, kind, 'column', -1, head),
+      ),
+    ),
+    ...tiles.map((cells, layer) =>
+      row(
+        header('rowheader', layer + 1, `All heads of layer ${layer + 1}${of}`, kind, 'row', layer, -1),
+        ...cells.map(({ cell }) => cell),
+      ),
+    ),
+  );
+  const name = lab.make('h3', { className: 'kind', textContent: title ?? '' });
+  const element = lab.make(
+    'section',
+    { className: 'part', style: { '--heads': heads } },
+    ...(title ? [name] : []),
+    word('Head', 'across'),
+    word('Layer', 'down'),
+    table,
+  );
+  const buttons = Array.from(table.querySelectorAll('button'));
+
+  return {
+    element,
+    tiles,
+    paint(data, packed, dark) {
+      const colours = lab.table(dark, 'sequential');
+      tiles.flat().forEach(({ canvas }, index) =>
+        lab.paint(canvas, data.rows, data.columns, colours, lab.tileSteps(packed, index, data)),
+      );
+    },
+    /** @param {boolean} all every tile is being computed anew, not only those that were touched */
+    show({ heads: states, selection }, all) {
+      tiles.forEach((cells, layer) =>
+        cells.forEach(({ cell }, head) => {
+          const { constant, gate, touched } = states[kind][layer][head];
+          const inside = lab.inScope(selection, kind, layer, head);
+          const chosen = kind === selection.kind && layer === selection.layer && head === selection.head;
+          const where = `${title ? `${title}, ` : ''}layer ${layer + 1}, head ${head + 1}`;
+          lab.set(cell, 'aria-label', `${where}, ${lab.stateName(constant, gate)}`);
+          lab.set(cell, 'aria-selected', inside);
+          const classes = { constant, gated: gate < 1, pruned: gate === 0, inside, chosen, awaited: all || touched };
+          for (const [className, on] of Object.entries(classes)) cell.classList.toggle(className, on);
+          cell.style.setProperty('--gate', gate);
+        }),
+      );
+      for (const button of buttons) {
+        const { scope, layer, head } = button.dataset;
+        const whole =
+          kind === selection.kind &&
+          scope === selection.scope &&
+          (scope !== 'row' || Number(layer) === selection.layer) &&
+          (scope !== 'column' || Number(head) === selection.head);
+        button.classList.toggle('whole', whole);
+      }
+    },
+    /** What stands in a row and column, as lab.gridStep counts. */
+    at: (row, column) => table.children[row].querySelectorAll('[data-scope]')[column],
+    /** {row, column} of a tile or header. */
+    placeOf: ({ dataset: { layer, head } }) => ({ row: Number(layer) + 1, column: Number(head) + 1 }),
+  };
+};

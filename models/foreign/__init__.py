@@ -1,0 +1,80 @@
+"""Any model of `transformers` behind our protocol: `hf:ORG/NAME` from the Hub, `folder:NAME` from a folder.
+
+    attention.py     what its layers call; adapters.py for those that do not
+    lab.py           the model behind the protocol; writing.py what it writes, records.py what is kept of a pass
+    readers.py       what it reads and says, with texts.py and vision.py; facts.py what its config says
+    constants.py     PAPA's matrices, laid out by layout.py
+    opening.py       what may be opened, with files.py; hub.py whence; shelf.py how many are held
+
+Nothing here imports transformers, or anything that does, before such a model is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from models.foreign.errors import CancelledError, ForeignError
+
+if TYPE_CHECKING:
+    from models.catalogue import Entry
+    from models.foreign.lab import ForeignLab
+
+HUB, FOLDER = "hf:", "folder:"
+
+__all__ = ["CancelledError", "ForeignError", "entry", "family", "held", "is_foreign", "load", "load_folder"]
+
+
+def is_foreign(name: str) -> bool:
+    """True if the name is an address of a model that is none of ours."""
+    return name.startswith((HUB, FOLDER))
+
+
+def load(name: str, progress: Callable[[int, int], None] = lambda done, of: None,
+         cancelled: Callable[[], bool] = lambda: False) -> ForeignLab:
+    """The model of this address, downloaded if it has to be; the same object while it is held.
+
+    Args:
+        progress: told how many of how many bytes are here.
+        cancelled: asked now and then; what has come so far is kept for the next time.
+
+    Raises:
+        ForeignError: it cannot be opened; the message says why.
+        CancelledError: `cancelled` said so.
+    """
+    from models.foreign import shelf
+
+    return shelf.load(name, progress, cancelled)
+
+
+def load_folder(folder: str | Path) -> ForeignLab:
+    """The model in a folder, as `transformers` saves it. Its name is `folder:` and the folder's own.
+
+    Raises:
+        ForeignError: it cannot be opened; the message says why.
+    """
+    from models.foreign import shelf
+
+    return shelf.load_folder(Path(folder))
+
+
+def held(name: str) -> ForeignLab | None:
+    """The model of this address if it is in memory; nothing is loaded, and nothing waited for."""
+    from models.foreign import shelf
+
+    return shelf.held(name)
+
+
+def family(name: str) -> list[str]:
+    """The models in memory that read and answer like this one, itself among them."""
+    from models.foreign import shelf
+
+    return shelf.family(name)
+
+
+def entry(name: str) -> Entry:
+    """What the catalogue says of a model that is here, from its config; raises ForeignError if it is not here."""
+    from models.foreign import shelf
+
+    return shelf.entry(name)

@@ -1,0 +1,237 @@
+"""The Hub: what a host allows, how large a model is before it is loaded, and its download.
+
+Only safetensors and JSON are ever fetched. On a host, the machine's own Hub token is never used: it could open what is
+private.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models.foreign.errors import CancelledError, ForeignError
+from models.foreign.files import PICKLES, weight_files
+
+MB = 10**6
+SETTING = "ATTENTION_LAB_HOSTED"  # in the environment: not empty on a host that strangers visit
+TEXTS = ("config.json", "generation_config.json", "preprocessor_config.json", "tokenizer.json", "tokenizer_config.json",
+         "special_tokens_map.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model",
+         "spm.model", "sentencepiece.bpe.model", "tokenizer.model", "source.spm", "target.spm")
+BYTES_A_WEIGHT = 4  # float32, whatever the file has
+SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}  # bytes a weight in a file
+
+_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a host opens.
+
+    Attributes:
+        hosted: True if strangers visit: folders are closed, and only what is `allowed` is open.
+        allowed: ids on the Hub.
+        max_bytes: of a model in memory.
+        held_bytes: of all foreign models that are held; two are, whatever their size.
+    """
+
+    hosted: bool
+    allowed: tuple[str, ...]
+    max_bytes: int
+    held_bytes: int
+
+    def check(self, repo: str) -> None:
+        """Raises ForeignError if this host does not open the model."""
+        if self.hosted and repo not in self.allowed:
+            raise ForeignError(f"{_shown(repo)} is not among the models that this host opens. On your own machine, "
+                               "Attention Lab opens any")
+
+
+LOCAL = Access(hosted=False, allowed=(), max_bytes=16_000 * MB, held_bytes=4_000 * MB)
+HOSTED = Access(hosted=True, max_bytes=600 * MB, held_bytes=1_200 * MB, allowed=(
+    "sentence-transformers/all-MiniLM-L6-v2", "google-bert/bert-base-uncased", "distilbert/distilbert-base-uncased",
+    "distilbert/distilbert-base-uncased-finetuned-sst-2-english", "FacebookAI/roberta-base", "albert/albert-base-v2",
+    "google/electra-small-generator", "microsoft/mpnet-base", "openai-community/gpt2", "distilbert/distilgpt2",
+    "EleutherAI/pythia-70m", "EleutherAI/pythia-160m", "HuggingFaceTB/SmolLM2-135M", "google-t5/t5-small",
+    "google/vit-base-patch16-224",
+))
+
+
+def access() -> Access:
+    """What this machine opens; the one place that decides it."""
+    return HOSTED if os.environ.get(SETTING) else LOCAL
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A model on the Hub before it is loaded.
+
+    Attributes:
+        repo, revision: its id, and the commit that was looked at.
+        files: (name, bytes) of what would be fetched.
+        memory: bytes that it takes when it is loaded.
+    """
+
+    repo: str
+    revision: str
+    files: tuple[tuple[str, int], ...]
+    memory: int
+
+    @property
+    def download(self) -> int:
+        """Bytes to fetch."""
+        return sum(size for _, size in self.files)
+
+
+def repo_of(name: str) -> str:
+    """`hf:ORG/NAME` -> the id; raises ForeignError if it is none."""
+    repo = name.removeprefix("hf:").strip()
+    if len(repo) > 96 or not _ID.fullmatch(repo) or ".." in repo or "--" in repo:
+        raise ForeignError(f"{_shown(repo)} is no id of a model on the Hub, like openai-community/gpt2")
+    return repo
+
+
+def estimate(name: str, allowed: Access | None = None) -> Estimate:
+    """Size of a model from its list of files and its config, nothing else fetched.
+
+    Raises:
+        ForeignError: it cannot be opened, or not on this host.
+    """
+    import huggingface_hub
+
+    allowed = allowed or access()
+    repo = repo_of(name)
+    allowed.check(repo)
+    with _told(repo):
+        info = huggingface_hub.model_info(repo, files_metadata=True, timeout=10, token=_token(allowed))
+        sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
+        if "config.json" not in sizes:
+            raise ForeignError(f"{repo} has no config.json: it is no model of transformers")
+        config = _fetched(repo, "config.json", info.sha, allowed)
+        weights = weight_files(list(sizes), lambda file: _fetched(repo, file, info.sha, allowed))
+    if not weights:
+        pickled = any(file.endswith(PICKLES) for file in sizes)
+        raise ForeignError(f"{repo} has its weights only as pickle, which can run any code; safetensors is what is "
+                           "read here" if pickled else f"{repo} has no weights (model.safetensors)")
+    wanted = [file for file in (*TEXTS, "model.safetensors.index.json", *weights) if file in sizes]
+    found = Estimate(repo, info.sha or "main", tuple((file, sizes[file]) for file in wanted),
+                     _memory(info, config, sum(sizes.get(file, 0) for file in weights)))
+    if found.memory > allowed.max_bytes:
+        raise ForeignError(f"{repo} would take {found.memory / MB:,.0f} MB of memory; at most "
+                           f"{allowed.max_bytes / MB:,.0f} MB are opened here")
+    return found
+
+
+def _memory(info: Any, config: Any, size: int) -> int:
+    """Bytes of the weights as float32: by their number where the Hub tells it, else by the files' size."""
+    total = getattr(getattr(info, "safetensors", None), "total", None)
+    if total:
+        return int(total) * BYTES_A_WEIGHT
+    kind = (config.get("dtype") or config.get("torch_dtype") or "float32") if isinstance(config, dict) else "float32"
+    return size * BYTES_A_WEIGHT // SIZES.get(str(kind), 2)
+
+
+def download(found: Estimate, allowed: Access | None = None,
+             progress: Callable[[int, int], None] = lambda done, of: None,
+             cancelled: Callable[[], bool] = lambda: False) -> Path:
+    """The folder of the model, every file of it fetched; those that are here already are not fetched again."""
+    import huggingface_hub
+
+    token, done = _token(allowed or access()), 0
+    folder = Path()
+    with _told(found.repo):
+        for file, size in found.files:
+            if cancelled():
+                raise CancelledError
+            progress(done, found.download)
+            bar = _bar(lambda part, before=done: progress(before + part, found.download), cancelled)
+            folder = Path(huggingface_hub.hf_hub_download(found.repo, file, revision=found.revision, token=token,
+                                                          tqdm_class=bar)).parent
+            done += size
+    progress(found.download, found.download)
+    return folder
+
+
+def here(name: str) -> Path | None:
+    """The folder of a model that was fetched before; None if it was not, or not wholly."""
+    import huggingface_hub
+
+    try:
+        config = huggingface_hub.try_to_load_from_cache(repo_of(name), "config.json")
+    except Exception:  # a cache that cannot be read holds nothing
+        return None
+    return Path(config).parent if isinstance(config, str) else None
+
+
+def _bar(told: Callable[[int], None], cancelled: Callable[[], bool]) -> Any:
+    """The Hub's library tells of its progress by drawing a bar; this one draws nothing, and can stop a download."""
+    from huggingface_hub.utils import tqdm
+
+    class Bar(tqdm):  # type: ignore[type-arg, misc]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **{**kwargs, "disable": True})
+            self.done = int(kwargs.get("initial") or 0)
+
+        def update(self, n: float | None = 1) -> None:
+            if cancelled():
+                raise CancelledError
+            self.done += int(n or 0)
+            told(self.done)
+
+    return Bar
+
+
+def _fetched(repo: str, file: str, revision: str | None, allowed: Access) -> Any:
+    """A small JSON file of a model."""
+    import huggingface_hub
+
+    from models.checkpoint import read_json
+
+    return read_json(Path(huggingface_hub.hf_hub_download(repo, file, revision=revision, token=_token(allowed))))
+
+
+def _token(allowed: Access) -> bool | None:
+    return False if allowed.hosted else None
+
+
+@contextmanager
+def _told(repo: str) -> Iterator[None]:
+    """What goes wrong between here and the Hub, in words for people."""
+    from huggingface_hub import errors
+
+    try:
+        yield
+    except (ForeignError, CancelledError):
+        raise
+    except errors.GatedRepoError as error:
+        raise ForeignError(f"{repo} is gated: its owner decides who may read it") from error
+    except errors.RepositoryNotFoundError as error:
+        raise ForeignError(f"there is no {repo} on the Hub, or it is private") from error
+    except (errors.EntryNotFoundError, errors.RevisionNotFoundError) as error:
+        if isinstance(error, errors.LocalEntryNotFoundError):
+            raise UnreachableError(repo) from error
+        raise ForeignError(f"{repo} lacks a file that a model needs") from error
+    except (errors.HFValidationError, ValueError) as error:
+        raise ForeignError(f"{repo} cannot be read: its files are damaged") from error
+    except errors.HfHubHTTPError as error:
+        status = getattr(error.response, "status_code", None)
+        if status in (401, 403):
+            raise ForeignError(f"there is no {repo} on the Hub, or it is private") from error
+        raise ForeignError("the Hub answers with an error; try again later") from error
+    except Exception as error:  # no network has as many names as there are libraries
+        raise UnreachableError(repo) from error
+
+
+class UnreachableError(ForeignError):
+    """The Hub does not answer."""
+
+    def __init__(self, repo: str) -> None:
+        super().__init__(f"the Hub cannot be reached from here, and {repo} is not on this machine")
+
+
+def _shown(text: str) -> str:
+    return f"“{text if len(text) <= 60 else text[:60] + '…'}”"

@@ -1,0 +1,185 @@
+"""ForeignLab: any model of transformers behind the protocol of models/lab.py."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from numpy import ndarray
+from torch import Tensor, nn
+
+from models.attention.base import UNTOUCHED, Intervention
+from models.foreign import layout, writing
+from models.foreign.attention import Pass, Sink, during
+from models.foreign.readers import Answer, Rewrites, Words
+from models.foreign.records import Everything, Only, Small
+from models.foreign.vision import PicturePrompt, Sees
+from models.heads import HeadPlan
+from models.kind import Kind
+from models.lab import Lab
+from models.sketch import Sketch
+from models.tasks.base import Prompt
+from models.trace import Layer, Trace
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, eq=False)
+class ForeignLab(Lab):
+    """A model that nobody here trained. Made by models.foreign.opening, which has seen it run.
+
+    Attributes:
+        model: in evaluation mode, float32; no pass leaves anything on it.
+        sites: attention module -> its kind.
+        constant: kind -> (L, H, size, size) PAPA's mean matrices, laid out as models.foreign.layout says; or None.
+        card: empty.
+    """
+
+    name: str
+    task: Words
+    model: nn.Module = field(repr=False)
+    sites: Mapping[nn.Module, str] = field(repr=False)
+    families: tuple[Kind, ...]
+    constant: Mapping[str, Tensor] | None = field(default=None, repr=False)
+    card: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return self.families
+
+    @property
+    def trained_length(self) -> int:
+        return self.task.trained_length
+
+    @property
+    def limit(self) -> int:
+        return self.task.limit if self.size is None else min(self.task.limit, self.size)
+
+    @property
+    def longest(self) -> int | None:
+        return self.task.longest
+
+    @functools.cached_property
+    def nbytes(self) -> int:
+        tensors = [*self.model.parameters(), *self.model.buffers(), *(self.constant or {}).values()]
+        return sum(tensor.nbytes for tensor in tensors)
+
+    @property
+    def size(self) -> int | None:
+        """Tokens of the longest text that constant matrices are for; None if there are none."""
+        return None if self.constant is None else max(matrix.shape[-1] for matrix in self.constant.values())
+
+    @functools.cached_property
+    def identity(self) -> str:
+        """Its name, and a number of this object: a folder may change, and every visitor makes other matrices."""
+        return f"{self.name} {next(_numbers)}"
+
+    def with_constant(self, constant: Mapping[str, Tensor]) -> ForeignLab:
+        """The same model with these constant matrices; this one stays as it is. See models.foreign.constants."""
+        for kind, (layers, heads) in self.shape.items():
+            if tuple(constant[kind].shape[:2]) != (layers, heads):
+                raise ValueError(f"{self.name}: constant matrices of {kind} are not for {layers} x {heads} heads")
+        return replace(self, constant=constant)
+
+    def read(self, text: str, limit: int | None = None) -> Prompt:
+        return self.task.read(text, limit or self.limit)
+
+    def read_picture(self, data: bytes) -> PicturePrompt:
+        """A picture's bytes as this model reads it; raises InputError if it is no picture or the model reads text."""
+        if not isinstance(self.task, Sees):
+            raise ValueError(f"{self.name} reads text")
+        return self.task.read_picture(data)
+
+    def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray | None:
+        matrix = self._constant(kind, layer, queries, keys, None)
+        return None if matrix is None else matrix.numpy()
+
+    def _constant(self, kind: str, layer: int, queries: int, keys: int, prompt: Prompt | None) -> Tensor | None:
+        """(H, queries, keys) for a text of this size, or for this one, which may be a pair."""
+        if self._fitted is None:
+            return None
+        return self._fitted.of(self.kind(kind), queries, keys, self.task, prompt)[layer]
+
+    @functools.cached_property
+    def _fitted(self) -> layout.Fitted | None:
+        return None if self.constant is None else layout.Fitted(self.constant)
+
+    def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
+        return [self._trace(prompt, plan) for plan in plans]
+
+    def _trace(self, prompt: Prompt, plan: HeadPlan) -> Trace:
+        sink = Everything(self.kinds, any(state.constant for state in plan.heads.values()))
+        answer, rows, written = self._pass(prompt, plan, sink)
+        return Trace(rows, sink.of("scores"), sink.of("live"), sink.of("weights"), None, sink.of("norms"),
+                     answer.outputs, answer.losses, prompt, answer.vectors, written)
+
+    def sketch(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Sketch]:
+        """`run` without full maps: no more than one layer's are in memory at any time."""
+        sketches = []
+        for plan in plans:
+            sink = Small(self.kinds)
+            answer, rows, written = self._pass(prompt, plan, sink)
+            sketches.append(Sketch(rows, sink.thumbnails, sink.sizes, sink.norms, answer.outputs, answer.losses, prompt,
+                                   answer.vectors, written))
+        return sketches
+
+    def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:
+        """One layer's maps, by a pass that keeps no other's."""
+        sink = Only(kind, layer)
+        self._pass(prompt, plan, sink)
+        if sink.layer is None:
+            raise ValueError(f"{self.name} has no layer {layer} of {kind}")
+        return sink.layer
+
+    def watch(self, prompt: Prompt, plan: HeadPlan, sink: Sink) -> None:
+        """A pass for the one who is told of each layer."""
+        self._pass(prompt, plan, sink)
+
+    @torch.inference_mode()
+    def _pass(self, prompt: Prompt, plan: HeadPlan,
+              sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str]:
+        """One pass that is recorded: what the model said, the rows of tokens, and what it wrote."""
+        self.check(plan)
+        if not isinstance(self.task, Rewrites):
+            result = self.forward(self.task.inputs(prompt), prompt, plan, sink)
+            return self.task.answer(prompt, result), self.task.rows(prompt, ()), ""
+        return writing.read_and_write(self, self.task, prompt, plan, sink)
+
+    def forward(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None,
+                module: nn.Module | None = None) -> Any:
+        """What the model, or this part of it, returns for these inputs under the plan."""
+        base = plan.scale.base if plan.scale.policy == "logn" else None
+        with during(Pass(self.sites, self._interventions(prompt, plan), base, sink)):
+            return (module or self.model)(**inputs)
+
+    def _interventions(self, prompt: Prompt, plan: HeadPlan) -> Callable[[str, int, int, int], Intervention]:
+        touched = {(kind, layer) for kind, layer, _ in plan.heads}
+
+        def intervention(kind: str, layer: int, queries: int, keys: int) -> Intervention:
+            if (kind, layer) not in touched:
+                return UNTOUCHED
+            states = [plan.state(kind, layer, head) for head in range(self.shape[kind][1])]
+            constant, gates = [state.constant for state in states], [state.gate for state in states]
+            return Intervention(
+                is_constant=torch.tensor(constant)[:, None, None] if any(constant) else None,
+                constant=self._constant(kind, layer, queries, keys, prompt) if any(constant) else None,
+                gate=torch.tensor(gates)[:, None, None] if min(gates) < 1 else None)
+
+        return intervention
+
+    @torch.inference_mode()
+    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
+        """A whole pass a token: constant heads and gates mean what they mean in `run`."""
+        self.check(plan)
+        if isinstance(self.task, Rewrites):
+            steps = writing.write(self, self.task, prompt, plan, count)
+        elif self.task.writes:
+            steps = writing.go_on(self, self.task, prompt, plan, count)
+        else:
+            return
+        for token in steps:
+            yield self.task.pieces[token]

@@ -1,0 +1,99 @@
+"""Greedy writing: a causal model's continuation, and the row that a decoder writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from models.foreign.attention import Sink
+from models.foreign.readers import Answer, Rewrites, Words, nothing
+from models.heads import HeadPlan
+from models.tasks.base import Prompt
+
+if TYPE_CHECKING:
+    from models.foreign.lab import ForeignLab
+
+MOST_WRITTEN = 64  # tokens of a decoder's row, its first included
+
+
+@dataclass(frozen=True)
+class TargetPrompt(Prompt):
+    """A text with the row that the decoder reads, whatever it would write under a plan: maps of two plans are then
+    about the same tokens.
+
+    Attributes:
+        target: ids of the decoder's row, the one that starts it first.
+    """
+
+    target: tuple[int, ...] = ()
+
+
+def with_target(lab: ForeignLab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> TargetPrompt:
+    """The text with what the model writes under this plan (by default untouched) as its decoder's row."""
+    if not isinstance(lab.task, Rewrites):
+        raise ValueError(f"{lab.name} has no decoder beside its encoder")
+    target = (_start(lab), *write(lab, lab.task, prompt, plan))
+    return TargetPrompt(**{f.name: getattr(prompt, f.name) for f in fields(Prompt)}, target=target)
+
+
+@torch.inference_mode()
+def go_on(lab: ForeignLab, task: Words, prompt: Prompt, plan: HeadPlan, count: int) -> Iterator[int]:
+    """Ids of the most probable continuation; stops at the end of a text, or at the limit."""
+    ends, ids = _ends(lab), list(prompt.ids)
+    for _ in range(min(count, lab.limit - len(ids))):
+        grown = replace(prompt, ids=tuple(ids))
+        token = int(lab.forward(task.inputs(grown), grown, plan).logits[0, -1].argmax())
+        if token in ends:
+            return
+        ids.append(token)
+        yield token
+
+
+@torch.inference_mode()
+def write(lab: ForeignLab, task: Rewrites, prompt: Prompt, plan: HeadPlan, count: int = MOST_WRITTEN) -> Iterator[int]:
+    """Ids that the decoder writes, without the one that starts it and the one that ends it."""
+    inputs = task.inputs(prompt)
+    said: Any = lab.model.generation_config
+    encoded = lab.forward(inputs, prompt, plan, module=lab.model.get_encoder())
+    row, ends = [_start(lab)], _ends(lab)
+    never = [i for i in {said.pad_token_id, row[0]} if i is not None and i not in ends]
+    for _ in range(min(count, MOST_WRITTEN, lab.limit) - 1):
+        given = {"encoder_outputs": encoded, "attention_mask": inputs["attention_mask"], "use_cache": False,
+                 "decoder_input_ids": torch.tensor([row])}
+        logits = lab.forward(given, prompt, plan).logits[0, -1]
+        logits[never] = float("-inf")
+        token = int(logits.argmax())
+        if len(row) == 1 and said.forced_bos_token_id is not None:
+            token = int(said.forced_bos_token_id)
+        if token in ends:
+            return
+        row.append(token)
+        yield token
+
+
+def read_and_write(lab: ForeignLab, task: Rewrites, prompt: Prompt, plan: HeadPlan,
+                   sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str]:
+    """What the model writes, and a pass over the text and the decoder's row that is recorded."""
+    written = tuple(write(lab, task, prompt, plan))
+    row = prompt.target if isinstance(prompt, TargetPrompt) else (_start(lab), *written)
+    given = {**task.inputs(prompt), "decoder_input_ids": torch.tensor([row]), "use_cache": False}
+    logits = lab.forward(given, prompt, plan, sink).logits[0]
+    return Answer(task.answer_row(row, logits), nothing(prompt)), task.rows(prompt, row), task.wrote(written)
+
+
+def _start(lab: ForeignLab) -> int:
+    said: Any = lab.model.generation_config
+    known = (said.decoder_start_token_id, getattr(lab.task.config, "decoder_start_token_id", None), said.bos_token_id,
+             said.pad_token_id)
+    return next((int(i) for i in known if i is not None), 0)
+
+
+def _ends(lab: ForeignLab) -> set[int]:
+    said: Any = lab.model.generation_config
+    end = said.eos_token_id if said.eos_token_id is not None else lab.task.config.eos_token_id
+    return {end} if isinstance(end, int) else set(end or ())
+
+

@@ -1,0 +1,28 @@
+"""Thumbnails of maps: what is drawn small is shrunk before it is sent or kept."""
+
+from __future__ import annotations
+
+import numpy
+from numpy import ndarray
+
+MAX_SIDE = 64  # pixels of a thumbnail; larger maps show the largest weight of each block
+
+
+def thumbnails(maps: ndarray) -> ndarray:
+    """(..., N, M) weights -> (..., n, m) uint8: 255 sqrt(w), w the largest of a block; n, m <= MAX_SIDE."""
+    pooled = _pool(_pool(maps, -2), -1)
+    return (numpy.sqrt(numpy.clip(pooled, 0, 1)) * 255 + 0.5).astype(numpy.uint8)
+
+
+def _pool(maps: ndarray, axis: int) -> ndarray:
+    """The maximum over blocks of neighbours along `axis`, so that no more than MAX_SIDE are left."""
+    block = -(-maps.shape[axis] // MAX_SIDE)
+    if block <= 1:
+        return maps
+    rest = (slice(None),) * (-axis - 1)
+    pooled = maps[(..., slice(None, None, block), *rest)].copy()
+    for offset in range(1, block):
+        part = maps[(..., slice(offset, None, block), *rest)]
+        whole = pooled[(..., slice(None, part.shape[axis]), *rest)]  # the last block may be shorter
+        numpy.maximum(whole, part, out=whole)
+    return pooled

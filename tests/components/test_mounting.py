@@ -1,0 +1,94 @@
+"""How events arrive from the browser: each once, in order, none lost, and nothing raised whatever comes.
+
+    pytest tests/components/test_mounting.py
+"""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from components import Grid, mounting
+from components.mounting import MAX_EVENTS, answer, answering, dispatch, received
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> dict:
+    state = {}
+    monkeypatch.setattr(mounting.st, "session_state", state)
+    return state
+
+
+def message(*numbers: object) -> dict:
+    return {"event": [{"type": "x", "sequence": number} for number in numbers]}
+
+
+def test_each_event_is_handed_on_once_and_in_order(session):
+    seen = []
+    receive = dispatch("a", lambda event: seen.append(event["sequence"]))
+    for numbers in [(3, 5), (3, 5, 6), (5, 6), (6, 6, 7)]:
+        session["a"] = message(*numbers)
+        receive()
+    assert seen == [3, 5, 6, 7]
+    assert received("a") == 7
+
+
+@pytest.mark.parametrize("value", [None, "x", 3, [], {}, {"event": None}, {"event": "x"}, {"event": {"sequence": 1}},
+                                   message(None, "1", 1.5, True, -1, 2 ** 60, float("nan")), {"event": [None, 7, "y"]}])
+def test_what_is_no_event_is_dropped(session, value):
+    seen = []
+    receive = dispatch("a", seen.append)
+    session["a"] = value
+    receive()
+    assert seen == []
+    assert received("a") == 0
+
+
+def test_an_event_of_a_component_that_has_gone_is_dropped(session):
+    seen = []
+    dispatch("gone", seen.append)()
+    assert seen == []
+
+
+def test_more_events_than_one_message_may_bring_wait_and_are_not_lost(session):
+    seen = []
+    receive = dispatch("a", lambda event: seen.append(event["sequence"]))
+    numbers = list(range(1, 2 * MAX_EVENTS + 10))
+    while received("a") < numbers[-1]:
+        before = len(seen)
+        session["a"] = message(*[number for number in numbers if number > received("a")])
+        receive()
+        assert 0 < len(seen) - before <= MAX_EVENTS
+    assert seen == numbers
+
+
+def test_a_payload_says_what_it_answers(session):
+    assert answer("a") | {"visit": 0} == {"sequence": 0, "answered": 0, "visit": 0, "text": None}
+    session["a"], session["b"] = message(5), message(9)
+    dispatch("a", None)()
+    dispatch("b", None)()
+    answering("k=4")
+    assert answer("a") == {"sequence": 5, "answered": 9, "visit": answer("b")["visit"], "text": answer("b")["text"]}
+    assert answer("b")["sequence"] == 9
+    assert answer("a")["text"].startswith("3-")
+    answering(None)
+    assert answer("a")["text"] is None
+
+
+def test_another_session_has_another_name(session):
+    first = answer("a")["visit"]
+    session.clear()
+    assert answer("a")["visit"] != first
+
+
+@pytest.mark.parametrize(("change", "told"), [
+    ({"tiles": numpy.zeros((2, 3, 4, 4))}, "uint8"),
+    ({"tiles": numpy.zeros((3, 4, 4), numpy.uint8)}, r"\(L, H, n, m\)"),
+    ({"constant": numpy.zeros((3, 2), bool)}, "constant"), ({"gates": numpy.ones(3)}, "gates"),
+    ({"tiles": numpy.zeros((2, 3, 4, 5), numpy.uint8), "causal": True}, "square")])
+def test_a_grid_whose_parts_do_not_fit_is_refused(change, told):
+    fitting = {"kind": "cross", "title": "Cross", "tiles": numpy.zeros((2, 3, 4, 5), numpy.uint8), "causal": False,
+               "constant": numpy.zeros((2, 3), bool), "gates": numpy.ones((2, 3))}
+    Grid(**fitting)
+    with pytest.raises(ValueError, match=told):
+        Grid(**fitting | change)

@@ -1,0 +1,70 @@
+"""What the tests of the components share: finding parts of the page, and the colours that there should be."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy
+from playwright.sync_api import Locator, Page, expect
+
+from components.colours import COLOURS
+
+# Of a canvas, in CSS pixels from its corner: the colour there, opaque cells only.
+PIXEL = """(canvas, [x, y, scaled]) => {
+    const ratio = scaled ? canvas.width / canvas.clientWidth : 1;
+    return [...canvas.getContext('2d').getImageData(Math.floor(x * ratio), Math.floor(y * ratio), 1, 1).data]; }"""
+
+
+# root(name): what a component is drawn into, inside its shadow root.
+ROOT = """const root = name => [...document.querySelectorAll('*')]
+    .map(e => e.shadowRoot?.querySelector(`[data-part="${name}"]`)).find(Boolean);"""
+
+
+def part(page: Page, name: str) -> Locator:
+    return page.locator(f'[data-part="{name}"]')
+
+
+def named(page: Page, name: str) -> Locator:
+    return page.get_by_role("gridcell", name=name, exact=True)
+
+
+def select(page: Page, kind: str, layer: int, head: int) -> None:
+    """Clicks a tile, counted from 1, and waits for its map."""
+    page.get_by_role("gridcell", name=re.compile(f"^({kind}, )?layer {layer}, head {head},", re.I)).click()
+    expect(page.get_by_role("heading", name=re.compile(f"Layer {layer}, head {head} "))).to_be_visible()
+    expect(part(page, "head_map")).not_to_have_class(re.compile("old"))
+
+
+def python(page: Page) -> dict:
+    """What Python has done, as the page says."""
+    return json.loads(page.locator("code").inner_text())
+
+
+def expect_python(page: Page, part: str, values: list[list[float]]) -> None:
+    """Waits until Python has done exactly this to the kind `self`, and no answer is awaited."""
+    expect(page.locator("code")).to_contain_text(f'"{part}": {{"self": {json.dumps(values)}}}', timeout=30_000)
+    expect(page.locator(".board")).to_have_attribute("aria-busy", "false")
+
+
+def layout(page: Page, rows: int, columns: int) -> tuple[float, float, float]:
+    """x, y and side of the large map's cells; layout.js has its own test."""
+    size = page.evaluate(f"""async ([rows, columns]) => {{ {ROOT}
+        const lab = await globalThis.attentionLab.promise;
+        const width = root('head_map').querySelector('.plot').clientWidth;
+        return lab.mapLayout(width, devicePixelRatio, rows, columns); }}""", [rows, columns])
+    return size["x"], size["y"], size["cell"]
+
+
+def colour(dark: bool, scale: str, step: float) -> numpy.ndarray:
+    """Red, green and blue of a step, 0 to 255, of a scale."""
+    stops = COLOURS["dark" if dark else "light"][scale]
+    places = numpy.linspace(0, 255, len(stops))
+    return numpy.array([numpy.interp(step, places, [int(stop[i:i + 2], 16) for stop in stops]) for i in (1, 3, 5)])
+
+
+def shown_number(value: float, plus: bool = False) -> str:
+    if value == 0:
+        return "±0.0000" if plus else "0.0000"
+    text = f"{abs(value):.4f}" if abs(value) >= 1e-4 else f"{abs(value):.1e}".replace("e-0", "e−")
+    return ("−" if value < 0 else "+" if plus else "") + text

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { close, load } from './harness.mjs';
+
+const lab = load('core/payload.js', 'core/text.js', 'core/scales.js', 'core/effects.js');
+const LOSSES = { title: 'Loss per token, change', unit: 'nats', worse_is_more: true, what: 'loss' };
+const MOVED = { title: 'How far each token’s vector moved', unit: '1 − cosine', worse_is_more: false };
+
+test("a prediction's row: lengths before and after, numbers, points", () => {
+  const row = lab.effectRow({ label: ' cat', before: 0.25, after: 0.1, right: true }, true);
+  close([row.before, row.after], [25, 10]);
+  assert.equal(row.label, 'cat ✓');
+  assert.equal(row.numbers, '25.0 → 10.0%');
+  assert.equal(row.points, '−15.0');
+  assert.ok(row.right);
+  const plain = lab.effectRow({ label: '7', before: 0.25, after: 0.25 }, false);
+  assert.deepEqual([plain.numbers, plain.points, plain.right], ['25.0%', '', false]);
+});
+
+const texts = (data, shown) =>
+  lab.factLines({ changed: true, before: null, after: null, ...data }, shown).map(line => [line.name, line.text, line.verdict?.text]);
+
+test('KL and loss, and whether it is worse', () => {
+  assert.deepEqual(texts({ before: 2, after: 2.25 }, { kl: 0.1234 }), [
+    ['KL', '0.123 nats', undefined],
+    ['Loss', '2.000 → 2.250 ', '▲ +0.250, worse'],
+  ]);
+  assert.deepEqual(texts({ before: 2.25, after: 2 }, { kl: 0.0001 }), [
+    ['KL', '0.000 nats', undefined],
+    ['Loss', '2.250 → 2.000 ', '▼ −0.250, better'],
+  ]);
+  assert.equal(texts({ before: 2, after: 2.0001 }, { kl: 0 })[1][2], '= ±0.000, no change');
+  assert.deepEqual(texts({ before: 2, after: 2, changed: false }, { kl: 0 }), [
+    ['KL', '–', undefined],
+    ['Loss', '2.000 nats', undefined],
+  ]);
+  assert.deepEqual(texts({}, undefined), [
+    ['KL', '–', undefined],
+    ['Loss', '–', undefined],
+  ]);
+});
+
+test('facts stand in place of KL and loss', () => {
+  const facts = [
+    { name: 'Cosine', before: 1, after: 0.75, unit: '' },
+    { name: 'Moved', before: null, after: 0.25, unit: '1 − cosine' },
+  ];
+  assert.deepEqual(texts({ facts }, undefined), [
+    ['Cosine', '1.000 → 0.750 ', '▼ −0.250, less'],
+    ['Moved', '0.250 1 − cosine', undefined],
+  ]);
+});
+
+test('the strip shows changes, or values that have no before', () => {
+  const tokens = [
+    { token: 'a', before: null, after: null },
+    { token: 'b', before: 2, after: 4 },
+    { token: 'c', before: 2, after: 1.5 },
+  ];
+  assert.deepEqual(tokens.map(lab.stripValue), [null, 2, -0.5]);
+  const { single, steps } = lab.stripSteps(tokens, LOSSES);
+  assert.ok(!single);
+  assert.deepEqual(steps, [null, 255, lab.differenceStep(-0.5, 2)]);
+  const moved = [0.2, 0.05, null].map(after => ({ token: 'x', before: null, after }));
+  assert.deepEqual(lab.stripSteps(moved, MOVED), { single: true, steps: [255, lab.weightStep(0.25), null] });
+});
+
+test('a token in words', () => {
+  const sentence = (before, after, strip) => lab.stripSentence({ token: ' cat', before, after }, strip);
+  assert.equal(sentence(2, 2.5, LOSSES), '“cat”: loss 2.000 → 2.500 (+0.500, worse)');
+  assert.equal(sentence(2.5, 2, LOSSES), '“cat”: loss 2.500 → 2.000 (−0.500, better)');
+  assert.equal(sentence(null, null, LOSSES), '“cat”: no loss');
+  assert.equal(sentence(null, 0.25, MOVED), '“cat”: 0.250 1 − cosine');
+  assert.equal(sentence(1, 2, MOVED), '“cat”: 1.000 → 2.000 (+1.000, more)');
+  assert.match(lab.stripLegend(LOSSES, false), /blue: better · orange: worse/);
+  assert.doesNotMatch(lab.stripLegend(MOVED, false) + lab.stripLegend(MOVED, true), /worse|better/);
+});

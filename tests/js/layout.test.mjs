@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { load } from './harness.mjs';
+
+const lab = load('core/layout.js');
+const SHAPES = [
+  [1, 1],
+  [6, 6],
+  [5, 9],
+  [40, 12],
+  [512, 512],
+];
+
+for (const [rows, columns] of SHAPES)
+  for (const [width, ratio] of [
+    [330, 2],
+    [520, 1],
+    [900, 1.5],
+  ])
+    test(`${rows} x ${columns} on ${width} px: the cell under a point is the one drawn there`, () => {
+      const size = lab.mapLayout(width, ratio, rows, columns);
+      assert.ok(size.x >= size.left && size.x + size.right <= width && size.y + size.bottom <= size.height);
+      const some = count => [0, 1, count >> 1, count - 1].filter(i => i >= 0 && i < count);
+      for (const i of some(rows))
+        for (const j of some(columns))
+          for (const part of [0.02, 0.5, 0.98]) {
+            const [px, py] = [size.x + (j + part) * size.cell, size.y + (i + part) * size.cell];
+            assert.deepEqual(lab.cellAt(size, px, py, false), [i, j]);
+            assert.deepEqual(lab.cellAt(size, px, py, true), j > i ? null : [i, j]);
+          }
+      const { x, y, right, bottom } = size;
+      for (const [px, py] of [
+        [x - 1, y + 1],
+        [x + 1, y - 1],
+        [x + right + 1, y + 1],
+        [x + 1, y + bottom + 1],
+      ])
+        assert.equal(lab.cellAt(size, px, py, false), null);
+    });
+
+test('cells are as large as both sides allow', () => {
+  assert.equal(lab.mapLayout(900, 1, 2, 8).cell, 50);
+  assert.equal(lab.mapLayout(900, 1, 8, 2).cell, 50);
+  assert.equal(lab.mapLayout(900, 1, 1, 1).cell, 100);
+});
+
+test('arrow keys walk through queries and keys, and stay inside', () => {
+  const step = (at, key, causal = false) => lab.mapStep(at, key, 4, 6, causal);
+  assert.deepEqual(step(null, 'ArrowUp'), [3, 0]);
+  assert.deepEqual(step([1, 1], 'ArrowUp'), [0, 1]);
+  assert.deepEqual(step([1, 1], 'ArrowDown'), [2, 1]);
+  assert.deepEqual(step([1, 1], 'ArrowLeft'), [1, 0]);
+  assert.deepEqual(step([1, 1], 'ArrowRight'), [1, 2]);
+  assert.deepEqual(step([0, 0], 'ArrowUp'), [0, 0]);
+  assert.deepEqual(step([3, 5], 'ArrowRight'), [3, 5]);
+  assert.deepEqual(step([2, 3], 'Home'), [2, 0]);
+  assert.deepEqual(step([2, 3], 'End'), [2, 5]);
+  assert.equal(step([2, 3], 'Escape'), null);
+  assert.equal(step([2, 3], 'c'), undefined);
+  assert.equal(step([2, 3], 'toString'), undefined);
+  assert.deepEqual(step([2, 2], 'ArrowRight', true), [2, 2]);
+  assert.deepEqual(step([2, 2], 'ArrowUp', true), [1, 1]);
+});
+
+const GRIDS = [
+  { layers: 2, heads: 3 },
+  { layers: 4, heads: 1 },
+  { layers: 1, heads: 5 },
+];
+const walk = (grid, row, column, key, control) => {
+  const next = lab.gridStep(GRIDS, { grid, row, column }, key, control);
+  return next && [next.grid, next.row, next.column];
+};
+
+test('arrow keys walk within a grid, its headers included', () => {
+  assert.deepEqual(walk(0, 1, 1, 'ArrowDown'), [0, 2, 1]);
+  assert.deepEqual(walk(0, 1, 1, 'ArrowUp'), [0, 0, 1]);
+  assert.deepEqual(walk(0, 1, 1, 'ArrowLeft'), [0, 1, 0]);
+  assert.deepEqual(walk(0, 1, 2, 'ArrowRight'), [0, 1, 3]);
+  assert.deepEqual(walk(0, 2, 2, 'Home'), [0, 2, 1]);
+  assert.deepEqual(walk(0, 1, 1, 'End'), [0, 1, 3]);
+  assert.deepEqual(walk(0, 2, 2, 'Home', true), [0, 1, 1]);
+  assert.deepEqual(walk(0, 1, 1, 'End', true), [0, 2, 3]);
+});
+
+test('over its edge they come to the next grid, whatever its shape, and end at the last', () => {
+  assert.deepEqual(walk(0, 2, 3, 'ArrowDown'), [1, 1, 1]);
+  assert.deepEqual(walk(0, 2, 3, 'ArrowRight'), [1, 2, 1]);
+  assert.deepEqual(walk(1, 4, 1, 'ArrowRight'), [2, 1, 1]);
+  assert.deepEqual(walk(1, 0, 1, 'ArrowUp'), [0, 2, 1]);
+  assert.deepEqual(walk(1, 3, 0, 'ArrowLeft'), [0, 2, 3]);
+  assert.deepEqual(walk(2, 0, 5, 'ArrowUp'), [1, 4, 1]);
+  assert.equal(walk(2, 1, 5, 'ArrowRight'), null);
+  assert.equal(walk(2, 1, 5, 'ArrowDown'), null);
+  assert.equal(walk(0, 0, 1, 'ArrowUp'), null);
+  assert.equal(walk(0, 1, 0, 'ArrowLeft'), null);
+});
+
+test('every tile is reached by arrow keys from the first', () => {
+  const seen = new Set();
+  let at = { grid: 0, row: 1, column: 1 };
+  const visit = ({ grid, row, column }) => seen.add(`${grid} ${row} ${column}`);
+  for (let count = 0; at && count < 100; count += 1) {
+    const { grid } = at;
+    for (let row = 1; row <= GRIDS[grid].layers; row += 1)
+      for (let cell = { grid, row, column: 1 }; cell?.grid === grid; ) {
+        visit(cell);
+        cell = lab.gridStep(GRIDS, cell, 'ArrowRight');
+      }
+    at = lab.gridStep(GRIDS, { grid, row: GRIDS[grid].layers, column: 1 }, 'ArrowDown');
+  }
+  assert.equal(seen.size, 2 * 3 + 4 + 5);
+});
+
+test('tiles of many layers are smaller, and never too small to press', () => {
+  assert.equal(lab.tileSide([{ layers: 4 }], 400), 96);
+  assert.equal(lab.tileSide([{ layers: 12 }], 400), 400 / 12);
+  assert.equal(lab.tileSide([{ layers: 2 }, { layers: 1 }, { layers: 2 }], 400), (400 - 2 * 66) / 5);
+  assert.equal(lab.tileSide([{ layers: 12 }, { layers: 12 }], 400), 26);
+});

