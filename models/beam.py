@@ -3,8 +3,9 @@
     score(y) = ln P(y | x) / |y|,   |y| with its end        the mean over tokens, so that long texts are not put last
 
 At each step every candidate of a text is continued by every token; the best `beam` go on, those among them that end
-are put by. A text is done when as many have ended as there are candidates, or at its longest. With one candidate it
-is greedy search. Knows nothing of models: `step` gives the next token's log-probabilities.
+are put by. A text is done when as many have ended as there are candidates and none that goes on has a better mean so
+far than the best of them, or at its longest. With one candidate it is greedy search. Knows nothing of models: `step`
+gives the next token's log-probabilities.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def search(step: Step, longest: Sequence[int], beam: int, start: int, end: int) 
                     kept.append((ids, total))
                     origins.append(offset + number)
             offset += len(row)
-            if len(finished[text]) >= beam or length == longest[text] or not kept:
+            if length == longest[text] or not kept or _is_done(finished[text], kept[0][1] / length, beam):
                 if not finished[text]:
                     finished[text] = [Hypothesis(*candidate) for candidate in kept]
                 continue
@@ -84,3 +85,9 @@ def search(step: Step, longest: Sequence[int], beam: int, start: int, end: int) 
             parents += origins
         alive = going
     return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in finished]
+
+
+def _is_done(finished: list[Hypothesis], best_mean: float, beam: int) -> bool:
+    if beam == 1:
+        return bool(finished)
+    return len(finished) >= beam and max(hypothesis.score for hypothesis in finished) >= best_mean

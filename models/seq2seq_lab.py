@@ -103,7 +103,7 @@ class Seq2SeqLab(Lab):
     def _run(self, prompt: Prompt, plan: HeadPlan) -> Trace:
         said = self.translate(prompt, plan)
         target = (START, *(i for i in said if i != END))[:self.limit]
-        records: dict[str, list[Record]] = {ENCODER: [], CROSS: [], DECODER: []}
+        records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
         interventions = self.interventions(plan, len(prompt.ids), len(target))
         hidden = self.model(torch.tensor([prompt.ids]), torch.tensor([target]), interventions, records)[0]
         probabilities = self.model.logits(hidden).softmax(-1).numpy()
@@ -120,12 +120,12 @@ class Seq2SeqLab(Lab):
             norms={kind: stacked(record.norms[0] for record in its) for kind, its in records.items()},
             outputs=tuple(Output(position, fixed(distribution), self.task.labels)
                           for position, distribution in enumerate(probabilities)),
-            losses=fixed(self._losses(prompt, plan, len(target))), prompt=prompt, written=self.task.written(target))
+            losses=fixed(self._losses(prompt, plan)), prompt=prompt, written=self.task.written(target))
 
-    def _losses(self, prompt: Prompt, plan: HeadPlan, written: int) -> ndarray:
-        """Nats of each token of the reference, given those before it; NaN for each written token if there is none."""
+    def _losses(self, prompt: Prompt, plan: HeadPlan) -> ndarray:
+        """Nats of each token of the reference, given those before it; NaN for each typed token if there is none."""
         if not prompt.reference:
-            return numpy.full(written, numpy.nan, dtype=numpy.float32)
+            return numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
         before = torch.tensor([[START, *prompt.reference[:-1]]])
         interventions = self.interventions(plan, len(prompt.ids), before.shape[1])
         logits = self.model.logits(self.model(torch.tensor([prompt.ids]), before, interventions)[0])

@@ -46,8 +46,8 @@ def kinds_of(config: Config) -> tuple[Kind, ...]:
     if not isinstance(config, PairConfig):
         return (Kind("self", config.layers, config.heads, attention, causal=config.causal),)
     return (Kind("encoder", config.encoder_layers, config.heads, TYPES[encoder_type(config.attention)].traits()),
-            Kind("cross", config.layers, config.heads, Softmax.traits(), TARGET, TEXT),
-            Kind("decoder", config.layers, config.heads, attention, TARGET, TARGET, causal=True))
+            Kind("decoder", config.layers, config.heads, attention, TARGET, TARGET, causal=True),
+            Kind("cross", config.layers, config.heads, Softmax.traits(), TARGET, TEXT))
 
 
 def encoder_type(attention: str) -> str:

@@ -171,7 +171,7 @@ class Translation(Task):
             sides = [[START, *text, END], [*target, END]]
             length = next(length for length in LENGTHS if max(map(len, sides)) <= length)
             rows[length].append([side + [PADDING] * (length - len(side)) for side in sides])
-        return [torch.tensor(rows[length] or torch.zeros(0, 2, length), dtype=torch.int16) for length in LENGTHS]
+        return [torch.tensor(its, dtype=torch.int16).view(-1, 2, length) for length, its in rows.items()]
 
     def typical(self, count: int) -> Tensor:
         """(count, 2, limit) pairs of the training data, padded: what the encoder reads and what the decoder says."""
@@ -235,7 +235,10 @@ def read_by_decoder(said: Tensor) -> Tensor:
 
 def first_of_each(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """One pair an English sentence, the first."""
-    return [*{text: (text, target) for text, target in reversed(list(pairs))}.values()][::-1]
+    found: dict[str, str] = {}
+    for text, target in pairs:
+        found.setdefault(text, target)
+    return list(found.items())
 
 
 def clean(text: str) -> str:
