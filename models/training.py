@@ -23,7 +23,7 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from models import disagreement
@@ -33,7 +33,7 @@ from models.checkpoint import CHECKPOINTS, build, finish
 from models.data import add_data_option
 from models.muon import Muon
 from models.recipes import RECIPES, PairRecipe, Recipe, short_recipe, task_of
-from models.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
+from models.seq2seq import CROSS, DECODER, ENCODER, Interventions, Seq2Seq
 from models.studies import seeds
 from models.tasks.base import Batch, Pairs, Task, generator
 from models.tasks.translation import PADDING
@@ -73,7 +73,8 @@ def loss_of(model: Transformer, tokens: Tensor, places: Tensor, answers: Tensor,
 
 
 def pair_loss_of(model: Seq2Seq, texts: Tensor, tokens: Tensor, targets: Tensor, label_smoothing: float = 0.0,
-                 terms: tuple[str, ...] = (), weight: float = 1.0) -> Tensor:
+                 terms: tuple[str, ...] = (), weight: float = 1.0,
+                 interventions: Interventions | None = None) -> Tensor:
     """Mean cross entropy in nats over the targets that count, less what heads disagree, times its weight.
 
     Logits of padding are computed and left out, so that a shape of batches is compiled once.
@@ -84,9 +85,10 @@ def pair_loss_of(model: Seq2Seq, texts: Tensor, tokens: Tensor, targets: Tensor,
         targets: (B, N) ids that follow, -1 for padding.
         label_smoothing: share of the target's probability that goes to all tokens alike.
         terms: of disagreement.TERMS.
+        interventions: as in Seq2Seq; gates that are learned.
     """
     records: dict[str, list[Record]] | None = {ENCODER: [], DECODER: [], CROSS: []} if terms else None
-    logits = model.logits(model(texts, tokens, records=records)).float()
+    logits = model.logits(model(texts, tokens, interventions, records)).float()
     loss = functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1,
                                     label_smoothing=label_smoothing)
     if records is None:
@@ -188,7 +190,7 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
     dropout = recipe.dropout if isinstance(recipe, PairRecipe) else 0.0
     model = build(recipe.config, recipe.initial_std, recipe.embedding_std, dropout).to(device)
     optimisers = optimisers_of(model, recipe)
-    first, seconds = _restore(folder, recipe, model, optimisers)
+    first, seconds = restore_state(folder, recipe, model, optimisers)
     curve = _read_curve(folder, first)
     objective = objective_of(recipe)
     began = saved = time.perf_counter()
@@ -216,7 +218,7 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
                 print(f"step {step + 1} loss {loss.item():.4f} rate {rate(step, recipe):.2e} "
                       f"seconds {spent:.0f} left {left:.0f}", file=log, flush=True)
             if now - saved > SAVE_EVERY or step + 1 == recipe.steps:
-                _save(folder, recipe, model, optimisers, step + 1, spent)
+                save_state(folder, recipe, model, optimisers, step + 1, spent)
                 saved = now
     return model.eval()
 
@@ -235,8 +237,8 @@ def _write_curve(folder: Path, curve: list[tuple[int, float]], precision: str) -
     partial.replace(folder / "curve.json")
 
 
-def _save(folder: Path, recipe: Recipe, model: Model, optimisers: list[torch.optim.Optimizer],
-          step: int, seconds: float) -> None:
+def save_state(folder: Path, recipe: object, model: nn.Module, optimisers: list[torch.optim.Optimizer],
+               step: int, seconds: float) -> None:
     """Everything that resuming needs, in one file that is never half written."""
     state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     for number, optimiser in enumerate(optimisers):
@@ -248,8 +250,8 @@ def _save(folder: Path, recipe: Recipe, model: Model, optimisers: list[torch.opt
     partial.replace(folder / "state.safetensors")
 
 
-def _restore(folder: Path, recipe: Recipe, model: Model,
-             optimisers: list[torch.optim.Optimizer]) -> tuple[int, float]:
+def restore_state(folder: Path, recipe: object, model: nn.Module,
+                  optimisers: list[torch.optim.Optimizer]) -> tuple[int, float]:
     """First step to do and seconds spent so far; (0, 0) for a new run."""
     path = folder / "state.safetensors"
     if not path.exists():
