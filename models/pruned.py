@@ -11,8 +11,8 @@ as in Voita et al. 2019, section 5. With `encoder` alone the decoder and the emb
 are ours, as our budget is: gates start at P(gate > 0) = 0.94, where the source's start around 0.69; and they have a
 learning rate of their own. Each strength is a run that resumes where it was stopped, runs/NAME/gates-KINDS-STRENGTH;
 what it came to, learned probabilities, heads left and BLEU with gates of 0 and 1, goes to
-models/studies/measurements/NAME.gates.json. The weights, with the closed heads' slices of W_O at 0, which is what a gate
-of 0 is, and constant matrices lie in the run's folder `model`, as they would ship, and BLEU is theirs.
+models/studies/measurements/NAME.gates.json. The weights, with the closed heads' slices of W_O at 0, which is what a
+gate of 0 is, and constant matrices lie in the run's folder `model`, as they would ship, and BLEU is theirs.
 """
 
 from __future__ import annotations
