@@ -3,7 +3,9 @@ the same, dropout or not; what is asked of recipes."""
 
 from __future__ import annotations
 
+import json
 import math
+from collections import OrderedDict
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,15 +13,17 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from models import training
+import models
+from models import checkpoint, evaluate, lab, pruned, training
 from models.attention.base import Record
-from models.checkpoint import build, read_json
+from models.checkpoint import build, read_card, read_json, read_model
 from models.config import PairConfig
 from models.disagreement import TERMS, disagreement
 from models.recipes import RECIPES, PairRecipe, task_of
 from models.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
+from models.studies import store
 from models.tasks.base import Batch, Pairs, generator
-from models.tasks.translation import END, PADDING, as_batch
+from models.tasks.translation import END, PADDING, Translation, as_batch
 from models.training import batch_loss, objective_of, train, validation_loss
 
 V, N = 10, 7
@@ -165,3 +169,51 @@ def test_states_of_other_families_go_on():
     said = repr(RECIPES["stories-softmax"])
     assert said.startswith("Recipe(config=Config(") and "smoothing" not in said and "encoder" not in said
     assert isinstance(Backwards().batch(0, 1, 0), Pairs)
+
+
+def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                     capsys: pytest.CaptureFixture[str]):
+    """From the command to the folder: the card says what was trained and what is measured again; and gates are learned
+    from it, into a result and a folder of weights without the heads that they closed."""
+    name, folder = "translation-random-softmax", tmp_path / "shipped"
+    small = replace(RECIPES[name].config, width=32, layers=1, encoder_layers=2, heads=4)
+    monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], config=small, steps=2, compiled=False))
+    said = [(f"Number {i} is here.", f"Nummer {i} ist hier.") for i in range(600)]
+    monkeypatch.setattr(Translation, "pairs", lambda _, split: said if split == "train" else said[:5])
+    monkeypatch.setattr(checkpoint, "CONSTANT_PAIRS", 40)
+    monkeypatch.setattr("models.tasks.translation.TOKENS", 200)
+    monkeypatch.setattr("models.writing.longest_of", lambda *_: 12)  # what is hardly trained comes to no end
+    for module in (checkpoint, evaluate, pruned):
+        monkeypatch.setattr(module, "CHECKPOINTS", folder)
+    runs = ["--runs", str(tmp_path / "runs")]
+    monkeypatch.setattr("sys.argv", ["training", name, *runs, "--target", str(folder)])
+    training.main()
+    card = read_card(folder / name)
+    assert card["model"] == {"parameters": build(small).parameter_count(), "layers": 1, "encoder_layers": 2, "heads": 4,
+                             "width": 32, "vocabulary": 4000, "longest_text": 64}
+    assert card["training"]["label_smoothing"] == 0.1 and card["training"]["steps"] == 2
+    assert len(card["alpha"]["by_layer"]) == 3 and list(card["metric"])[0] == "bleu"
+    assert card["curve"]["step"] == [2] and "Tatoeba" in card["data"][0]["name"]
+    monkeypatch.setattr(lab, "_held", OrderedDict())
+    loaded = models.load(name)
+    trace = models.run(loaded, "Number 3 is here.", models.HeadPlan().constant("cross", 0, 1).constant("encoder", 1, 0))
+    assert trace.weights["cross"].shape[:2] == (1, 4) and loaded.constant["encoder"].shape == (2, 4, 64, 64)
+
+    monkeypatch.setattr("sys.argv", ["evaluate", name, *runs])
+    monkeypatch.setattr(evaluate, "names", lambda: [name])
+    capsys.readouterr()
+    evaluate.main()
+    assert json.loads(capsys.readouterr().out) == {"name": name} | card["metric"]
+
+    monkeypatch.setattr(store, "MEASUREMENTS", tmp_path / "measurements")
+    monkeypatch.setattr("sys.argv", ["pruned", "--model", name, "--kinds", "cross", "encoder", "--strengths", "0", "9",
+                                     "--steps", "50", "--sentences", "3", *runs])
+    pruned.main()
+    series = store.read(name, "gates", checkpoints=folder)["series"]
+    assert [(its["strength"], its["kinds"]) for its in series] == [(0.0, ["encoder", "cross"]),
+                                                                   (9.0, ["encoder", "cross"])]
+    assert series[1]["heads_left"] == {"encoder": 0, "cross": 0} and series[0]["heads_left"]["encoder"] > 0
+    assert series[1]["sentences"] == 3 and len(models.HeadPlan.parse(series[1]["plan"]).heads) == 12
+    closed = read_model(tmp_path / "runs" / name / "gates-encoder-cross-9-seed-0" / "model")
+    assert not any(closed.attentions(kind)[0].output.weight.any() for kind in ("encoder", "cross"))
+    assert closed.attentions("decoder")[0].output.weight.any()
