@@ -78,7 +78,8 @@ class Said:
         rows: name -> tokens: `text`, what was typed; `target`, what the model writes, where it writes.
         norms: kind -> (L, H, N) norm of each head's gated output, before W_O.
         outputs: a prediction for each position that the text asks about, in order.
-        losses: (tokens,) nats for the target of each position; NaN where none is known.
+        losses: (tokens,) nats for the target of each position; NaN where none is known. Of a text whose
+            translation is known they are the translation's, a token each.
         prompt: the text as it was read.
         vectors: (tokens, C) the last hidden vectors, of a model that predicts nothing; else None.
         written: what the model wrote under the plan; empty where it writes nothing.
