@@ -16,7 +16,7 @@ from models.decoding import Step
 from models.heads import HeadPlan
 from models.kind import Kind, policies_of, shape_of
 from models.sketch import Sketch, sketch_of
-from models.tasks.base import Prompt, Reader, Task
+from models.tasks.base import Prompt, Reader
 from models.trace import Layer, Trace
 
 MEMORY = 400 * 2**20  # bytes of models that are held: all that ship fit, and a host of 1 GB holds them
@@ -70,6 +70,11 @@ class Lab(abc.ABC):
     def read_picture(self, data: bytes) -> Prompt:
         """A picture's file as a model that sees reads it; raises InputError if it is none."""
         raise ValueError(f"{self.name} reads text")
+
+    def anchored(self, prompt: Prompt) -> Prompt:
+        """The text with what the untouched model writes as its target row, where it writes one: maps and predictions of
+        two plans are then about the same tokens. The Trace's `written` is still what the plan makes of it."""
+        return prompt
 
     @abc.abstractmethod
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
@@ -175,9 +180,13 @@ _held: OrderedDict[str, Lab] = OrderedDict()
 
 
 def _load(name: str) -> Lab:
-    from models.stack import StackLab  # an adapter knows Lab; Lab knows adapters only when one is asked for
+    from models.seq2seq import Seq2Seq  # an adapter knows Lab; Lab knows adapters only when one is asked for
+    from models.seq2seq_lab import Seq2SeqLab
+    from models.stack import StackLab
+    from models.tasks.translation import Translation
 
-    task = catalogue.find(name).task
-    assert isinstance(task, Task)  # a model of ours was trained for one
+    task = catalogue.task_named(catalogue.find(name).task.name)
     model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task)
-    return StackLab(name, task, model, {"self": constant}, card)
+    if isinstance(model, Seq2Seq) and isinstance(task, Translation):
+        return Seq2SeqLab(name, task, model, constant, card)
+    return StackLab(name, task, model, constant, card)

@@ -25,7 +25,10 @@ from tests.browser import ROOT
 
 # Recipes whose models are not shipped yet.
 PENDING = {"stories-gated", "stories-softmax-wide", "stories-softmax-512", "stories-selective-512",
-           "stories-selective-memory-512"}
+           "stories-selective-memory-512",
+           *(f"translation-{name}" for name in (
+               "softmax", "dense", "random", "factorized-random", "random-softmax", "disagreement-sub",
+               "disagreement-pos", "disagreement-out", "disagreement-all"))}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = {path: (ROOT / path).read_text(encoding="utf-8")
@@ -178,7 +181,7 @@ def test_no_placeholder_is_left():
 
 
 def test_requirements_are_pinned():
-    for file in ("requirements.txt", "requirements-test.txt"):
+    for file in ("requirements.txt", "requirements-test.txt", "requirements-test-alone.txt"):
         lines = [line for line in (ROOT / file).read_text().splitlines() if line and not line.startswith(("#", "--"))]
         assert lines
         assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)

@@ -8,7 +8,7 @@ from typing import TypeVar
 import streamlit as st
 
 from app import serving
-from app.markdown import literal
+from app.markdown import literal, plain
 from app.panels import header, text
 from app.panels.text import Reading
 from app.state import session, visitor_models
@@ -56,7 +56,8 @@ def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tupl
         lab = visitor_models.with_constants(serving.load(history.present.model))
     except (CheckpointError, ForeignError) as error:
         header.draw(history)
-        st.error(literal(str(error)))
+        # Our own words hold a command to copy; what is said of a foreign model may hold its name, as somebody wrote it.
+        st.error(plain(str(error)) if isinstance(error, CheckpointError) else literal(str(error)))
         return None
     reading = text.read(lab, history, limit and limit(lab, history.present.alone(lab.name).plan))
     header.draw(history, reading.prompt.read_chars)

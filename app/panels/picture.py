@@ -9,6 +9,7 @@ import numpy
 import streamlit as st
 from numpy import ndarray
 from PIL import Image
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.state import session, visitor_models
 from components.colours import COLOURS
@@ -30,7 +31,7 @@ def choose(lab: Lab) -> None:
 
 
 def _on_picture(model: str) -> None:
-    file = st.session_state.get(session.PICTURE)
+    file = session.widget(session.PICTURE, UploadedFile)
     data = None if file is None else file.getvalue()
     if data is not None and len(data) > visitor_models.MOST_PICTURE:
         st.session_state[session.JOB_PROBLEM] = f"The picture has {len(data) / 1e6:,.0f} MB; at most 8 are read."

@@ -18,7 +18,9 @@ from models.heads import MAX_BASE, MIN_BASE, HeadPlan
 
 
 def on_text() -> None:
-    text = widget(session.TEXT, str, "")
+    text = widget(session.TEXT, str)
+    if text is None:
+        return
     set_text(text, merge="typing")
     if len(text) > MAX_TEXT:
         history().problems = [f"The text has {len(text):,} characters; the first {MAX_TEXT:,} were kept."]
@@ -59,7 +61,7 @@ def on_example() -> None:
 def on_compared() -> None:
     present = history().present
     family = catalogue.family(present.model)
-    chosen = [name for name in widget(session.COMPARED, list, []) if name in family]
+    chosen = [name for name in widget(session.COMPARED, list, present.compared) if name in family]
     history().do(replace(present, compared=tuple(chosen[:MAX_COMPARED])).with_model(present.model))
 
 

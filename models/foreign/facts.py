@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 from models.foreign.errors import ForeignError
-from models.foreign.readers import Continues, Rewrites, Words, reader_of
+from models.foreign.readers import Classifies, Continues, Fills, Rewrites, Words
 from models.foreign.vision import Names, Sees
 from models.kind import TARGET, Kind, Traits
 
@@ -14,6 +15,13 @@ from models.kind import TARGET, Kind, Traits
 OFFSET = {"roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet", "data2vec-text",
           "ibert", "xmod", "esm", "longformer"}
 UNLIMITED = {"t5", "mt5", "umt5", "deberta-v2"}  # relative positions, beside those that are rotary
+
+HEADS: tuple[tuple[str, type[Words]], ...] = (  # how the name of an architecture ends
+    (r"(ForCausalLM|LMHeadModel)$", Continues),
+    (r"(ForMaskedLM|BertForPreTraining)$", Fills),
+    (r"ForSequenceClassification$", Classifies),
+    (r"(ForConditionalGeneration|MTModel)$", Rewrites),
+)
 
 TRAITS = Traits("Softmax, as the model has it", "A = softmax(q kᵀ · scale + bias)", policies=("trained", "logn"))
 
@@ -71,7 +79,8 @@ def reader_class(config: Any) -> type[Words]:
     if not hasattr(config, "vocab_size"):
         raise ForeignError(f"a model of type {config.model_type} reads neither plain text nor pictures")
     decodes = config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and is_causal(config)
-    reader = reader_of(named, Continues if decodes else Words)
+    default = Continues if decodes else Words
+    reader = next((reader for pattern, reader in HEADS if re.search(pattern, named)), default)
     if reader is Rewrites:
         raise ForeignError(f"a model like {named} reads more than text; its text model alone can be shown")
     if named.endswith("ForSequenceClassification") and (
