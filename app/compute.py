@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from numpy import ndarray
 
-import models
 from app import caches, serving
 from models import HeadPlan, Lab, Trace
-from models.kind import Kind
-from models.sketch import Sketch
+from models.kind import TARGET, TEXT, Kind
+from models.sketch import Sketch, bytes_of_maps
 from models.stack import own
 from models.studies import lengths
-from models.tasks.base import InputError, Prompt
+from models.tasks.base import InputError, Prompt, Reader
 from models.thumbnails import thumbnails
 from models.trace import Layer
 
-LARGE = 48 * 2**20  # bytes of a trace's maps beyond which it is sketched: 12 x 12 heads from 166 tokens on
+LARGE = 32 * 2**20  # bytes of a trace's maps beyond which it is sketched: 12 x 12 heads from 171 tokens on
 
 Seen = Trace | Sketch  # what a page shows of a pass
 
@@ -23,28 +22,39 @@ Seen = Trace | Sketch  # what a page shows of a pass
 def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
     """The traces as trained and under the plan, remembered; the same object twice for the empty plan. Sketches where
     the maps are large."""
+    plan = usable(lab, plan)
     first, second = (lab.identity, prompt, HeadPlan()), (lab.identity, prompt, plan)
     before, after = caches.traces.find(first), caches.traces.find(second)
     if before is None or after is None:
         missing = [HeadPlan()] * (before is None) + [plan] * (after is None and bool(plan))
         with serving.computing():
-            found: list[Seen] = [*(lab.sketch(prompt, missing) if _is_large(lab, prompt) else lab.run(prompt, missing))]
+            text = lab.anchored(prompt if before is None else before.prompt)
+            found: list[Seen] = [*(lab.sketch(text, missing) if _is_large(lab, prompt) else lab.run(text, missing))]
         before = found[0] if before is None else before
-        after = found[-1] if plan else before
+        if after is None or not plan:
+            after = found[-1] if plan else before
         caches.traces.keep(first, before)
         caches.traces.keep(second, after)
     return before, after
 
 
+def usable(lab: Lab, plan: HeadPlan) -> HeadPlan:
+    """The plan without constant heads where a model has no matrices for them yet."""
+    if lab.constant is not None:
+        return plan
+    return plan.with_heads([address for address, state in plan.heads.items() if state.constant], constant=False)
+
+
 def _is_large(lab: Lab, prompt: Prompt) -> bool:
-    heads = sum(kind.layers * kind.heads for kind in lab.kinds)
-    return 3 * 4 * heads * len(prompt.ids)**2 > LARGE
+    n = len(prompt.ids)
+    return bytes_of_maps(lab.kinds, dict.fromkeys((TEXT, TARGET), n)) > LARGE
 
 
 def layer_of(lab: Lab, seen: Seen, plan: HeadPlan, kind: str, layer: int) -> Layer:
     """One layer's maps; of a sketch by a pass of their own, remembered."""
     if isinstance(seen, Trace):
         return seen.layer(kind, layer)
+    plan = usable(lab, plan)
     key = (lab.identity, seen.prompt, plan, kind, layer)
     found = caches.layers.find(key)
     if found is None:
@@ -73,17 +83,18 @@ def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:
     Raises:
         InputError: it cannot be read.
     """
-    prompt = _read(lab.name, text, limit or lab.limit)
+    prompt = _read(lab.task, text, limit or lab.limit)
     if isinstance(prompt, InputError):
         raise InputError(str(prompt), prompt.start, prompt.stop)  # a new one: each raise adds frames to what it holds
     return prompt
 
 
 @caches.remembered()
-def _read(name: str, text: str, limit: int) -> Prompt | InputError:
-    # By name: a remembered text must not keep a model in memory that has been let go.
+def _read(task: Reader, text: str, limit: int) -> Prompt | InputError:
+    # By task, which models of a family share, and folders of one name do not: a remembered text must not keep a model
+    # in memory that has been let go.
     try:
-        return models.load(name).read(text, limit)
+        return task.read(text, limit)
     except InputError as error:
         return error.with_traceback(None)
 

@@ -22,7 +22,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 import models
 from app.queueing import Turns
-from models import Lab
+from models import Lab, catalogue
+from models.foreign import is_foreign
 
 # Pages are drawn one after the other. Side by side they take the interpreter from each other at every operation, and
 # the thread that sends the answers waits behind all of them: 200 visitors with 2,000 different links then waited
@@ -95,11 +96,14 @@ _settled: weakref.WeakSet[Lab] = weakref.WeakSet()
 
 
 def load(name: str) -> Lab:
-    """models.load, and what it left behind out of the collector's sight. Raises CheckpointError."""
+    """models.load, and what it left behind out of the collector's sight. Raises CheckpointError or,
+    of a model that was not opened on this machine, ForeignError."""
     lab = models.held(name)
     if lab is not None:
         return lab
     with computing():
+        if is_foreign(name):
+            catalogue.find(name)  # raises where it is not on this machine: a page must not wait for a download
         lab = models.load(name)
         if lab not in _settled:
             _settled.add(lab)

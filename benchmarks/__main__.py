@@ -7,10 +7,10 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks import foreign, forward, interaction, start, visitors
+from benchmarks import foreign, forward, interaction, neighbour, start, visitors
 from tests.browser import chromium, serve
 
-NAMES = ("forward", "foreign", "interaction", "start", "visitors", "memory")
+NAMES = ("forward", "foreign", "interaction", "start", "visitors", "neighbour", "memory")
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -47,6 +47,11 @@ def main() -> None:
                 rows.append(visitors.measure(address, count, 3.0, 40.0, states))
         print("\n### Visitors, one action every 3 s\n\n" + table(rows), flush=True)
         print("\n" + table([start.memory_of_visitors()]), flush=True)
+    if "neighbour" in names:
+        with serve() as address:
+            visitors.measure(address, visitors=8, every=0.3, seconds=10)
+            print("\n### Ten visitors beside one who opens slow pages\n\n" + table([neighbour.measure(address)]),
+                  flush=True)
     if "memory" in names:
         print("\n### Memory of all models\n\n" + table([start.memory_of_models()]), flush=True)
 

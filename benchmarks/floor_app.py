@@ -12,8 +12,8 @@ import numpy  # noqa: E402
 import streamlit as st  # noqa: E402
 
 from app import serving  # noqa: E402
-from components import Grid, heads, library, thumbnails  # noqa: E402
-from models.thumbnails import thumbnails
+from components import Grid, heads, library  # noqa: E402
+from models.thumbnails import thumbnails  # noqa: E402
 
 LAYERS, HEADS = 4, 8
 CHOICES = ("stories-selective", "stories-random-softmax")  # the app's, for the same letters to be typed

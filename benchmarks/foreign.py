@@ -1,5 +1,6 @@
 """Foreign models: a pass that records everything, against the same model's plain eager pass with its attentions; and
-beside TransformerLens with hooks on the same weights, where that is installed.
+beside TransformerLens with hooks on the same GPT-2, where that is installed (pip install transformer-lens==4.3.0; it is
+no requirement, as it brings some thirty packages).
 
 MiniLM is a real one (all-MiniLM-L6-v2, 6 x 12 heads); GPT-2 is one of its shape, 6 x 8 heads, with random weights.
 """
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +47,14 @@ def measure() -> list[dict[str, Any]]:
             constant = lab.with_constant({"self": torch.ones(*lab.shape["self"], n, n).softmax(-1)})
             every = HeadPlan().with_heads(lab.kinds[0].addresses, constant=True, gate=0.5)
             passes: list[Callable[[], Any]] = [
-                lambda p=prompt, e=eager, t=lab.task: _eager(e, t, p), lambda p=prompt, m=lab: run_prompt(m, p),
-                lambda p=prompt, m=constant, plan=every: run_prompt(m, p, plan)]
+                partial(_eager, eager, lab.task, prompt), partial(run_prompt, lab, prompt),
+                partial(run_prompt, constant, prompt, every)]
             if lens is not None:
-                passes.append(lambda p=prompt, run=lens: run(p))
+                passes.append(partial(lens, prompt))
             plain, traced, planned, *other = interleaved(*passes)
             rows.append({"model": lab.name, "tokens": n, "eager with attentions ms": plain, "traced ms": traced,
                          "traced / eager": traced / plain, "all heads constant and gated / eager": planned / plain,
-                         "TransformerLens / eager": other[0] / plain if other else "not installed"})
+                         "TransformerLens / eager": other[0] / plain if other else "not measured"})
     return rows
 
 

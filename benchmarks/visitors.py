@@ -77,7 +77,7 @@ async def _visit(address: str, every: float, began: float, stop: float, states: 
         async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None,
                                       origin=Origin(address)) as socket:
             while time.perf_counter() < stop:
-                taken, failed = await _act(socket, random.choice(states))
+                taken, failed = await act(socket, random.choice(states))
                 if time.perf_counter() > began + WARMUP:
                     times.append(taken)
                 errors.extend(failed)
@@ -86,7 +86,7 @@ async def _visit(address: str, every: float, began: float, stop: float, states: 
         errors.append(repr(error)[:120])  # a visitor who was cut off is a result of the measurement
 
 
-async def _act(socket: Any, query: str) -> tuple[float, list[str]]:
+async def act(socket: Any, query: str) -> tuple[float, list[str]]:
     """Milliseconds of one run, and the exceptions that it showed."""
     message = BackMsg()
     message.rerun_script.query_string = query

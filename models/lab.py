@@ -16,7 +16,7 @@ from models.decoding import Step
 from models.heads import HeadPlan
 from models.kind import Kind, policies_of, shape_of
 from models.sketch import Sketch, sketch_of
-from models.tasks.base import Prompt, Reader, Task
+from models.tasks.base import Prompt, Reader
 from models.trace import Layer, Trace
 
 MEMORY = 400 * 2**20  # bytes of models that are held: all that ship fit, and a host of 1 GB holds them
@@ -66,6 +66,15 @@ class Lab(abc.ABC):
     @abc.abstractmethod
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """The text as this model reads it; raises InputError if there is nothing in it that could be read."""
+
+    def read_picture(self, data: bytes) -> Prompt:
+        """A picture's file as a model that sees reads it; raises InputError if it is none."""
+        raise ValueError(f"{self.name} reads text")
+
+    def anchored(self, prompt: Prompt) -> Prompt:
+        """The text with what the untouched model writes as its target row, where it writes one: maps and predictions of
+        two plans are then about the same tokens. The Trace's `written` is still what the plan makes of it."""
+        return prompt
 
     @abc.abstractmethod
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
@@ -176,8 +185,7 @@ def _load(name: str) -> Lab:
     from models.stack import StackLab
     from models.tasks.translation import Translation
 
-    task = catalogue.find(name).task
-    assert isinstance(task, Task)  # a model of ours was trained for one
+    task = catalogue.task_named(catalogue.find(name).task.name)
     model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task)
     if isinstance(model, Seq2Seq) and isinstance(task, Translation):
         return Seq2SeqLab(name, task, model, constant, card)

@@ -19,10 +19,14 @@ def _pool(maps: ndarray, axis: int) -> ndarray:
     block = -(-maps.shape[axis] // MAX_SIDE)
     if block <= 1:
         return maps
-    rest = (slice(None),) * (-axis - 1)
-    pooled = maps[(..., slice(None, None, block), *rest)].copy()
+    pooled = _at(maps, axis, slice(None, None, block)).copy()
     for offset in range(1, block):
-        part = maps[(..., slice(offset, None, block), *rest)]
-        whole = pooled[(..., slice(None, part.shape[axis]), *rest)]  # the last block may be shorter
+        part = _at(maps, axis, slice(offset, None, block))
+        whole = _at(pooled, axis, slice(None, part.shape[axis]))  # the last block may be shorter
         numpy.maximum(whole, part, out=whole)
     return pooled
+
+
+def _at(maps: ndarray, axis: int, part: slice) -> ndarray:
+    """A part along one of the last two axes."""
+    return maps[..., part] if axis == -1 else maps[..., part, :]

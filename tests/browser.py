@@ -21,30 +21,52 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
          "--disable-component-update", "--disable-sync"]
 
 
+class Server:
+    """A Streamlit script in a process of its own, which can be killed and started again at the same address."""
+
+    def __init__(self, script: str = "app/main.py", root: Path = ROOT, **environment: str) -> None:
+        """
+        Args:
+            environment: what the process finds in its environment beside what is in ours.
+        """
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self._port = probe.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self._port}"
+        self._script, self._root, self._environment = script, root, environment
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Returns when it answers; raises RuntimeError, with what it printed, if it does not."""
+        log = self._root / "runs" / f"server-{self._port}.log"
+        log.parent.mkdir(exist_ok=True)
+        with open(log, "w") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "streamlit", "run", self._script, "--server.port", str(self._port),
+                 "--server.address", "127.0.0.1"], cwd=self._root, stdout=output, stderr=subprocess.STDOUT,
+                env=os.environ | {"OMP_NUM_THREADS": "1"} | self._environment)
+        _wait(self._process, f"{self.address}/_stcore/health", log)
+
+    def stop(self, kill: bool = False) -> None:
+        """Ends it; `kill`: without asking it."""
+        if self._process is not None:
+            self._process.kill() if kill else self._process.terminate()
+            self._process.wait(10)
+
+
 @contextlib.contextmanager
-def serve(script: str = "app/main.py", root: Path = ROOT) -> Iterator[str]:
+def serve(script: str = "app/main.py", root: Path = ROOT, **environment: str) -> Iterator[str]:
     """Runs a Streamlit script in a process of its own and yields its address.
 
     Raises:
         RuntimeError: it does not answer; the message holds what it printed.
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = root / "runs" / f"server-{port}.log"
-    log.parent.mkdir(exist_ok=True)
-    with open(log, "w") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port),
-             "--server.address", "127.0.0.1"],
-            cwd=root, stdout=output, stderr=subprocess.STDOUT, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    server = Server(script, root, **environment)
     try:
-        address = f"http://127.0.0.1:{port}"
-        _wait(process, f"{address}/_stcore/health", log)
-        yield address
+        server.start()
+        yield server.address
     finally:
-        process.terminate()
-        process.wait(10)
+        server.stop()
 
 
 def _wait(process: subprocess.Popen, url: str, log: Path) -> None:

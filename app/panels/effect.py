@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app import compute
 from app.compute import Seen
 from app.state import events
 from app.state.lab_state import LabState
@@ -26,14 +27,15 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effec
     if TARGET in before.rows:
         shown["written"] = (before.written, after.written)
     effect(key=key, predictions=predictions(lab, before, after), index=state.asked, loss_before=mean_loss(before),
-           loss_after=mean_loss(after), changed=bool(state.plan), on_event=events.on_effect, **shown)
+           loss_after=mean_loss(after), changed=bool(compute.usable(lab, state.plan)),
+           on_event=events.on_effect, **shown)
 
 
 def predictions(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
-    """One entry a prediction, in the order of the text, each with a title, rows, KL and losses (nats). Where the model
-    writes other words under the plan, as far as both wrote."""
+    """One entry a prediction, in the order of the text, each with a title, rows, KL and losses (nats). Of what a model
+    writes, after the words that it writes untouched."""
     return [_prediction(lab, old, new, before.rows[old.row][old.position])
-            for old, new in zip(before.outputs, after.outputs, strict=False)]
+            for old, new in zip(before.outputs, after.outputs, strict=True)]
 
 
 def in_vectors(before: Seen, after: Seen) -> dict[str, Any]:

@@ -11,12 +11,13 @@ from app import serving
 from app.markdown import literal, plain
 from app.panels import header, text
 from app.panels.text import Reading
-from app.state import session
+from app.state import session, visitor_models
 from app.state.history import History
 from app.state.lab_state import LabState
 from components import answering
 from models import HeadPlan, Lab
 from models.checkpoint import CheckpointError
+from models.foreign import ForeignError
 
 T = TypeVar("T")
 
@@ -52,10 +53,11 @@ def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tupl
     session.fill_widgets()
     answering(history.present.text)
     try:
-        lab = serving.load(history.present.model)
-    except CheckpointError as error:
+        lab = visitor_models.with_constants(serving.load(history.present.model))
+    except (CheckpointError, ForeignError) as error:
         header.draw(history)
-        st.error(plain(str(error)))
+        # Our own words hold a command to copy; what is said of a foreign model may hold its name, as somebody wrote it.
+        st.error(plain(str(error)) if isinstance(error, CheckpointError) else literal(str(error)))
         return None
     reading = text.read(lab, history, limit and limit(lab, history.present.alone(lab.name).plan))
     header.draw(history, reading.prompt.read_chars)

@@ -11,6 +11,7 @@ from app.state import events
 from app.state.lab_state import LabState
 from components import Grid, head_map, heads
 from models import Kind, Lab
+from models.heads import MAX_BASE
 from models.kind import policies_of
 
 
@@ -22,12 +23,14 @@ def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads") -> None:
     heads(key=key, grids=[_grid(lab, kind, state, trace) for kind in lab.kinds],
           selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
                      "scope": selection.scope},
-          scale={"policy": "trained" if trained else scale.policy, "base": scale.base or lab.trained_length},
+          scale={"policy": "trained" if trained else scale.policy,
+                 "base": scale.base or min(lab.trained_length, MAX_BASE)},
           policies=policies, on_event=events.on_heads)
 
 
 def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen) -> Grid:
-    states = [[state.plan.state(kind.name, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
+    plan = compute.usable(lab, state.plan)
+    states = [[plan.state(kind.name, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
     return Grid(kind.name, kind.title, compute.tiles_of(trace, kind), kind.causal,
                 constant=numpy.array([[s.constant for s in row] for row in states]),
                 gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
@@ -41,7 +44,7 @@ def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
     queries, keys = trace.rows[kind.query_row], trace.rows[kind.key_row]
     constant = lab.constant_of(kind.name, layer, len(queries), len(keys))
     voted = lab.selected(maps.scores)
-    chosen = state.plan.state(kind.name, layer, head)
+    chosen = compute.usable(lab, state.plan).state(kind.name, layer, head)
     head_map(key=key, queries=list(queries), keys=None if kind.query_row == kind.key_row else list(keys),
              kind_title=kind.title if len(lab.kinds) > 1 else "", layer=layer, head=head, causal=kind.causal,
              live=maps.live[head], weights=maps.weights[head],
@@ -54,6 +57,10 @@ def notes(lab: Lab, state: LabState) -> None:
     """What the large map alone does not tell."""
     kind, layer, head = selected(lab, state)
     chosen = state.plan.state(kind.name, layer, head)
+    if lab.constant is None:
+        waiting = any(its.constant for its in state.plan.heads.values())
+        st.caption(("The plan has constant heads, which wait for their matrices: make" if waiting else
+                    "For constant heads this model needs matrices: make") + " them on the page *Your model*.")
     if not kind.attention.reads_text:
         st.caption("These weights are a table: the same for every text, so no query can look for a word, and making "
                    "the head constant changes nothing. Type, and watch the map stay.")

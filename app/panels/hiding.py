@@ -40,4 +40,6 @@ def draw(text: str) -> None:
 
 
 def on_hidden(text: str) -> None:
-    events.set_text(with_hidden(text, session.widget(session.HIDDEN, list, ())))
+    chosen = session.widget(session.HIDDEN, list)
+    if chosen is not None:
+        events.set_text(with_hidden(text, chosen))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from app import compute
-from app.panels import hiding
-from app.state import events, session
+from app.panels import hiding, picture
+from app.state import events, session, visitor_models
 from app.state.history import History
 from app.state.link import MAX_LINK_TEXT
 from components import notice
@@ -42,6 +42,8 @@ def read(lab: Lab, history: History, limit: int | None = None) -> Reading:
         limit: most tokens that are read; the model's own by default.
     """
     text, limit = history.present.text, limit or lab.limit
+    if lab.task.sees:
+        return _picture(lab, limit)
     try:
         prompt = compute.read(lab, text, limit)
     except InputError as error:
@@ -51,8 +53,21 @@ def read(lab: Lab, history: History, limit: int | None = None) -> Reading:
     return Reading(prompt, text, limit)
 
 
+def _picture(lab: Lab, limit: int) -> Reading:
+    try:
+        return Reading(picture.read(lab), "", limit)
+    except InputError as error:
+        visitor_models.set_picture(lab.name, None)
+        return Reading(picture.read(lab), "", limit, error)
+
+
 def draw(lab: Lab, history: History, reading: Reading) -> None:
     """Box, examples, and the line under them."""
+    if lab.task.sees:
+        picture.choose(lab)
+        messages = [str(reading.error)] if reading.error else []
+        notice(key="notice", messages=messages, status=f"{len(reading.prompt.ids)} tokens", is_problem=bool(messages))
+        return
     box, examples = st.columns([5, 1.3], vertical_alignment="bottom")
     box.text_input("Text", key=session.TEXT, on_change=events.on_text, live="200ms", label_visibility="collapsed",
                    placeholder=lab.task.examples[0][1], autocomplete="off")

@@ -9,16 +9,18 @@ from typing import Any
 from app.state import session
 from app.state.company import fit, policies_of, views_of
 from app.state.lab_state import CLAIMS, LAST, MAX_COMPARED, MAX_TEXT, PAGES, SECTIONS, LabState
-from app.state.link import MAX_ASKED, MAX_LENGTH
+from app.state.link import MAX_ASKED, MAX_LENGTH, read_query
 from app.state.link import MAX_TEXT as MAX_QUERY
 from app.state.selection import SCOPES, Selection
 from app.state.session import history, widget
-from models import catalogue
+from models import catalogue, held
 from models.heads import MAX_BASE, MIN_BASE, HeadPlan
 
 
 def on_text() -> None:
-    text = widget(session.TEXT, str, "")
+    text = widget(session.TEXT, str)
+    if text is None:
+        return
     set_text(text, merge="typing")
     if len(text) > MAX_TEXT:
         history().problems = [f"The text has {len(text):,} characters; the first {MAX_TEXT:,} were kept."]
@@ -30,8 +32,24 @@ def set_text(text: str, merge: str = "") -> None:
 
 
 def on_model() -> None:
-    if widget(session.MODEL, str) in catalogue.names():
-        history().do(history().present.with_model(widget(session.MODEL, str)))
+    name = widget(session.MODEL, str)
+    if name in catalogue.names() or name is not None and held(name) is not None:
+        history().do(history().present.with_model(name))
+
+
+def open_model(name: str) -> None:
+    """Goes to a foreign model that has just been loaded, with what the link said that asked for it."""
+    past = history()
+    wanted, past.wanted = past.wanted, {}
+    if wanted.get("model") == name:
+        past.begin(*read_query(wanted))
+    else:
+        past.do(replace(past.present.with_model(name), page="explore"))
+
+
+def go_to(page: str) -> None:
+    """Another page."""
+    history().do(replace(history().present, page=page))
 
 
 def on_example() -> None:
@@ -43,7 +61,7 @@ def on_example() -> None:
 def on_compared() -> None:
     present = history().present
     family = catalogue.family(present.model)
-    chosen = [name for name in widget(session.COMPARED, list, []) if name in family]
+    chosen = [name for name in widget(session.COMPARED, list, present.compared) if name in family]
     history().do(replace(present, compared=tuple(chosen[:MAX_COMPARED])).with_model(present.model))
 
 

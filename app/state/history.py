@@ -22,6 +22,7 @@ class History:
         problems: what the opened link said that could not be read; gone with the next change.
         push: True if the browser should remember the state before as an entry of its own.
         readable: task -> the last text that could be read, whose picture stays while another cannot.
+        wanted: the link that asked for a foreign model which has to be opened first.
     """
 
     present: LabState = field(default_factory=LabState)
@@ -30,6 +31,7 @@ class History:
     future: list[LabState] = field(default_factory=list)
     push: bool = False
     readable: dict[str, str] = field(default_factory=dict)
+    wanted: dict[str, str] = field(default_factory=dict)
     _merging: str = ""
     _changed: float = field(default=0.0, compare=False)
 

@@ -13,7 +13,8 @@ from models.kind import Shape
 from models.studies.claims import MODULES as CLAIMS
 
 DEFAULT_MODEL = "stories-selective"
-PAGES = {"explore": "Explore", "compare": "Compare", "length": "Length", "results": "Results", "about": "About"}
+PAGES = {"explore": "Explore", "compare": "Compare", "length": "Length", "yours": "Your model", "results": "Results",
+         "about": "About"}
 SECTIONS = {"entropy": "Entropy", "memory": "Memory", "card": "Model card"}  # below Explore, closed at first
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 LAST = -1  # of a text's predictions
@@ -27,17 +28,25 @@ def default_model() -> str:
     Raises:
         LookupError: there is none.
     """
-    for name in (DEFAULT_MODEL, *catalogue.names()):
+    found = _first_readable([DEFAULT_MODEL]) or _first_readable(catalogue.names())
+    if found is None:
+        raise LookupError("no model can be read")
+    return found
+
+
+def _first_readable(names: list[str]) -> str | None:
+    for name in names:
         try:
             return catalogue.find(name).name
         except (ValueError, CheckpointError):
             continue
-    raise LookupError("no model can be read")
+    return None
 
 
 def example_text(model: str) -> str:
     """The text that a model shows first."""
-    return catalogue.find(model).task.examples[0][1]
+    examples = catalogue.find(model).task.examples
+    return examples[0][1] if examples else ""
 
 
 @dataclass(frozen=True)

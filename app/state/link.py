@@ -29,6 +29,7 @@ from app.state.lab_state import (
 from app.state.selection import Selection
 from models import catalogue
 from models.checkpoint import CheckpointError
+from models.foreign import ForeignError
 from models.heads import HeadPlan
 
 MAX_LINK_TEXT = 4000  # characters; of a longer text a link holds what the model reads
@@ -93,6 +94,9 @@ def _number(what: str, most: int, default: int) -> Callable[[str, LabState], Rea
 def _parse_model(text: str, state: LabState) -> Read:
     try:
         return catalogue.find(text).name, []
+    except ForeignError as error:
+        return state.model, [f"{text.removeprefix('hf:')}: {error}. It can be opened on this page, where this host "
+                             "allows it."]
     except CheckpointError as error:
         return state.model, [f"{error}. {state.model} was opened instead."]
     except ValueError:

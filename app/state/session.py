@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -14,17 +15,23 @@ from app import serving
 from app.state.history import History
 from app.state.lab_state import FIRST_PAGE, MAX_TEXT, LabState
 from app.state.link import read_query
+from models.foreign import is_foreign
 
 # Keys of Streamlit's widgets.
 TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
     "text", "model", "example", "compared", "length", "hidden", "memory", "section", "claim")
+HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
+    "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
+LOOKED, JOB_PROBLEM = "looked", "job problem"
 HISTORY, CONTINUATION, _ADDRESSES, _DRAWN = "history", "continuation", "addresses", "library drawn"
 MAX_ADDRESSES = 300  # that a session remembers as its own
 
 
 def history() -> History:
     """This visitor's history."""
-    return st.session_state.setdefault(HISTORY, History())
+    if HISTORY not in st.session_state:
+        st.session_state[HISTORY] = History()
+    return st.session_state[HISTORY]
 
 
 def widget(key: str, kind: type, default: Any = None) -> Any:
@@ -55,7 +62,7 @@ def follow_address(page: str) -> None:
     first = HISTORY not in st.session_state
     if first or serving.went_back_or_forward() or asked not in known:
         # A state of this session comes back whole: its text may be longer than what its address holds.
-        state, problems = (known[asked], []) if asked in known else read_query(params)
+        state, problems = (known[asked], []) if asked in known else _read(params)
         (history().begin if first else history().open)(state, problems)
         _remember(asked)
 
@@ -66,8 +73,18 @@ def begin_at(query: str) -> None:
     After a restart or a long gap the browser comes back with the address of the page's load, while the one that it
     shows, and what the visitor did, is newer. Undo begins there.
     """
-    state, problems = read_query(dict(parse_qsl(query, keep_blank_values=True)))
+    state, problems = _read(dict(parse_qsl(query, keep_blank_values=True)))
     history().begin(state, problems)
+
+
+def _read(params: dict[str, str]) -> tuple[LabState, list[str]]:
+    """read_query; a link to a foreign model that is not in memory leads to where it can be opened."""
+    state, problems = read_query(params)
+    wanted = params.get("model", "")
+    if is_foreign(wanted) and state.model != wanted:
+        state = replace(state, page="yours")
+        history().wanted = params
+    return state, problems
 
 
 def remember_address(query: str) -> None:

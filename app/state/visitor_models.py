@@ -1,4 +1,4 @@
-"""What a visitor made of foreign models, for as long as the session lives: constant matrices, pictures, work under way."""
+"""What a visitor made of foreign models, as long as the session lives: constant matrices, pictures, work under way."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def set_job(work: Job[Any] | None) -> None:
 def with_constants(lab: Lab) -> Lab:
     """The model with the constant matrices that this visitor made for it, if there are any."""
     made = _labs().get(lab.name)
-    return lab if made is None else made
+    # Another folder may have the same name: a copy of a model with new matrices still has its task.
+    return made if made is not None and made.task is lab.task else lab
 
 
 def keep_constants(lab: Lab) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
-from app.panels import below, continuation, effect, forgetting, frame, heads
+from app.panels import below, continuation, effect, forgetting, frame, heads, picture
 from app.panels.text import Reading
 from app.state.lab_state import LabState
 from models import Lab
@@ -30,6 +30,10 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     with large:
         heads.large(lab, state, after)
         heads.notes(lab, state)
+        if lab.task.sees:
+            kind, layer, head = heads.selected(lab, state)
+            maps = compute.layer_of(lab, after, state.plan, kind.name, layer)
+            picture.overlay(reading.prompt, maps.weights[head])
     with panel:
         effect.draw(lab, state, before, after)
         forgetting.choose(lab, state)

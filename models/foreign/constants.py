@@ -75,7 +75,7 @@ def _add(lab: ForeignLab, prompt: Prompt, sums: dict[str, Tensor], counts: dict[
     def sink(kind: str, layer: int, step: Step) -> None:
         size = sums[kind].shape[-1]
         live = step.live[:, :size, :size] if kinds[kind].causal else step.live[:, :size]  # what is written has no limit
-        rows, columns = layout.grid(kinds[kind], *live.shape[-2:], size, lab.task, prompt)
+        rows, columns = layout.grid(kinds[kind], live.shape[1], live.shape[2], size, lab.task, prompt)
         sums[kind][layer][:, rows[:, None], columns] += live
         if layer == 0:
             seen = torch.ones(len(rows), len(columns))

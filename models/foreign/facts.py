@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 from models.foreign.errors import ForeignError
-from models.foreign.readers import Continues, Rewrites, Words, reader_of
+from models.foreign.readers import Classifies, Continues, Fills, Rewrites, Words
 from models.foreign.vision import Names, Sees
 from models.kind import TARGET, Kind, Traits
 
@@ -14,6 +15,13 @@ from models.kind import TARGET, Kind, Traits
 OFFSET = {"roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet", "data2vec-text",
           "ibert", "xmod", "esm", "longformer"}
 UNLIMITED = {"t5", "mt5", "umt5", "deberta-v2"}  # relative positions, beside those that are rotary
+
+HEADS: tuple[tuple[str, type[Words]], ...] = (  # how the name of an architecture ends
+    (r"(ForCausalLM|LMHeadModel)$", Continues),
+    (r"(ForMaskedLM|BertForPreTraining)$", Fills),
+    (r"ForSequenceClassification$", Classifies),
+    (r"(ForConditionalGeneration|MTModel)$", Rewrites),
+)
 
 TRAITS = Traits("Softmax, as the model has it", "A = softmax(q kᵀ · scale + bias)", policies=("trained", "logn"))
 
@@ -38,7 +46,7 @@ def read_config(folder: Path) -> Any:
 
 
 def _why(folder: Path) -> str:
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+    from transformers.models.auto import configuration_auto
 
     from models.checkpoint import read_json
 
@@ -47,7 +55,7 @@ def _why(folder: Path) -> str:
         kind = said["model_type"]
     except (OSError, ValueError, KeyError, TypeError):
         return "its config.json cannot be read, or does not say the model's type"
-    if kind not in CONFIG_MAPPING_NAMES:
+    if kind not in configuration_auto.CONFIG_MAPPING_NAMES:  # type: ignore[attr-defined]  # it exports nothing by name
         own = " and its code would have to run here, which it never does" if "auto_map" in said else ""
         return f"transformers has no model of type {str(kind)[:40]!r}{own}"
     return "its config.json is damaged, or needs code of its own, which is never run here"
@@ -71,7 +79,8 @@ def reader_class(config: Any) -> type[Words]:
     if not hasattr(config, "vocab_size"):
         raise ForeignError(f"a model of type {config.model_type} reads neither plain text nor pictures")
     decodes = config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and is_causal(config)
-    reader = reader_of(named, Continues if decodes else Words)
+    default = Continues if decodes else Words
+    reader = next((reader for pattern, reader in HEADS if re.search(pattern, named)), default)
     if reader is Rewrites:
         raise ForeignError(f"a model like {named} reads more than text; its text model alone can be shown")
     if named.endswith("ForSequenceClassification") and (

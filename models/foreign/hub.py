@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,7 @@ def estimate(name: str, allowed: Access | None = None) -> Estimate:
             raise ForeignError(f"{repo} has no config.json: it is no model of transformers")
         config = _fetched(repo, "config.json", info.sha, allowed)
         weights = weight_files(list(sizes), lambda file: _fetched(repo, file, info.sha, allowed))
-    if not weights:
+    if not weights:  # as in files.py, of files that are not here
         pickled = any(file.endswith(PICKLES) for file in sizes)
         raise ForeignError(f"{repo} has its weights only as pickle, which can run any code; safetensors is what is "
                            "read here" if pickled else f"{repo} has no weights (model.safetensors)")
@@ -148,7 +149,7 @@ def download(found: Estimate, allowed: Access | None = None,
             if cancelled():
                 raise CancelledError
             progress(done, found.download)
-            bar = _bar(lambda part, before=done: progress(before + part, found.download), cancelled)
+            bar = _bar(partial(_add, progress, done, found.download), cancelled)
             folder = Path(huggingface_hub.hf_hub_download(found.repo, file, revision=found.revision, token=token,
                                                           tqdm_class=bar)).parent
             done += size
@@ -156,22 +157,31 @@ def download(found: Estimate, allowed: Access | None = None,
     return folder
 
 
+def _add(progress: Callable[[int, int], None], before: int, whole: int, part: int) -> None:
+    progress(before + part, whole)
+
+
 def here(name: str) -> Path | None:
     """The folder of a model that was fetched before; None if it was not, or not wholly."""
     import huggingface_hub
 
+    from models.checkpoint import read_json
+
     try:
         config = huggingface_hub.try_to_load_from_cache(repo_of(name), "config.json")
-    except Exception:  # a cache that cannot be read holds nothing
+        folder = Path(config).parent if isinstance(config, str) else None
+        names = [path.name for path in folder.iterdir()] if folder else []
+        weights = weight_files(names, lambda file: read_json(Path(folder or ".") / file))
+    except (OSError, ValueError):  # a cache that cannot be read holds nothing
         return None
-    return Path(config).parent if isinstance(config, str) else None
+    return folder if weights and set(weights) <= set(names) else None
 
 
 def _bar(told: Callable[[int], None], cancelled: Callable[[], bool]) -> Any:
     """The Hub's library tells of its progress by drawing a bar; this one draws nothing, and can stop a download."""
-    from huggingface_hub.utils import tqdm
+    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]  # it does not say that it exports it
 
-    class Bar(tqdm):  # type: ignore[type-arg, misc]
+    class Bar(tqdm):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **{**kwargs, "disable": True})
             self.done = int(kwargs.get("initial") or 0)

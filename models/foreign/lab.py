@@ -41,7 +41,7 @@ class ForeignLab(Lab):
 
     name: str
     task: Words
-    model: nn.Module = field(repr=False)
+    model: Any = field(repr=False)
     sites: Mapping[nn.Module, str] = field(repr=False)
     families: tuple[Kind, ...]
     constant: Mapping[str, Tensor] | None = field(default=None, repr=False)
@@ -108,14 +108,19 @@ class ForeignLab(Lab):
     def _fitted(self) -> layout.Fitted | None:
         return None if self.constant is None else layout.Fitted(self.constant)
 
+    def anchored(self, prompt: Prompt) -> Prompt:
+        if not isinstance(self.task, Rewrites) or isinstance(prompt, writing.TargetPrompt):
+            return prompt
+        return writing.with_target(self, prompt)
+
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
         return [self._trace(prompt, plan) for plan in plans]
 
     def _trace(self, prompt: Prompt, plan: HeadPlan) -> Trace:
         sink = Everything(self.kinds, any(state.constant for state in plan.heads.values()))
         answer, rows, written = self._pass(prompt, plan, sink)
-        return Trace(rows, sink.of("scores"), sink.of("live"), sink.of("weights"), None, sink.of("norms"),
-                     answer.outputs, answer.losses, prompt, answer.vectors, written)
+        return Trace(**_said(answer, rows, prompt, written), norms=sink.of("norms"), scores=sink.of("scores"),
+                     live=sink.of("live"), weights=sink.of("weights"), mask=None)
 
     def sketch(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Sketch]:
         """`run` without full maps: no more than one layer's are in memory at any time."""
@@ -123,8 +128,8 @@ class ForeignLab(Lab):
         for plan in plans:
             sink = Small(self.kinds)
             answer, rows, written = self._pass(prompt, plan, sink)
-            sketches.append(Sketch(rows, sink.thumbnails, sink.sizes, sink.norms, answer.outputs, answer.losses, prompt,
-                                   answer.vectors, written))
+            sketches.append(Sketch(**_said(answer, rows, prompt, written), norms=sink.norms,
+                                   thumbnails=sink.thumbnails, sizes=sink.sizes))
         return sketches
 
     def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:
@@ -157,17 +162,20 @@ class ForeignLab(Lab):
             return (module or self.model)(**inputs)
 
     def _interventions(self, prompt: Prompt, plan: HeadPlan) -> Callable[[str, int, int, int], Intervention]:
-        touched = {(kind, layer) for kind, layer, _ in plan.heads}
+        if not plan.heads:
+            return lambda kind, layer, queries, keys: UNTOUCHED
+        touched: dict[tuple[str, int], tuple[Tensor | None, Tensor | None]] = {}
+        for kind, (layers, heads) in self.shape.items():
+            for layer in range(layers):
+                states = [plan.state(kind, layer, head) for head in range(heads)]
+                constant, gates = [state.constant for state in states], [state.gate for state in states]
+                touched[kind, layer] = (torch.tensor(constant)[:, None, None] if any(constant) else None,
+                                        torch.tensor(gates)[:, None, None] if min(gates) < 1 else None)
 
         def intervention(kind: str, layer: int, queries: int, keys: int) -> Intervention:
-            if (kind, layer) not in touched:
-                return UNTOUCHED
-            states = [plan.state(kind, layer, head) for head in range(self.shape[kind][1])]
-            constant, gates = [state.constant for state in states], [state.gate for state in states]
-            return Intervention(
-                is_constant=torch.tensor(constant)[:, None, None] if any(constant) else None,
-                constant=self._constant(kind, layer, queries, keys, prompt) if any(constant) else None,
-                gate=torch.tensor(gates)[:, None, None] if min(gates) < 1 else None)
+            is_constant, gate = touched[kind, layer]
+            matrix = None if is_constant is None else self._constant(kind, layer, queries, keys, prompt)
+            return Intervention(is_constant, matrix, gate)
 
         return intervention
 
@@ -183,3 +191,9 @@ class ForeignLab(Lab):
             return
         for token in steps:
             yield self.task.pieces[token]
+
+
+def _said(answer: Answer, rows: Mapping[str, tuple[str, ...]], prompt: Prompt, written: str) -> dict[str, Any]:
+    """What a Trace and a Sketch have in common, but for the norms."""
+    return {"rows": rows, "outputs": answer.outputs, "losses": answer.losses, "prompt": prompt,
+            "vectors": answer.vectors, "written": written}

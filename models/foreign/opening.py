@@ -7,6 +7,7 @@ remote inventions and whatever comes next are refused rather than shown wrongly.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,12 +42,16 @@ def open_folder(name: str, folder: Path, root: Path | None = None) -> ForeignLab
         ForeignError: it cannot be opened; the message says why.
     """
     check_folder(folder, root or folder)
-    reader = make_reader(name, folder)
-    kinds = kinds_of(reader.config)
-    if not isinstance(reader, Sees):
-        _ = reader.tokenizer  # without one, weights need not be read
-    model = _read(reader, folder)
-    return ForeignLab(name, reader, model, _surveyed(model, reader, kinds), kinds)
+    with _opening:
+        reader = make_reader(name, folder)
+        kinds = kinds_of(reader.config)
+        if not isinstance(reader, Sees):
+            _ = reader.tokenizer  # without one, weights need not be read
+        model = _read(reader, folder)
+        return ForeignLab(name, reader, model, _surveyed(model, reader, kinds), kinds)
+
+
+_opening = threading.Lock()  # transformers exchanges functions of torch's while it makes a model
 
 
 def _read(reader: Words, folder: Path) -> nn.Module:
@@ -74,7 +79,8 @@ class _Survey(Pass):
     """Notes who calls the attention function, and what for."""
 
     def __init__(self, sizes: Mapping[tuple[int, int], str]) -> None:
-        self._sizes, self.sites = sizes, {}
+        self._sizes = sizes
+        self.sites: dict[nn.Module, str] = {}
         self.weights: dict[str, list[Tensor]] = {}
         super().__init__(self.sites, lambda *_: UNTOUCHED, None, self._note)
 
@@ -84,7 +90,7 @@ class _Survey(Pass):
     def finish(self, module: nn.Module, scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         n, m = scores.shape[-2:]
         if (n, m) not in self._sizes:
-            raise ForeignError(f"a layer of it looks from {n} tokens at {m}, where {CHECKED} were read")
+            raise ForeignError(f"a layer of it looks from {n} tokens at {m}, which is not what was read")
         self.sites[module] = self._sizes[n, m]
         return super().finish(module, scores, value)
 

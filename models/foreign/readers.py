@@ -5,7 +5,6 @@ A reader knows a tokenizer and a config; it never sees a module. What a model re
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -249,16 +248,3 @@ def predicted(prompt: Prompt, logits: Tensor, labels: tuple[str, ...]) -> Answer
 def classified(prompt: Prompt, logits: Tensor, labels: tuple[str, ...]) -> Answer:
     """(classes,) logits -> one distribution over the classes, after the text's first token."""
     return Answer((Output(0, fixed(logits.softmax(-1).numpy()), labels),), nothing(prompt))
-
-
-HEADS: tuple[tuple[str, type[Words]], ...] = (  # how the name of an architecture ends
-    (r"(ForCausalLM|LMHeadModel)$", Continues),
-    (r"(ForMaskedLM|BertForPreTraining)$", Fills),
-    (r"ForSequenceClassification$", Classifies),
-    (r"(ForConditionalGeneration|MTModel)$", Rewrites),
-)
-
-
-def reader_of(architecture: str, default: type[Words] = Words) -> type[Words]:
-    """The class that reads for a model whose config names this architecture."""
-    return next((reader for pattern, reader in HEADS if re.search(pattern, architecture)), default)

@@ -100,16 +100,21 @@ def load_folder(folder: Path) -> ForeignLab:
     """As models.foreign.load_folder."""
     if hub.access().hosted:
         raise ForeignError("this host opens no folders; on your own machine, Attention Lab does")
-    folder = folder.expanduser().resolve()
+    try:
+        folder = folder.expanduser().resolve()
+        stamp = _stamp(folder)
+    except (OSError, RuntimeError, ValueError) as error:  # too long a name, nobody's home, a zero character
+        raise ForeignError("there is no such folder") from error
     name = FOLDER + folder.name
-    lab = _shelf.get(f"{folder} {_stamp(folder)}", lambda: open_folder(name, folder))
+    lab = _shelf.get(f"{folder} {stamp}", lambda: open_folder(name, folder))
     _folders[name] = folder
     return lab
 
 
 def held(name: str) -> ForeignLab | None:
     """As models.foreign.held."""
-    return next((lab for lab in _shelf.labs if lab.name == name), None)
+    # Folders may have the same name, and a folder may change: the one that was asked for last is meant.
+    return next((lab for lab in reversed(_shelf.labs) if lab.name == name), None)
 
 
 def family(name: str) -> list[str]:

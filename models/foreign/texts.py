@@ -84,7 +84,9 @@ def unmark(text: str, mask_token: str, special: Collection[str] = ()) -> Marked:
     Args:
         special: tokens that hide nothing though they may stand in brackets, `[SEP]` for example.
     """
-    plain, origin, hidden, last = "", [], [], 0
+    plain, last = "", 0
+    origin: list[int] = []
+    hidden: list[tuple[int, int]] = []
     for match in _MARK.finditer(text):
         if match[1] is not None and match[0] in special and match[0] != mask_token:
             continue
@@ -125,6 +127,9 @@ def tokenizer_of(folder: Path) -> Any:
         raise ForeignError("its tokenizer knows no words; a file tokenizer.json is what works best")
     if not getattr(tokenizer, "is_fast", False):
         raise ForeignError("its tokenizer has no fast form; a file tokenizer.json would be one")
+    # Some files cut and fill texts. Switched off at the first text, that would happen while others read theirs.
+    tokenizer.backend_tokenizer.no_truncation()
+    tokenizer.backend_tokenizer.no_padding()
     return tokenizer
 
 

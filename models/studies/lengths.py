@@ -26,6 +26,7 @@ from models.catalogue import names
 from models.checkpoint import CheckpointError
 from models.data import add_data_option
 from models.heads import HeadPlan
+from models.lab import Lab
 from models.recipes import task_of
 from models.stack import StackLab, own
 from models.studies import store
@@ -74,12 +75,14 @@ def _spread(count: int, wanted: int) -> Tensor:
     return torch.linspace(0, count - 1, min(count, wanted)).long()
 
 
-def typed_limit(lab: StackLab, plan: HeadPlan) -> int:
+def typed_limit(lab: Lab, plan: HeadPlan) -> int:
     """Most tokens of a typed text that `facts` looks at: where the plan has constant heads, as many as their matrices
     have."""
     if any(state.constant for state in plan.heads.values()):
         return lab.limit
-    return min(TYPED, LENGTHS[lab.task.name][-1], lab.model.longest or TYPED)
+    if lab.task.name not in LENGTHS:
+        return lab.limit
+    return min(TYPED, LENGTHS[lab.task.name][-1], lab.longest or TYPED)
 
 
 @torch.inference_mode()

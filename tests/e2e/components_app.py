@@ -19,7 +19,7 @@ import streamlit as st  # noqa: E402
 from numpy import ndarray  # noqa: E402
 
 from components import Grid, answering, effect, head_map, heads, library, notice, toolbar  # noqa: E402
-from models.thumbnails import thumbnails
+from models.thumbnails import thumbnails  # noqa: E402
 
 
 class Shape(NamedTuple):

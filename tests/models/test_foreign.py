@@ -24,7 +24,7 @@ from models.foreign.readers import Fills, Rewrites
 from models.foreign.vision import Sees
 from models.foreign.writing import TargetPrompt, with_target
 from models.kind import TARGET
-from models.sketch import sketch_of
+from models.sketch import bytes_of_maps, sketch_of
 from models.tasks.base import Prompt
 from models.trace import run_prompt
 
@@ -249,6 +249,9 @@ def test_a_sketch_says_what_a_trace_says(name: str, lab: ForeignLab):
     assert sketch.rows == trace.rows and sketch.written == trace.written
     assert [o.target for o in sketch.outputs] == [o.target for o in trace.outputs]
     assert sketch.nbytes < trace.nbytes
+    maps = [*trace.scores.values(), *trace.live.values()]
+    assert bytes_of_maps(lab.kinds, {row: len(tokens) for row, tokens in trace.rows.items()}) == \
+        sum(array.nbytes for array in maps)
 
 
 @pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - {"vit"}))

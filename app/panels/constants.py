@@ -1,0 +1,49 @@
+"""Constant matrices for a foreign model: PAPA's mean of each head's weights, over texts that the visitor chooses."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.jobs import Cancelled, Job, Progress
+from app.state import session, visitor_models
+from models import Lab
+from models.data import DATA
+from models.foreign import ForeignError
+from models.tasks.stories import read_stories
+
+OURS, PASTED, UPLOADED = "Short stories of this site", "Pasted text", "A text file"
+MOST_TEXTS = 128
+MOST_BYTES = 2 * 2**20  # of an uploaded text
+
+
+def draw(lab: Lab) -> None:
+    """The choice of texts, and the button that makes the matrices."""
+    st.markdown("#### Constant heads")
+    if lab.constant is None:
+        st.markdown("A constant head's weights are its mean over texts (PAPA). Nobody has made these means for this "
+                    "model yet: choose texts, and they are made here and kept while your visit lasts.")
+    else:
+        st.markdown("The matrices are made: *Constant* works on every page. Other texts make other means.")
+    source = st.segmented_control("Texts", [OURS, PASTED, UPLOADED], default=OURS, key=session.SOURCE, required=True)
+    text = ""
+    if source == PASTED:
+        text = st.text_area("One text a paragraph", key=session.PASTED, height=160, max_chars=MOST_BYTES)
+    elif source == UPLOADED:
+        file = st.file_uploader("A text file, one text a paragraph", type=["txt"], key=session.UPLOADED)
+        text = "" if file is None else file.getvalue()[:MOST_BYTES].decode("utf-8", "replace")
+    st.button("Make constant matrices", key="make constants", on_click=_start, args=(lab, source, text),
+              disabled=source != OURS and not text.strip())
+
+
+def _start(lab: Lab, source: str, text: str) -> None:
+    from models.foreign.constants import mean_weights, passages  # with torch and transformers, once a model is open
+    from models.foreign.lab import ForeignLab
+
+    def work(tell: Progress, cancelled: Cancelled) -> Lab:
+        if not isinstance(lab, ForeignLab) or lab.task.sees:
+            raise ForeignError("Constant matrices are made here for models that read text")
+        texts = read_stories(DATA, "train")[:MOST_TEXTS] if source == OURS else passages(text, MOST_TEXTS)
+        return lab.with_constant(mean_weights(lab, texts, progress=tell, cancelled=cancelled))
+
+    st.session_state[session.JOB_PROBLEM] = ""
+    visitor_models.set_job(Job("Making constant matrices, texts", work).start())

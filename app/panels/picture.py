@@ -1,0 +1,72 @@
+"""A picture as the text of a model that sees: its choice, and a head's row laid over it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy
+import streamlit as st
+from numpy import ndarray
+from PIL import Image
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from app.state import session, visitor_models
+from components.colours import COLOURS
+from models import Lab
+from models.tasks.base import InputError, Prompt
+
+EXAMPLE = Path(__file__).parents[2] / "assets" / "picture.png"
+
+
+def read(lab: Lab) -> Prompt:
+    """The visitor's picture, or the example, as the model reads it; raises InputError."""
+    return lab.read_picture(visitor_models.picture(lab.name) or EXAMPLE.read_bytes())
+
+
+def choose(lab: Lab) -> None:
+    """The upload. A picture is in no link: who follows one sees the example."""
+    st.file_uploader("A picture (JPEG or PNG); without one, the example is shown", type=["png", "jpg", "jpeg", "webp"],
+                     key=session.PICTURE, on_change=_on_picture, args=(lab.name,))
+
+
+def _on_picture(model: str) -> None:
+    file = session.widget(session.PICTURE, UploadedFile)
+    data = None if file is None else file.getvalue()
+    if data is not None and len(data) > visitor_models.MOST_PICTURE:
+        st.session_state[session.JOB_PROBLEM] = f"The picture has {len(data) / 1e6:,.0f} MB; at most 8 are read."
+        data = None
+    visitor_models.set_picture(model, data)
+
+
+def overlay(prompt: Prompt, weights: ndarray) -> None:
+    """A head's row over the picture: what one token looks at.
+
+    Args:
+        weights: (N, N) of the head, as used.
+    """
+    names = list(prompt.tokens)
+    query = st.select_slider("Looking from", range(len(names)), key=session.QUERY, format_func=names.__getitem__)
+    row = weights[min(query, len(weights) - 1)]
+    st.image(laid_over(prompt, row), width=300, caption=f"What {names[query]} looks at; the brightest is "
+                                                        f"{row[1:].max():.3f}")
+
+
+def laid_over(prompt: Prompt, row: ndarray) -> Image.Image:
+    """The picture, grey, with each patch tinted by its weight: none to the largest.
+
+    Args:
+        prompt: a models.foreign.vision.PicturePrompt.
+        row: (N,) weights of one query.
+    """
+    seen = Image.open(io.BytesIO(prompt.seen)).convert("L").convert("RGB")  # type: ignore[attr-defined]
+    patches = prompt.laid(row)  # type: ignore[attr-defined]
+    share = numpy.sqrt(patches / max(float(patches.max()), 1e-9))
+    mask = Image.fromarray((share * 200).astype(numpy.uint8)).resize(seen.size, Image.Resampling.NEAREST)
+    tint = Image.new("RGB", seen.size, COLOURS["light"]["diverging"][-4])
+    return Image.composite(tint, seen, mask)
+
+
+def problem(error: InputError) -> None:
+    """What is wrong with the picture."""
+    st.error(str(error))

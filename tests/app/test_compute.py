@@ -1,0 +1,162 @@
+"""What pages show of a pass: remembered traces, sketches of large maps, models without matrices, folders of one name.
+
+    pytest tests/app/test_compute.py
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import numpy
+import pytest
+
+import models
+from app import caches, compute
+from app.caches import ByteCache
+from app.panels import effect
+from app.state import visitor_models
+from models import HeadPlan
+from models.foreign import shelf
+from models.sketch import Sketch
+from models.thumbnails import MAX_SIDE
+from models.trace import Trace
+from tests.app.test_pages import opened, sent
+from tests.models.foreign_tiny import TEXT, folder_of
+
+MODEL = "stories-softmax"
+LONG = "Once upon a time there was a little dragon who was afraid of the dark. " * 8  # more tokens than a tile's pixels
+PLAN = HeadPlan().constant("self", 0, 3).gate("self", 1, 2, 0.0).gate("self", 2, 5, 0.5)
+
+
+@pytest.fixture
+def empty(monkeypatch):
+    """Caches of their own, as large as the app's."""
+    monkeypatch.setattr(caches, "traces", ByteCache(caches.TRACE_BYTES))
+    monkeypatch.setattr(caches, "layers", ByteCache(caches.LAYER_BYTES))
+
+
+def test_the_same_question_is_answered_from_memory(empty):
+    lab = models.load(MODEL)
+    prompt = compute.read(lab, TEXT)
+    before, after = compute.traces_of(lab, prompt, PLAN)
+    assert compute.traces_of(lab, prompt, PLAN) == (before, after)
+    alone = compute.traces_of(lab, prompt, HeadPlan())
+    assert alone[0] is alone[1] is before
+
+
+@pytest.mark.parametrize("lost", ["before", "after", "both"])
+def test_what_memory_has_lost_is_made_again_and_the_rest_stays_right(lost: str, empty):
+    lab = models.load(MODEL)
+    prompt = compute.read(lab, TEXT)
+    expected = lab.run(prompt, [HeadPlan(), PLAN])
+    found = compute.traces_of(lab, prompt, PLAN)
+    caches.traces = ByteCache(caches.TRACE_BYTES)
+    if lost == "before":
+        caches.traces.keep((lab.identity, prompt, PLAN), found[1])
+    if lost == "after":
+        caches.traces.keep((lab.identity, prompt, HeadPlan()), found[0])
+    for ours, its in zip(compute.traces_of(lab, prompt, PLAN), expected, strict=True):
+        numpy.testing.assert_allclose(ours.output.distribution, its.output.distribution, atol=1e-6)
+
+
+def test_large_maps_are_sketched_and_show_the_same(empty, monkeypatch):
+    lab = models.load(MODEL)
+    prompt = compute.read(lab, LONG)
+    assert len(prompt.ids) > MAX_SIDE
+    whole = compute.traces_of(lab, prompt, PLAN)
+    assert all(isinstance(trace, Trace) for trace in whole)
+    monkeypatch.setattr(compute, "LARGE", 10_000)
+    monkeypatch.setattr(caches, "traces", ByteCache(caches.TRACE_BYTES))
+    sketched = compute.traces_of(lab, prompt, PLAN)
+    (kind,) = lab.kinds
+    for trace, sketch, plan in zip(whole, sketched, (HeadPlan(), PLAN), strict=True):
+        assert isinstance(sketch, Sketch)
+        assert sketch.nbytes < trace.nbytes / 10
+        tiles = compute.tiles_of(sketch, kind)
+        assert tiles.shape[-1] <= MAX_SIDE
+        numpy.testing.assert_array_equal(tiles, compute.tiles_of(trace, kind))
+        for layer in range(kind.layers):
+            large, its = compute.layer_of(lab, sketch, plan, "self", layer), trace.layer("self", layer)
+            for name in ("scores", "live", "weights"):
+                numpy.testing.assert_allclose(getattr(large, name), getattr(its, name), atol=1e-5)
+        numpy.testing.assert_allclose(sketch.output.distribution, trace.output.distribution, atol=1e-6)
+        assert (sketch.loss, sketch.tokens, sketch.rows) == (pytest.approx(trace.loss), trace.tokens, trace.rows)
+    assert effect.predictions(lab, *sketched)[0]["kl"] == pytest.approx(effect.predictions(lab, *whole)[0]["kl"])
+    again = compute.layer_of(lab, sketched[1], PLAN, "self", 2)
+    assert again is compute.layer_of(lab, sketched[1], PLAN, "self", 2)  # remembered
+
+
+@pytest.mark.parametrize("section", ["entropy", ""])
+def test_explore_shows_a_sketch_as_it_shows_a_trace(section: str, empty, monkeypatch):
+    link = {"model": MODEL, "text": LONG, "plan": str(PLAN), "at": "1.2", "open": section}
+    whole = opened(**link)
+    monkeypatch.setattr(compute, "LARGE", 10_000)
+    monkeypatch.setattr(caches, "traces", ByteCache(caches.TRACE_BYTES))
+    app = opened(**link)
+    assert not app.exception and not app.error
+    for name, tolerance in (("heads", 0), ("head_map", 1e-5)):
+        (ours, arrays), (its, expected) = sent(app, name), sent(whole, name)
+        assert {**ours, "visit": 0} == {**its, "visit": 0}
+        assert arrays.keys() == expected.keys()
+        for key, array in arrays.items():
+            numpy.testing.assert_allclose(array, expected[key], atol=tolerance)
+
+
+def test_a_constant_head_without_a_matrix_is_shown_live_and_stays_in_the_link():
+    models.load_folder(folder_of("bert"))
+    link = {"model": "folder:bert", "text": TEXT, "plan": "self-0.1c-1.2g0", "at": "0.1"}
+    app = opened(**link)
+    assert not app.exception and not app.error
+    assert dict(parse_qsl(sent(app, "toolbar")[0]["query"]))["plan"] == link["plan"]
+    (grid,) = sent(app, "heads")[0]["grids"]
+    assert not grid["can_constant"] and not any(map(any, grid["constant"])) and grid["gates"][1][2] == 0
+    large = sent(app, "head_map")[0]
+    assert large["used"] == "live" and not large["constant"]
+    assert any("wait for their matrices" in caption.value for caption in app.caption)
+    alone = opened(**link | {"plan": "self-1.2g0"})
+    assert sent(alone, "effect")[0]["predictions"] == sent(app, "effect")[0]["predictions"]
+    assert not any("wait for their matrices" in caption.value for caption in alone.caption)
+    only = opened(**link | {"plan": "self-0.1c"})
+    assert not sent(only, "effect")[0]["changed"]  # nothing was done yet
+
+
+@pytest.fixture
+def twins(tmp_path: Path) -> tuple[Path, Path]:
+    """Two folders of one name, with models that read differently."""
+    for place, name in (("one", "bert"), ("other", "gpt2")):
+        shutil.copytree(folder_of(name), tmp_path / place / "twin")
+    return tmp_path / "one" / "twin", tmp_path / "other" / "twin"
+
+
+def test_of_two_folders_of_one_name_the_last_one_is_shown(twins, monkeypatch):
+    monkeypatch.setattr(shelf, "_shelf", shelf.Shelf(lambda: 2**30))
+    first, second = (models.load_folder(folder) for folder in twins)
+    assert first.name == second.name == "folder:twin"
+    assert models.held("folder:twin") is second
+    for lab in (first, second):
+        assert compute.read(lab, TEXT).tokens == lab.read(TEXT).tokens
+    assert models.load_folder(twins[0]) is first is models.held("folder:twin")
+
+
+def test_matrices_are_of_the_model_that_they_were_made_for(twins, monkeypatch):
+    from models.foreign.constants import mean_weights
+
+    monkeypatch.setattr(visitor_models, "_labs", lambda kept={}: kept)  # noqa: B006
+    first, second = (models.load_folder(folder) for folder in twins)
+    made = first.with_constant(mean_weights(first, [TEXT], 16))
+    visitor_models.keep_constants(made)
+    assert visitor_models.with_constants(first) is made
+    assert visitor_models.with_constants(second) is second
+
+
+def test_a_visitor_keeps_the_matrices_made_last(monkeypatch):
+    class Made:
+        def __init__(self, name: str) -> None:
+            self.name, self.task = name, name
+
+    monkeypatch.setattr(visitor_models, "_labs", lambda kept={}: kept)  # noqa: B006
+    for name in ("a", "b", "a", "c"):
+        visitor_models.keep_constants(Made(name))
+    assert list(visitor_models._labs()) == ["a", "c"]

@@ -1,0 +1,99 @@
+"""Widget values that no browser of ours sends change nothing and raise nothing.
+
+    pytest tests/app/test_forged.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from app.panels import hiding, picture
+from app.state import events, session, visitor_models
+from app.state.history import History
+from app.state.lab_state import LabState
+from app.views import yours
+
+TEXT = "The cat [sat] on the mat."
+FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}], [None], ["x"], (), {}, {"a": 1},
+                     set(), object(), LabState, "no such thing", "\x00", "x" * 100_000, 7.0]
+
+# Widget -> what Streamlit calls when it changes.
+WIDGETS: dict[str, Callable[[], object]] = {
+    session.TEXT: events.on_text, session.MODEL: events.on_model, session.EXAMPLE: events.on_example,
+    session.COMPARED: events.on_compared, session.LENGTH: events.on_length, session.SECTION: events.on_section,
+    session.CLAIM: events.on_claim, session.HIDDEN: lambda: hiding.on_hidden(TEXT),
+    session.PICTURE: lambda: picture._on_picture("hf:a/vit"),
+}
+# What is of the widget's type means something: any text is one, and a list without anything known chooses nothing.
+MEANT: dict[tuple[str, type], Callable[[Any], dict[str, Any]]] = {
+    (session.TEXT, str): lambda value: {"text": value},
+    (session.COMPARED, list): lambda value: {"compared": ()},
+    (session.HIDDEN, list): lambda value: {"text": TEXT.replace("[sat]", "sat")},
+}
+
+
+def named(value: object) -> str:
+    """A value in a test's name."""
+    return f"{type(value).__name__} {str(value)[:12]!r}"
+
+
+@pytest.fixture
+def visitor(monkeypatch) -> dict[str, Any]:
+    """A session without Streamlit, in a state of its own."""
+    state: dict[str, Any] = {session.HISTORY: History(LabState("stories-softmax", TEXT, compared=("stories-log-n",)))}
+    for module in (session, visitor_models, picture, yours):
+        monkeypatch.setattr(module, "st", SimpleNamespace(session_state=state))
+    return state
+
+
+@pytest.mark.parametrize("value", FORGED, ids=named)
+@pytest.mark.parametrize("key", WIDGETS)
+def test_a_forged_value_changes_nothing(key: str, value: Any, visitor):
+    meant = MEANT.get((key, type(value)), lambda value: {})(value)
+    expected = replace(visitor[session.HISTORY].present, **meant)
+    visitor[key] = value
+    WIDGETS[key]()
+    assert visitor[session.HISTORY].present == expected
+    assert visitor_models.picture("hf:a/vit") is None
+
+
+@pytest.mark.parametrize("value", FORGED, ids=named)
+@pytest.mark.parametrize("kind", [str, int, list])
+def test_a_widgets_value_has_its_type_or_is_the_default(kind: type, value: Any, visitor):
+    visitor["any"] = value
+    found = session.widget("any", kind, "default")
+    expected = value if isinstance(value, kind) and value is not True else "default"
+    assert found is expected or found == expected
+    assert session.widget("missing", kind, "default") == "default"
+
+
+@pytest.mark.parametrize("value", [*FORGED, "../..", "hf:a/b", "~nobody-of-this-name", "/proc/self/mem"],
+                         ids=named)
+@pytest.mark.parametrize("hosted", ["", "1"])
+def test_what_is_to_be_opened_is_refused_in_words(value: Any, hosted: str, visitor, monkeypatch):
+    """No network is asked for what is no id; a folder that is none is told by the job."""
+    from models.foreign import hub
+
+    monkeypatch.setenv("ATTENTION_LAB_HOSTED", hosted)
+    visitor[session.HUB_ID] = visitor[session.FOLDER] = value
+    monkeypatch.setattr(hub, "_fetched", lambda *_: pytest.fail("the Hub was asked"))
+    monkeypatch.setattr("huggingface_hub.model_info", _unreachable)
+    yours._look()
+    repo, told, can_load = visitor[session.LOOKED]
+    assert isinstance(repo, str) and told.endswith(".") and not can_load
+    yours._start_folder()
+    job = visitor_models.job()
+    assert job is not None and job._finished.wait(20)
+    assert job.result is None and job.problem.endswith(".")
+    assert "Traceback" not in job.problem and "failed" not in job.problem
+    if hosted:
+        assert "no folders" in job.problem
+
+
+def _unreachable(*args: Any, **kwargs: Any) -> None:
+    raise OSError("no network")

@@ -1,0 +1,85 @@
+"""Work beside the page: its progress, its end, and what went wrong in words.
+
+    pytest tests/app/test_jobs.py
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from app.jobs import Job
+from models.foreign import CancelledError, ForeignError
+from models.tasks.base import InputError
+
+
+def ended(job: Job) -> Job:
+    assert job._finished.wait(10)
+    assert not job.running
+    return job
+
+
+def test_progress_and_result():
+    seen, go_on = threading.Event(), threading.Event()
+
+    def work(tell, cancelled):
+        tell(3, 12)
+        seen.set()
+        assert go_on.wait(10)
+        tell(12, 12)
+        return "all of it"
+
+    job = Job("Counting", work)
+    assert (job.share, job.left) == (0.0, None)
+    assert job.start() is job and seen.wait(10)
+    assert job.running and (job.done, job.of, job.share, job.result) == (3, 12, 0.25, None)
+    job._began = time.monotonic() - 5
+    assert job.left == pytest.approx(15, abs=2)
+    go_on.set()
+    ended(job)
+    assert (job.share, job.result, job.problem) == (1.0, "all of it", "")
+
+
+def test_a_share_is_never_more_than_all():
+    job = ended(Job("Downloading", lambda tell, cancelled: tell(15, 10)).start())
+    assert job.share == 1.0
+
+
+def test_cancelling():
+    started = threading.Event()
+
+    def work(tell, cancelled):
+        started.set()
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            if cancelled():
+                raise CancelledError
+            time.sleep(0.001)
+
+    job = Job("Waiting", work).start()
+    assert started.wait(10)
+    job.cancel()
+    ended(job)
+    assert (job.problem, job.result) == ("Cancelled.", None)
+
+
+@pytest.mark.parametrize("error", [ForeignError("there is no such folder"), InputError("nothing to read"),
+                                   ValueError("too many heads"), MemoryError("too large")])
+def test_what_can_go_wrong_is_told_in_its_own_words(error: Exception):
+    def work(tell, cancelled):
+        raise error
+
+    job = ended(Job("Opening", work).start())
+    assert (job.problem, job.result) == (f"{error}.", None)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_what_nobody_expected_is_told_by_its_kind_and_no_more(capsys):
+    def work(tell, cancelled):
+        raise KeyError("/home/somebody/secret")
+
+    job = ended(Job("Opening", work).start())
+    assert job.problem == "That failed (KeyError)."
+    assert "secret" not in job.problem and "Traceback" not in job.problem

@@ -1,0 +1,195 @@
+"""Links of older versions, and links to models that are not here.
+
+    pytest tests/app/test_links.py
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.state import events, session
+from app.state.history import History
+from app.state.lab_state import LabState
+from app.state.link import read_query
+from app.state.selection import SCOPES, Selection
+from models import HeadPlan
+from models.heads import KINDS
+
+SELECTIONS = st.builds(Selection, st.integers(0, 999), st.integers(0, 999), st.sampled_from(SCOPES),
+                       st.sampled_from(KINDS))
+
+
+@given(SELECTIONS)
+def test_a_selections_text_says_all_of_it(selection: Selection):
+    assert Selection.parse(str(selection)) == selection
+
+
+@pytest.mark.parametrize(("text", "selection"), [
+    ("1.2", Selection(1, 2)), ("1.2.row", Selection(1, 2, "row")), ("0.3.all", Selection(0, 3, "all")),
+    ("self-1.2", Selection(1, 2)), ("cross-1.2.column", Selection(1, 2, "column", "cross")),
+    ("encoder-0.0", Selection(kind="encoder"))])
+def test_selections_as_links_write_them(text: str, selection: Selection):
+    assert Selection.parse(text) == selection
+
+
+@pytest.mark.parametrize("text", ["", "1", "1.", "1.2.head", "1.2.rows", "-1.2", "1.2.row.row", "other-1.2", "self-",
+                                  "cross1.2", "1.2\n", "\u0661.2", "1000.0", "cross-1.2.row "])
+def test_what_is_no_selection_is_refused(text: str):
+    with pytest.raises(ValueError, match="is no selection"):
+        Selection.parse(text)
+
+
+THREE = {"encoder": (2, 4), "decoder": (3, 2), "cross": (3, 2)}
+
+
+def test_a_scope_is_of_one_kind():
+    assert Selection(1, 1, "row", "decoder").heads(THREE) == [("decoder", 1, 0), ("decoder", 1, 1)]
+    assert Selection(1, 1, "column", "cross").heads(THREE) == [("cross", layer, 1) for layer in range(3)]
+    assert len(Selection(0, 0, "all", "encoder").heads(THREE)) == 8
+    assert Selection(2, 3, "head", "encoder").within(THREE) == Selection(1, 3, "head", "encoder")
+    assert Selection(2, 3, "row").within(THREE) == Selection(1, 3, "row", "encoder")  # it has no `self`
+
+
+# Links as they were copied before heads had kinds in the browser, and the state that they gave.
+OLD = [
+    ({"model": "assignment-selective", "text": "x=1; x=?", "plan": "self-0.3c", "at": "0.3", "view": "mask"},
+     LabState("assignment-selective", "x=1; x=?", HeadPlan().constant("self", 0, 3), Selection(0, 3), "mask")),
+    ({"plan": "self-1.2c-1.0g0", "at": "1.2.row"},
+     LabState("stories-selective", plan=HeadPlan().constant("self", 1, 2).gate("self", 1, 0, 0.0),
+              selection=Selection(1, 2, "row"))),
+    ({"model": "stories-softmax", "plan": "self-1.0~3c_scale-logn64", "open": "entropy"},
+     LabState("stories-softmax", plan=HeadPlan().with_heads([("self", 1, h) for h in range(4)], constant=True)
+              .with_scale("logn", 64), section="entropy")),
+    ({"model": "assignment-softmax", "with": "assignment-selective", "n": "97", "at": "2.1.all"},
+     LabState("assignment-softmax", compared=("assignment-selective",), length=97, selection=Selection(2, 1, "all"))),
+    ({"keep": "8-8-8-8", "ask": "1"}, LabState("stories-selective", budgets=(8, 8, 8, 8), asked=1)),
+    ({"claim": "normalisation"}, LabState("stories-selective", claim="normalisation")),
+]
+
+
+@pytest.mark.parametrize(("query", "state"), OLD)
+def test_old_links_open_as_they_did(query: dict[str, str], state: LabState):
+    assert read_query(query) == (state, [])
+
+
+class Params(dict):
+    """As st.query_params."""
+
+    def to_dict(self) -> dict[str, str]:
+        return dict(self)
+
+
+@pytest.fixture
+def visitor(monkeypatch) -> Any:
+    """A session without Streamlit: .session_state and .query_params."""
+    streamlit = SimpleNamespace(session_state={}, query_params=Params())
+    monkeypatch.setattr(session, "st", streamlit)
+    return streamlit
+
+
+@pytest.mark.parametrize("page", ["compare", "length", "results", "about", "yours"])
+def test_an_old_links_path_is_its_page(page: str, visitor):
+    visitor.query_params |= {"model": "assignment-softmax"}
+    session.follow_address(page)
+    assert session.history().present == LabState("assignment-softmax", page=page)
+    assert not session.history().problems and not session.history().past
+
+
+def test_the_query_is_right_where_it_names_a_page_too(visitor):
+    visitor.query_params["page"] = "length"
+    session.follow_address("compare")
+    assert session.history().present.page == "length"
+
+
+def test_the_address_of_the_first_page_is_no_page(visitor):
+    session.follow_address("explore")
+    assert session.history().present == LabState()
+    session.history().do(LabState(page="about"))
+    session.remember_address("page=about")
+    session.follow_address("explore")  # the browser lags behind: still the address of the visit's beginning
+    assert session.history().present.page == "about"
+
+
+def test_what_the_browser_shows_wins_over_what_the_page_was_loaded_with(visitor):
+    visitor.query_params["text"] = "old"
+    session.follow_address("explore")
+    events.on_toolbar({"type": "address", "query": "?text=new+text&plan=self-0.1c&at=0.1&page=compare"})
+    history = session.history()
+    assert history.present == LabState(text="new text", plan=HeadPlan().constant("self", 0, 1),
+                                       selection=Selection(0, 1), page="compare")
+    assert not history.past and not history.future and not history.push
+
+
+@pytest.mark.parametrize("query", [None, 7, ["?text=a"], {"text": "a"}, "?" + "x" * 1_000_000])
+def test_an_address_that_is_none_changes_nothing(query: object, visitor):
+    session.follow_address("explore")
+    before = replace(session.history())
+    events.on_toolbar({"type": "address", "query": query})
+    assert session.history() == before
+
+
+AWAY = "hf:nobody-at-all/not-here"
+WANTED = {"model": AWAY, "text": "The cat sat.", "plan": "self-1.2g0", "at": "1.2", "page": "compare"}
+
+
+def test_a_model_that_is_not_here_leads_to_where_it_can_be_opened(visitor):
+    visitor.query_params |= WANTED
+    session.follow_address("explore")
+    history = session.history()
+    assert (history.present.page, history.present.model) == ("yours", LabState().model)
+    assert history.wanted == WANTED
+    assert any("nobody-at-all/not-here" in problem for problem in history.problems)
+
+
+def test_what_its_link_said_is_there_once_it_is_open(visitor, monkeypatch):
+    """Stands in for the Hub: opening gives a model of ours the address's name."""
+    from models import catalogue
+
+    visitor.query_params |= WANTED
+    session.follow_address("explore")
+    ours = catalogue.find("stories-softmax")
+    find = catalogue.find
+    monkeypatch.setattr(catalogue, "find", lambda name: replace(ours, name=AWAY) if name == AWAY else find(name))
+    events.open_model(AWAY)
+    history = session.history()
+    assert history.present == LabState(AWAY, "The cat sat.", HeadPlan().gate("self", 1, 2, 0.0), Selection(1, 2),
+                                       page="compare")
+    assert not history.wanted and not history.past and not history.problems
+
+
+def test_another_model_than_the_wanted_one_opens_with_the_present_state(visitor):
+    visitor.query_params |= WANTED
+    session.follow_address("explore")
+    read, _ = read_query({key: value for key, value in WANTED.items() if key != "model"})
+    events.open_model("stories-softmax")
+    history = session.history()
+    assert history.present == replace(read, page="explore").with_model("stories-softmax")
+    assert not history.wanted and len(history.past) == 1
+
+
+@pytest.mark.parametrize("name", ["hf:", "hf:../../etc/passwd", "hf:a/b/c", "folder:", "folder:/etc", "folder:model",
+                                  "hf:" + "x" * 5000, "hf:\x00", "hf:a\u202eb/c"])
+def test_addresses_that_are_none_open_the_page_and_say_so(name: str, visitor):
+    visitor.query_params["model"] = name
+    session.follow_address("explore")
+    assert session.history().present == LabState(page="yours")
+    assert len(session.history().problems) == 1
+
+
+def test_a_host_names_the_models_that_it_does_not_open(visitor, monkeypatch):
+    monkeypatch.setenv("ATTENTION_LAB_HOSTED", "1")
+    visitor.query_params |= WANTED
+    session.follow_address("explore")
+    assert "not among the models that this host opens" in session.history().problems[0]
+    assert session.history().present.page == "yours"
+
+
+def test_a_history_is_a_visitors_own(visitor):
+    assert session.history() is session.history()
+    assert session.history() == History()

@@ -1,0 +1,252 @@
+"""Turns are served in the order of asking; who computes lets others draw meanwhile, and gets the turn back.
+
+    pytest tests/app/test_turns.py
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+
+from app import queueing, serving
+from app.queueing import Turns
+
+PATIENCE = 20  # seconds after which a thread counts as stuck
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Waits for it; fails after PATIENCE."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "it never happens"
+        time.sleep(0.001)
+
+
+def threads(work: Callable[[int], None], count: int) -> list[threading.Thread]:
+    """`count` threads that do work(number), started."""
+    made = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(count)]
+    for thread in made:
+        thread.start()
+    return made
+
+
+def joined(made: list[threading.Thread]) -> None:
+    """Waits for all of them; fails if one is stuck."""
+    end = time.monotonic() + PATIENCE
+    for thread in made:
+        thread.join(max(0.0, end - time.monotonic()))
+    assert not any(thread.is_alive() for thread in made), "a thread waits for ever"
+
+
+def test_turns_come_in_the_order_of_asking():
+    turns, served, made = Turns(1), [], []
+    turns.acquire()
+
+    def work(number: int) -> None:
+        with turns:
+            served.append(number)
+
+    for number in range(10):
+        thread = threading.Thread(target=work, args=(number,), daemon=True)
+        thread.start()
+        made.append(thread)
+        until(lambda: turns.queue == len(made))
+    assert not served
+    turns.release()
+    joined(made)
+    assert served == list(range(10))
+    assert turns.queue == 0
+
+
+@pytest.mark.parametrize("places", [1, 2, 5])
+def test_no_more_have_a_turn_than_there_are_places(places: int):
+    turns, inside, most, lock = Turns(places), 0, 0, threading.Lock()
+
+    def work(number: int) -> None:
+        nonlocal inside, most
+        for _ in range(10):
+            with turns:
+                with lock:
+                    inside += 1
+                    most = max(most, inside)
+                time.sleep(0.001)
+                with lock:
+                    inside -= 1
+
+    joined(threads(work, 12))
+    assert (most, inside) == (places, 0)
+
+
+def test_who_asks_again_and_again_keeps_nobody_out():
+    """threading.Lock fails this: who has just released it takes it again before the others wake."""
+    turns, order, greedy = Turns(1), [], threading.Event()
+
+    def again_and_again() -> None:
+        while not greedy.is_set():
+            with turns:
+                order.append("greedy")
+                time.sleep(0.002)
+
+    def once(number: int) -> None:
+        with turns:
+            order.append("patient")
+
+    thread = threading.Thread(target=again_and_again, daemon=True)
+    thread.start()
+    until(lambda: len(order) > 3)
+    before = len(order)
+    made = threads(once, 5)
+    joined(made)
+    greedy.set()
+    joined([thread])
+    # Five wait; the greedy one may have stood before each of them once, as they came one after the other.
+    last = len(order) - 1 - order[::-1].index("patient")
+    assert order[before:last + 1].count("greedy") <= 8
+
+
+def test_a_turn_is_of_the_thread_that_took_it():
+    turns, seen = Turns(2), []
+    assert not turns.is_mine()
+    with turns:
+        assert turns.is_mine()
+        joined(threads(lambda number: seen.append(turns.is_mine()), 1))
+    assert not turns.is_mine()
+    assert seen == [False]
+
+
+def test_an_error_inside_gives_the_turn_on():
+    turns = Turns(1)
+    with pytest.raises(ZeroDivisionError), turns:
+        raise ZeroDivisionError
+    assert not turns.is_mine()
+    joined(threads(lambda number: turns.__enter__().release(), 3))
+
+
+class Interrupted(BaseException):
+    """As KeyboardInterrupt, which comes while a thread waits."""
+
+
+class Impatient(threading.Event):
+    """Its wait is interrupted, before or after the turn was given to it."""
+
+    def __init__(self, given: bool) -> None:
+        super().__init__()
+        self._given = given
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if self._given:
+            super().wait(PATIENCE)
+        raise Interrupted
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_who_is_interrupted_while_waiting_loses_no_turn(given: bool, monkeypatch):
+    turns, stopped, served = Turns(1), [], []
+    turns.acquire()
+
+    def interrupted(number: int) -> None:
+        try:
+            turns.acquire()
+        except Interrupted:
+            stopped.append(turns.is_mine())
+
+    monkeypatch.setattr(queueing, "threading", SimpleNamespace(Event=lambda: Impatient(given),
+                                                               get_ident=threading.get_ident))
+    first = threads(interrupted, 1)
+    until(lambda: turns.queue == 1 or bool(stopped))
+    monkeypatch.undo()
+
+    def patient(number: int) -> None:
+        with turns:
+            served.append(number)
+
+    second = threads(patient, 1)
+    until(lambda: turns.queue == 1 + given)
+    turns.release()
+    joined([*first, *second])
+    assert (stopped, served, turns.queue) == ([False], [0], 0)
+    with turns:  # and the place is free again
+        pass
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """serving with turns of its own."""
+    monkeypatch.setattr(serving, "_drawing", Turns(1))
+    monkeypatch.setattr(serving, "_computing", Turns(1))
+
+
+def test_who_computes_lets_others_draw_and_gets_the_turn_back(fresh):
+    drawn = []
+
+    def draw(number: int) -> None:
+        with serving.drawing():
+            drawn.append(number)
+
+    with serving.drawing():
+        made = threads(draw, 3)
+        until(lambda: serving._drawing.queue == 3)
+        assert not drawn
+        with serving.computing():
+            assert not serving._drawing.is_mine()
+            joined(made)
+            assert sorted(drawn) == [0, 1, 2]
+        assert serving._drawing.is_mine()
+    assert not serving._drawing.is_mine()
+
+
+def test_an_error_while_computing_gives_the_turn_back_too(fresh):
+    with serving.drawing():
+        with pytest.raises(ZeroDivisionError), serving.computing():
+            raise ZeroDivisionError
+        assert serving._drawing.is_mine()
+        assert not serving._computing.is_mine()
+    with serving.drawing(), serving.computing():
+        pass
+
+
+def test_who_computes_without_drawing_has_no_turn_to_draw_afterwards(fresh):
+    with serving.computing():
+        assert not serving._drawing.is_mine()
+    assert not serving._drawing.is_mine()
+    with serving.drawing():
+        pass
+
+
+def test_twenty_threads_draw_and_compute_one_at_a_time_and_all_end(fresh):
+    inside = {"drawing": 0, "computing": 0}
+    most = dict(inside)
+    together, lock = 0, threading.Lock()
+
+    def count(what: str, step: int) -> None:
+        nonlocal together
+        with lock:
+            inside[what] += step
+            most[what] = max(most[what], inside[what])
+            together = max(together, sum(inside.values()))
+
+    def work(number: int) -> None:
+        for turn in range(6):
+            with serving.drawing():
+                count("drawing", 1)
+                count("drawing", -1)
+                try:
+                    with serving.computing():
+                        count("computing", 1)
+                        time.sleep(0.001)
+                        count("computing", -1)
+                        if (number + turn) % 3 == 0:
+                            raise ZeroDivisionError
+                except ZeroDivisionError:
+                    pass
+                count("drawing", 1)
+                time.sleep(0.001)
+                count("drawing", -1)
+
+    joined(threads(work, 20))
+    assert most == {"drawing": 1, "computing": 1}
+    assert together == 2  # one draws while another computes

@@ -1,0 +1,250 @@
+"""The Hub, its functions replaced as nothing here needs a network: sizes before loading, downloads, what goes wrong;
+what a host allows; how many models are held.
+
+    pytest tests/models/test_foreign_hub.py
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx2 as httpx
+import huggingface_hub
+import pytest
+from foreign_tiny import TEXT, folder_of
+from huggingface_hub import errors
+
+import models
+from models import catalogue
+from models.foreign import hub, shelf
+from models.foreign.errors import CancelledError, ForeignError
+from models.foreign.hub import HOSTED, LOCAL, Access
+
+FILES = {"config.json": 700, "tokenizer.json": 5000, "model.safetensors": 400_000, "pytorch_model.bin": 400_000,
+         "onnx/model.onnx": 900_000, "README.md": 100}
+
+
+class Hub:
+    """The Hub's functions with a model that lies in a folder here."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, folder: Path, files: dict[str, int] | None = None) -> None:
+        self.folder, self.files, self.fetched, self.error = folder, files or FILES, [], None
+        self.total: int | None = 100_000
+        self.tokens: set[Any] = set()
+        patch.setattr(huggingface_hub, "model_info", self.model_info)
+        patch.setattr(huggingface_hub, "hf_hub_download", self.download)
+        patch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file: None)
+        patch.setattr(shelf, "_shelf", shelf.Shelf(lambda: LOCAL.held_bytes))
+
+    def model_info(self, repo: str, *, files_metadata: bool, timeout: float, token: Any) -> Any:
+        self.tokens.add(token)
+        if self.error:
+            raise self.error
+        assert files_metadata and timeout
+        return SimpleNamespace(sha="c0ffee", safetensors=SimpleNamespace(total=self.total) if self.total else None,
+                               siblings=[SimpleNamespace(rfilename=n, size=s) for n, s in self.files.items()])
+
+    def download(self, repo: str, file: str, *, revision: str, token: Any, tqdm_class: Any = None) -> str:
+        self.tokens.add(token)
+        assert revision == "c0ffee"
+        self.fetched.append(file)
+        if tqdm_class is not None:
+            bar = tqdm_class(total=self.files[file])
+            for _ in range(4):
+                bar.update(self.files[file] // 4)
+        return str(self.folder / file)
+
+
+@pytest.fixture
+def net(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hub:
+    snapshot = tmp_path / "models--org--tiny" / "snapshots" / "c0ffee"
+    shutil.copytree(folder_of("bert"), snapshot)
+    blobs = tmp_path / "models--org--tiny" / "blobs"  # as the Hub's cache has it: names lead to contents
+    blobs.mkdir()
+    (snapshot / "model.safetensors").rename(blobs / "1234")
+    (snapshot / "model.safetensors").symlink_to("../../blobs/1234")
+    return Hub(monkeypatch, snapshot)
+
+
+def test_a_model_of_the_hub(net: Hub):
+    told: list[tuple[int, int]] = []
+    lab = models.foreign.load("hf:org/tiny", progress=lambda done, of: told.append((done, of)))
+    assert lab.name == "hf:org/tiny" and models.load("hf:org/tiny") is lab
+    assert models.run(lab, TEXT).weights["self"].shape[:2] == (2, 4)
+    assert set(net.fetched) == {"config.json", "tokenizer.json", "model.safetensors"}  # no pickle, nothing else
+    whole = 700 + 5000 + 400_000
+    assert told == sorted(told) and told[-1] == (whole, whole) and len(told) > 6
+
+
+def test_size_before_loading(net: Hub):
+    found = hub.estimate("hf:org/tiny")
+    assert (found.download, found.memory, found.revision) == (405_700, 400_000, "c0ffee")
+    assert net.fetched == ["config.json"]
+    net.total = None  # the Hub does not know: by the file's size and the config's type
+    assert hub.estimate("hf:org/tiny").memory == 400_000
+    said = json.loads((net.folder / "config.json").read_text())
+    (net.folder / "config.json").write_text(json.dumps({**said, "dtype": "bfloat16"}))
+    assert hub.estimate("hf:org/tiny").memory == 800_000
+
+
+def test_a_download_is_cancelled(net: Hub):
+    with pytest.raises(CancelledError):
+        models.foreign.load("hf:org/tiny", cancelled=lambda: True)
+    assert net.fetched == ["config.json"]  # from which the size was known
+    stop = iter([False, False, False, True])
+    with pytest.raises(CancelledError):
+        models.foreign.load("hf:org/tiny", cancelled=lambda: next(stop, True))
+    assert "model.safetensors" not in net.fetched
+    assert models.foreign.load("hf:org/tiny").name == "hf:org/tiny"  # and asked for again, it comes
+
+
+def answer(status: int) -> Any:
+    return httpx.Response(status, request=httpx.Request("GET", "https://huggingface.co/api/models/org/tiny"))
+
+
+WRONG = {  # what the Hub's library raises -> what is said
+    "unknown": (lambda: errors.RepositoryNotFoundError("no", response=answer(404)), "there is no org/tiny on the Hub"),
+    "private": (lambda: errors.HfHubHTTPError("no", response=answer(401)), "or it is private"),
+    "gated": (lambda: errors.GatedRepoError("no", response=answer(403)), "gated"),
+    "offline": (lambda: errors.OfflineModeIsEnabled("off"), "cannot be reached"),
+    "no network": (lambda: httpx.ConnectError("no"), "cannot be reached"),
+    "slow": (lambda: httpx.ReadTimeout("slow"), "cannot be reached"),
+    "broken": (lambda: errors.HfHubHTTPError("oops", response=answer(500)), "answers with an error"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_goes_wrong_at_the_hub(net: Hub, case: str):
+    make, reason = WRONG[case]
+    net.error = make()
+    with pytest.raises(ForeignError, match=reason):
+        models.load("hf:org/tiny")
+
+
+def test_without_network_what_was_fetched_opens(net: Hub, monkeypatch: pytest.MonkeyPatch):
+    net.error = httpx.ConnectError("no")
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file: str(net.folder / file))
+    entry = catalogue.find("hf:org/tiny")  # before it is loaded
+    lab = models.load("hf:org/tiny")
+    assert lab.name == "hf:org/tiny" and (entry.kinds, entry.limit) == (lab.kinds, lab.limit)
+
+
+def test_without_network_half_a_download_does_not(net: Hub, monkeypatch: pytest.MonkeyPatch):
+    net.error = httpx.ConnectError("no")
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file: str(net.folder / file))
+    (net.folder / "model.safetensors").unlink()
+    for ask in (models.load, catalogue.find):
+        with pytest.raises(ForeignError, match="not on this machine"):
+            ask("hf:org/tiny")
+
+
+def test_a_blob_that_leads_elsewhere(net: Hub, tmp_path: Path):
+    (net.folder / "tokenizer.json").rename(tmp_path / "tokenizer.json")
+    (net.folder / "tokenizer.json").symlink_to(tmp_path / "tokenizer.json")
+    with pytest.raises(ForeignError, match="leads out"):
+        models.load("hf:org/tiny")
+
+
+def test_hub_models_that_cannot_be_opened(net: Hub):
+    net.files = {"config.json": 1, "pytorch_model.bin": 9}
+    with pytest.raises(ForeignError, match="only as pickle"):
+        models.load("hf:org/tiny")
+    net.files = {"model.safetensors": 9}
+    with pytest.raises(ForeignError, match="no config.json"):
+        models.load("hf:org/tiny")
+    net.files, net.total = FILES, 9 * 10**9
+    with pytest.raises(ForeignError, match="would take 36,000 MB of memory; at most 16,000 MB"):
+        models.load("hf:org/tiny")
+    assert "model.safetensors" not in net.fetched
+
+
+@pytest.mark.parametrize("name", ["hf:", "hf:../x", "hf:a/b/c", "hf:a b", "hf:-x/y", "hf:x/..", "hf:" + "x" * 200])
+def test_what_is_no_id(net: Hub, name: str):
+    with pytest.raises(ForeignError, match="no id of a model"):
+        models.load(name)
+
+
+def test_a_host_opens_what_it_allows(net: Hub, monkeypatch: pytest.MonkeyPatch):
+    """One setting; a link to another model says so and asks nobody, and the machine's own token is not used."""
+    monkeypatch.setenv(hub.SETTING, "1")
+    assert hub.access() is HOSTED
+    for ask in (models.load, catalogue.find):
+        with pytest.raises(ForeignError, match="org/tiny.* is not among the models that this host opens"):
+            ask("hf:org/tiny")
+    assert net.tokens == set() and net.fetched == []
+    with pytest.raises(ForeignError, match="opens no folders"):
+        models.load_folder(folder_of("bert"))
+    few = Access(True, ("org/tiny",), 300_000, 10**9)
+    monkeypatch.setattr(hub, "access", lambda: few)
+    with pytest.raises(ForeignError, match="would take 0 MB|would take"):
+        models.load("hf:org/tiny")
+    net.total = 1000
+    assert models.load("hf:org/tiny").name == "hf:org/tiny" and net.tokens == {False}
+
+
+def fake(size: int) -> Any:
+    class Lab:
+        nbytes = size
+    return Lab()
+
+
+def test_two_visitors_do_not_evict_each_other():
+    """Two are held, whatever their size; a third lets go of the one that was asked for longest ago."""
+    made: list[str] = []
+    small = shelf.Shelf(lambda: 10)
+
+    def ask(key: str) -> None:
+        small.get(key, lambda: made.append(key) or fake(1000))
+
+    for _ in range(5):
+        ask("a")
+        ask("b")
+    assert made == ["a", "b"]
+    ask("c")
+    ask("b")
+    assert made == ["a", "b", "c"]
+    ask("a")
+    assert made == ["a", "b", "c", "a"]
+
+
+def test_one_in_use_is_not_loaded_again():
+    small = shelf.Shelf(lambda: 10)
+    used = small.get("a", lambda: fake(1000))
+    for key in "bcd":
+        small.get(key, lambda: fake(1000))
+    assert small.find("a") is used and small.find("b") is None
+
+
+def test_a_budget_holds_many():
+    large = shelf.Shelf(lambda: 5000)
+    for key in "abcdefg":
+        large.get(key, lambda: fake(1000))
+    assert [key for key in "abcdefg" if large.find(key)] == list("cdefg")
+
+
+def test_one_load_for_two_who_ask_and_none_waits_for_another_model():
+    shared, made, started, go = shelf.Shelf(lambda: 10), [], threading.Event(), threading.Event()
+
+    def slow() -> Any:
+        started.set()
+        go.wait(10)
+        made.append("slow")
+        return fake(1)
+
+    waiting = [threading.Thread(target=lambda: shared.get("slow", slow)) for _ in range(2)]
+    for thread in waiting:
+        thread.start()
+    started.wait(10)
+    began = time.monotonic()
+    shared.get("quick", lambda: fake(1))
+    assert time.monotonic() - began < 1 and made == []
+    go.set()
+    for thread in waiting:
+        thread.join()
+    assert made == ["slow"]
