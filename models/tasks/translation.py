@@ -194,11 +194,14 @@ class Translation(Task):
                 "sentences": len(texts), "references": sum(map(len, references)), "signature": result["signature"]}
 
     def test(self, count: int | None = None, split: str = "test") -> tuple[list[str], list[list[str]]]:
-        """English sentences of a split, the first `count` of them, and the translations of each."""
+        """English sentences of a split and the translations of each; `count` of them stand evenly in the file's order,
+        which is by length."""
         found: dict[str, list[str]] = {}
         for text, target in self.pairs(split):
             found.setdefault(text, []).append(target)
-        texts = list(found)[:count]
+        texts = list(found)
+        if count is not None and count < len(texts):
+            texts = [texts[i * len(texts) // count] for i in range(count)]
         return texts, [found[text] for text in texts]
 
     def translate(self, model: Seq2Seq, texts: Sequence[str], beam: int = BEAM,

@@ -144,6 +144,9 @@ def test_a_fixed_table_is_drawn_once(tmp_path: Path):
             tokens = torch.randint(1, 8, (4, N), generator=generator(seed, step))
             return Batch(tokens, tokens.roll(1, 1))
 
+        def validation(self, times: int = 1) -> list[Batch]:
+            return [self.batch(0, 0, 0)]
+
     config = with_attention(Recipe(make_config("softmax", length=N), 0, 0.1, warmup=1), "fixed-random")
     models = {(steps, seed): train(with_attention(config, "fixed-random", steps=steps), Repeating(),
                                    tmp_path / f"{steps}-{seed}", seed, torch.device("cpu"))

@@ -268,3 +268,11 @@ def test_the_metric_reads_every_sentence(monkeypatch: pytest.MonkeyPatch):
     assert metric["bleu"] == 100 and metric["bleu_greedy"] < 1 and beams == [4, 1]
     assert (metric["sentences"], metric["references"], metric["beam"]) == (2, 3, 4) and list(metric)[0] == "bleu"
     assert metric["signature"].startswith("nrefs:")
+
+
+def test_some_sentences_are_of_all_lengths(monkeypatch: pytest.MonkeyPatch):
+    """The file is sorted by length: the first would be the easiest."""
+    monkeypatch.setattr(Translation, "pairs", lambda *_: [(f"a {i // 2}", str(i)) for i in range(40)])
+    texts, references = Translation().test(5)
+    assert texts == ["a 0", "a 4", "a 8", "a 12", "a 16"] and references[1] == ["8", "9"]
+    assert len(Translation().test()[0]) == len(Translation().test(99)[0]) == 20
