@@ -1,7 +1,7 @@
 """One blob of bytes for a component: a Streamlit component takes raw bytes only as its whole `data`.
 
 Layout: uint32 little-endian length of the JSON header, the header, zeros up to a multiple of 8, the arrays.
-The browser's counterpart is `lab.unpack` in shared.js.
+The browser's counterpart is `lab.unpack` in core/payload.js.
 """
 
 from __future__ import annotations

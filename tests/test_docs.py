@@ -41,7 +41,7 @@ ANY = re.compile(r"NAME|KIND|FAMILY")  # in a path: whatever is there
 @pytest.mark.parametrize("name", models.names())
 def test_readme_shows_each_cards_numbers(name):
     card = card_of(name)
-    cells = (f"`{name}`", card["attention"]["title"], f"{card['model']['parameters']:,}", headline(card["metric"]))
+    cells = (f"`{name}`", card["attention"]["title"], f"{card['model']['parameters']:,}", headline(card))
     assert f"| {' | '.join(cells)} |" in README
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app import caches
 from app.markdown import plain
-from models import checkpoint
+from models import catalogue, checkpoint
 
 
 def card_of(name: str) -> dict[str, Any]:
@@ -32,9 +32,9 @@ def draw(card: dict[str, Any]) -> None:
         st.markdown("What the mixture learned, α of each part by layer:")
         st.table([{"layer": layer, **dict(zip(card["alpha"]["parts"], (f"{a:.3f}" for a in row), strict=True))}
                   for layer, row in enumerate(card["alpha"]["by_layer"], 1)])
-    st.markdown(f"**Numbers**, on held-out data: {plain(headline(card['metric']))}.")
+    st.markdown(f"**Numbers**, on held-out data: {plain(headline(card))}.")
     for seed, metric in card.get("other_seeds", {}).items():
-        st.markdown(f"Seed {seed}: {plain(headline(metric))}.")
+        st.markdown(f"Seed {seed}: {plain(headline(card, metric))}.")
     st.code(card["evaluate"], language="bash")
     st.markdown(f"**Training**: {training['steps']:,} steps of {training['tokens_per_step']:,} tokens, "
                 f"{training['optimiser']}, highest rate {training['learning_rate']}, seed {training['seed']}, "
@@ -59,13 +59,6 @@ def costs(card: dict[str, Any]) -> list[dict[str, str]]:
     return rows
 
 
-def headline(metric: dict[str, Any]) -> str:
-    """A card's numbers in words."""
-    if "perplexity" in metric:
-        return (f"perplexity {metric['perplexity']} (books {metric['perplexity_books']}, "
-                f"stories {metric['perplexity_stories']})")
-    if "accuracy_by_length" in metric:
-        shares = metric["accuracy_by_length"]
-        return "hidden tokens guessed right at " + ", ".join(f"{n} tokens {share:.1%}" for n, share in shares.items())
-    shares = metric["accuracy_by_events"]
-    return "right answers at " + ", ".join(f"{events} events {share:.1%}" for events, share in shares.items())
+def headline(card: dict[str, Any], metric: dict[str, Any] | None = None) -> str:
+    """A card's numbers in words, or those of another seed."""
+    return catalogue.task_named(card["task"]).in_words(card["metric"] if metric is None else metric)

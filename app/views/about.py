@@ -29,7 +29,7 @@ def _text() -> None:
         except CheckpointError as error:
             st.error(plain(str(error)))
     st.table([{"model": each["name"], "attention": each["attention"]["title"],
-               "parameters": f"{each['model']['parameters']:,}", "held out": card.headline(each["metric"])}
+               "parameters": f"{each['model']['parameters']:,}", "held out": card.headline(each)}
               for each in cards])
     for each in cards:
         if each["name"] == session.history().present.model:

@@ -34,7 +34,8 @@ def _claims() -> None:
     st.markdown("Papers say what these kinds of attention do. Here is each statement that can be checked, the source's "
                 "number, ours from the small models of this site, and a verdict that a rule computes from the numbers. "
                 "A verdict is about these models and this training, not about the paper.")
-    found = {claim.key: claim for claim in _found(_stamp())}
+    stamp = _stamp()
+    found = {claim.key: claim for claim in _found(stamp)}
     titles = {key: claim.title.split(":")[0] for key, claim in found.items()}
     claim = session.history().present.claim
     st.session_state[session.CLAIM] = claim if claim in found else next(iter(found))
@@ -44,7 +45,7 @@ def _claims() -> None:
     st.markdown(f"#### {plain(claim.title)}")
     st.caption(f"{plain(claim.source)}. {plain(claim.setting)}")
     _summary(claim)
-    specs = _specs(claim)
+    specs = _specs(claim.key, stamp)
     for statement in claim.statements:
         _statement(statement, specs.get(statement.key))
     with st.expander("How verdicts are computed"):
@@ -117,16 +118,12 @@ def drawn(chart: Chart) -> altair.LayerChart:
     return charts.lines_chart(chart.points, chart.title, chart.across, chart.rule, chart.form)
 
 
-_drawn: dict[str, tuple[Claim, dict[str, dict[str, Any]]]] = {}
-
-
-def _specs(claim: Claim) -> dict[str, dict[str, Any]]:
-    """Key of a statement -> its chart as Vega-Lite. Altair takes 35 ms for each, so they are made once, not once a
-    visitor."""
-    if claim.key not in _drawn or _drawn[claim.key][0] is not claim:
-        specs = {s.key: charts.to_spec(drawn(s.chart)) for s in claim.statements if s.chart is not None}
-        _drawn[claim.key] = claim, specs
-    return _drawn[claim.key][1]
+@caches.remembered(8)
+def _specs(key: str, stamp: tuple[tuple[str, int], ...]) -> dict[str, dict[str, Any]]:
+    """Key of a statement of this claim -> its chart as Vega-Lite. Altair takes 35 ms for each, so they are made once,
+    not once a visitor."""
+    (claim,) = (claim for claim in _found(stamp) if claim.key == key)
+    return {s.key: charts.to_spec(drawn(s.chart)) for s in claim.statements if s.chart is not None}
 
 
 def _stamp() -> tuple[tuple[str, int], ...]:

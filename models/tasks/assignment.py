@@ -141,6 +141,10 @@ class Assignment(Task):
         return {"accuracy_by_events": accuracy, "accuracy_by_overwrites": by_overwrites,
                 "texts_per_length": TEST_TEXTS}
 
+    def in_words(self, metric: dict[str, Any]) -> str:
+        shares = metric["accuracy_by_events"]
+        return "right answers at " + ", ".join(f"{events} events {share:.1%}" for events, share in shares.items())
+
 
 def draw(count: int, events: int, random: torch.Generator) -> tuple[Tensor, Tensor]:
     """`count` random texts of `events` events, about half of them questions.

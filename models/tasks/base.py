@@ -162,6 +162,10 @@ class Task(Reader):
         """The card's numbers, of a Transformer or a Seq2Seq, on data never seen in training; the headline first."""
         raise NotImplementedError
 
+    def in_words(self, metric: dict[str, Any]) -> str:
+        """What `metric` returned, for people."""
+        raise NotImplementedError
+
 
 def generator(*numbers: int) -> torch.Generator:
     """A random stream that these numbers decide, independent for neighbouring numbers."""

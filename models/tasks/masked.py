@@ -158,6 +158,10 @@ class Masked(Stories):
                 "perplexity_at_trained_length": round(math.exp(loss[str(LENGTH)]), 2),
                 "tokens_per_length": 2 * TEST_TOKENS}
 
+    def in_words(self, metric: dict[str, Any]) -> str:
+        shares = metric["accuracy_by_length"]
+        return "hidden tokens guessed right at " + ", ".join(f"{n} tokens {share:.1%}" for n, share in shares.items())
+
     def measure(self, model: Transformer, length: int, **options: Any) -> tuple[Tensor, Tensor]:
         """Losses (nats) and whether the guess was right, at each hidden token of held-out texts of this length.
 

@@ -156,6 +156,10 @@ class Stories(Task):
             rows.append(stream[:len(stream) // length * length].long().unflatten(0, (-1, length)))
         return torch.cat([part[:min(map(len, rows))] for part in rows])
 
+    def in_words(self, metric: dict[str, Any]) -> str:
+        return (f"perplexity {metric['perplexity']} (books {metric['perplexity_books']}, "
+                f"stories {metric['perplexity_stories']})")
+
     def _stream(self, corpus: str, split: str) -> Tensor:
         """All documents of a corpus, one after the other, each followed by BOS: int16 ids."""
         if (corpus, split) not in self._streams:

@@ -193,6 +193,9 @@ class Translation(Task):
         return {**{key: value for key, value in result.items() if key != "signature"}, "beam": BEAM,
                 "sentences": len(texts), "references": sum(map(len, references)), "signature": result["signature"]}
 
+    def in_words(self, metric: dict[str, Any]) -> str:
+        return f"BLEU {metric['bleu']} with {metric['beam']} beams, {metric['bleu_greedy']} with one"
+
     def test(self, count: int | None = None, split: str = "test") -> tuple[list[str], list[list[str]]]:
         """English sentences of a split and the translations of each; `count` of them stand evenly in the file's order,
         which is by length."""
