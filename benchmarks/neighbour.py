@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import websockets
-from websockets.typing import Origin
+from websockets.typing import Origin, Subprotocol
 
 from benchmarks.visitors import WORDS, act, queries
 
@@ -42,7 +42,8 @@ async def _measure(address: str, seconds: float, every: float) -> dict[str, Any]
 
     async def visit(times: list[float], link: Any, pause: float) -> None:
         url = address.replace("http", "ws", 1) + "/_stcore/stream"
-        async with websockets.connect(url, subprotocols=["streamlit"], max_size=None, origin=Origin(address)) as socket:
+        async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None,
+                                      origin=Origin(address)) as socket:
             await act(socket, "")
             await asyncio.sleep(random.uniform(0, pause))
             while time.perf_counter() < stop:

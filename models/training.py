@@ -19,6 +19,7 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -65,7 +66,9 @@ def loss_of(model: Transformer, tokens: Tensor, places: Tensor, answers: Tensor,
     # Logits only where they count: in variable assignment that is one token in four, of masked words one in seven.
     hidden = hidden if len(places) == len(hidden) else hidden[places]
     loss = functional.cross_entropy(model.logits(hidden).float(), answers)
-    return loss + memory_loss * memory_in_use([record.mask for record in records]) if memory_loss else loss
+    if records is None:
+        return loss
+    return loss + memory_loss * memory_in_use([record.mask for record in records if record.mask is not None])
 
 
 def batch_loss(model: Transformer, batch: Batch, objective: Callable[..., Tensor] = loss_of,
@@ -91,7 +94,7 @@ def optimisers_of(model: Transformer, recipe: Recipe) -> list[torch.optim.Optimi
     groups = [{"params": tables, "weight_decay": 0.0, "factor": recipe.table_rate},
               {"params": rest, "weight_decay": 0.0, "factor": 1.0}]
     decayed = {"params": matrices, "weight_decay": recipe.weight_decay, "factor": 1.0}
-    adam = {"lr": recipe.learning_rate, "betas": (BETA1, recipe.beta2)}
+    adam: dict[str, Any] = {"lr": recipe.learning_rate, "betas": (BETA1, recipe.beta2)}
     if not recipe.muon:
         return [torch.optim.AdamW([g for g in (decayed, *groups) if g["params"]], **adam)]
     # Jordan et al. 2024; with the step size of Liu et al. 2025, arXiv 2502.16982, AdamW's rates can be kept.
@@ -102,7 +105,7 @@ def optimisers_of(model: Transformer, recipe: Recipe) -> list[torch.optim.Optimi
 @torch.inference_mode()
 def validation_loss(model: Transformer, task: Task, times: int = 1) -> float:
     """Mean cross entropy in nats on the task's validation sample, `times` as large as usual."""
-    total = count = 0
+    total, count = 0.0, 0
     for batch in task.validation(times):
         number = int((batch.targets >= 0).sum())
         total, count = total + number * batch_loss(model, batch).item(), count + number
@@ -126,7 +129,7 @@ def faster_precision(device: torch.device) -> str:
             x @ weight
             times.append(time.perf_counter() - began)
         best[name] = min(times)
-    return min(best, key=best.get)
+    return min(best, key=best.__getitem__)
 
 
 def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.device,

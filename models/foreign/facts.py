@@ -46,7 +46,7 @@ def read_config(folder: Path) -> Any:
 
 
 def _why(folder: Path) -> str:
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES  # type: ignore[attr-defined]  # not exported
 
     from models.checkpoint import read_json
 

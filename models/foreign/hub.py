@@ -179,9 +179,9 @@ def here(name: str) -> Path | None:
 
 def _bar(told: Callable[[int], None], cancelled: Callable[[], bool]) -> Any:
     """The Hub's library tells of its progress by drawing a bar; this one draws nothing, and can stop a download."""
-    from huggingface_hub.utils import tqdm
+    from huggingface_hub.utils.tqdm import tqdm
 
-    class Bar(tqdm):  # type: ignore[type-arg, misc]
+    class Bar(tqdm):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **{**kwargs, "disable": True})
             self.done = int(kwargs.get("initial") or 0)

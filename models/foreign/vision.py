@@ -59,7 +59,7 @@ class Sees(Words):
         self.limit = self.trained_length = 1 + self.patches[0] * self.patches[1]
 
     @property
-    def pieces(self) -> tuple[str, ...]:  # type: ignore[override]
+    def pieces(self) -> tuple[str, ...]:
         rows, columns = self.patches
         return ("[CLS]", *(f"{i + 1},{j + 1}" for i in range(rows) for j in range(columns)))
 
