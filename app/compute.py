@@ -6,15 +6,15 @@ from numpy import ndarray
 
 from app import caches, serving
 from models import HeadPlan, Lab, Trace
-from models.kind import Kind
-from models.sketch import Sketch
+from models.kind import TARGET, TEXT, Kind
+from models.sketch import Sketch, bytes_of_maps
 from models.stack import own
 from models.studies import lengths
 from models.tasks.base import InputError, Prompt, Reader
 from models.thumbnails import thumbnails
 from models.trace import Layer
 
-LARGE = 48 * 2**20  # bytes of a trace's maps beyond which it is sketched: 12 x 12 heads from 166 tokens on
+LARGE = 32 * 2**20  # bytes of a trace's maps beyond which it is sketched: 12 x 12 heads from 171 tokens on
 
 Seen = Trace | Sketch  # what a page shows of a pass
 
@@ -46,8 +46,8 @@ def usable(lab: Lab, plan: HeadPlan) -> HeadPlan:
 
 
 def _is_large(lab: Lab, prompt: Prompt) -> bool:
-    heads = sum(kind.layers * kind.heads for kind in lab.kinds)
-    return 3 * 4 * heads * len(prompt.ids)**2 > LARGE
+    n = len(prompt.ids)
+    return bytes_of_maps(lab.kinds, dict.fromkeys((TEXT, TARGET), n)) > LARGE
 
 
 def layer_of(lab: Lab, seen: Seen, plan: HeadPlan, kind: str, layer: int) -> Layer:

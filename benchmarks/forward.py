@@ -57,7 +57,7 @@ def _plain(lab: StackLab, prompt: Any) -> Any:
         attention, h = block.attention, block.attention_norm(x)
         live, _ = attention.normalise(attention.scores(h, rotary))
         weights.append(live)
-        x = x + attention.output(attention.outputs(live, h).transpose(1, 2).flatten(2))
+        x = x + attention.output(attention.outputs(live, attention.values(h), h).transpose(1, 2).flatten(2))
         x = x + block.down(functional.gelu(block.up(block.mlp_norm(x)), approximate="tanh"))
     return model.logits(model.norm(x)[0]).log_softmax(-1), weights
 

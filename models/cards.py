@@ -15,14 +15,15 @@ from models.attention.mixture import Mixed
 from models.attention.rotary import rotary_table
 from models.checkpoint import limit_of, read_json
 from models.config import Config
-from models.recipes import RECIPES
+from models.recipes import RECIPES, PairRecipe
+from models.seq2seq import Seq2Seq
 from models.tasks.base import Task
-from models.transformer import Transformer
+from models.transformer import Block, Model
 
 GAU_COUNTERPART_HEADS = 8  # of the softmax model that has as many parameters as gated attention units of one head
 
 
-def make_card(name: str, model: Transformer, task: Task, folder: Path, seed: int,
+def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
               metric: dict[str, Any]) -> dict[str, Any]:
     """The card of a model whose training state and log lie in `folder`.
 
@@ -55,7 +56,15 @@ def make_card(name: str, model: Transformer, task: Task, folder: Path, seed: int
         card["training"]["memory_loss"] = recipe.memory_loss
     if recipe.lengths:
         card["training"]["lengths"] = list(recipe.lengths)
-    mixed = [source for block in model.blocks if isinstance(source := block.attention.source, Mixed)]
+    if isinstance(recipe, PairRecipe):
+        card["training"] |= {"label_smoothing": recipe.label_smoothing, "dropout": recipe.dropout}
+        if recipe.disagreement:
+            card["training"] |= {"disagreement": list(recipe.disagreement),
+                                 "disagreement_weight": recipe.disagreement_weight}
+    if isinstance(model, Seq2Seq):
+        card["model"]["encoder_layers"] = model.config.encoder_layers
+    blocks = [module for module in model.modules() if isinstance(module, Block)]
+    mixed = [source for block in blocks if isinstance(source := block.attention.source, Mixed)]
     if mixed:
         card["alpha"] = {"parts": list(attention.parts),
                          "by_layer": [[round(float(a), 4) for a in source.alpha] for source in mixed]}
@@ -67,7 +76,7 @@ def make_card(name: str, model: Transformer, task: Task, folder: Path, seed: int
 def cost(config: Config) -> dict[str, int]:
     """What a model's scores cost, beside what softmax attention's would in the same place.
 
-    Parameters and multiplications of all layers, the latter for one text of the trained length,
+    Parameters and multiplications of all layers of self-attention, the latter for one text of the trained length,
     counted in a pass on no device; without masks, normalisers and the product with the values.
     """
     counts: dict[str, int] = {}
@@ -82,8 +91,8 @@ def cost(config: Config) -> dict[str, int]:
             with FlopCounterMode(display=False) as counter:
                 source(x, rotary, 1.0)
         trained = sum(parameter.numel() for parameter in source.parameters())
-        counts |= {f"{which}score_parameters": its.layers * trained,
-                   f"{which}score_multiplications": its.layers * counter.get_total_flops() // 2}
+        counts |= {f"{which}score_parameters": its.self_attentions * trained,
+                   f"{which}score_multiplications": its.self_attentions * counter.get_total_flops() // 2}
     return counts
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models import checkpoint, foreign
-from models.attention import TYPES
+from models.attention import TYPES, kinds_of
 from models.kind import Kind, shape_of
 from models.tasks import TASKS
 from models.tasks.base import Reader, Task
@@ -77,9 +77,8 @@ def _find(checkpoints: Path, name: str, changed: tuple[int, ...]) -> Entry:
     folder = checkpoints / name
     config, card = checkpoint.read_config(folder), checkpoint.read_card(folder)
     task = task_named(card["task"])
-    attention = TYPES[config.attention]
-    kind = Kind("self", config.layers, config.heads, attention.traits(), causal=config.causal)
-    return Entry(name, task, (kind,), config.trained_length, min(task.limit, attention.longest(config) or task.limit))
+    longest = TYPES[config.attention].longest(config)
+    return Entry(name, task, kinds_of(config), config.trained_length, min(task.limit, longest or task.limit))
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
     config.json            the Config
     model.safetensors      weights, 8 bits with a float32 scale per row; vectors float32
-    constant.safetensors   PAPA's mean matrices (L, H, limit, limit) as float16; lower triangles of causal ones
+    constant.safetensors   PAPA's mean matrices by kind, (L, H, limit, limit) as float16; lower triangles of causal ones
     card.json              what it is, data, training, numbers
 """
 
@@ -12,25 +12,31 @@ import dataclasses
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from models.attention import TYPES
+from models.attention import TYPES, kinds_of
 from models.attention.base import Record
-from models.config import Config
+from models.config import Config, PairConfig
+from models.kind import Kind
+from models.seq2seq import Seq2Seq
+from models.seq2seq import mean_weights as mean_weights_of_pairs
 from models.tasks import TASKS
 from models.tasks.base import Task
-from models.transformer import Transformer
+from models.tasks.translation import read_by_decoder
+from models.transformer import Model, Transformer
 
 CHECKPOINTS = Path(__file__).with_name("checkpoints")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
 CARD_KEYS = ("name", "task", "attention", "model", "data", "training", "metric", "evaluate")
 CONSTANT_TEXTS = 256  # training texts that a constant matrix is the mean of
+CONSTANT_PAIRS = 4096  # the same of pairs, which are short: few have a tenth or a thirtieth token
 
 
 class CheckpointError(Exception):
@@ -56,6 +62,15 @@ def mean_weights(model: Transformer, texts: Tensor) -> Tensor:
         sums = [record.live.sum(0) for record in records]
         layers = [a + b for a, b in zip(layers, sums, strict=True)] if layers else sums
     return torch.stack(layers) / len(texts)
+
+
+def constants_of(model: Model, task: Task) -> dict[str, Tensor]:
+    """Kind -> (L, H, limit, limit) constant matrices, the means over texts of the training data."""
+    limit = limit_of(model, task)
+    if isinstance(model, Seq2Seq):
+        texts, said = task.typical(CONSTANT_PAIRS)[..., :limit].unbind(1)
+        return mean_weights_of_pairs(model, texts, read_by_decoder(said))
+    return {"self": mean_weights(cast(Transformer, model), task.typical(CONSTANT_TEXTS)[:, :limit])}
 
 
 def pack(matrices: Tensor, causal: bool) -> Tensor:
@@ -95,7 +110,7 @@ def dequantise(packed: dict[str, Tensor]) -> dict[str, Tensor]:
             for name, tensor in packed.items() if name not in scales}
 
 
-def limit_of(model: Transformer, task: Task) -> int:
+def limit_of(model: Model, task: Task) -> int:
     """Most tokens of a typed text, which is also the constant matrices' size."""
     return min(task.limit, model.longest or task.limit)
 
@@ -108,12 +123,21 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def write(folder: Path, model: Transformer, constant: Tensor) -> None:
-    """Config, weights and constant matrices; the card is written last, by who knows the numbers."""
+def build(config: Config, initial_std: float | None = None, embedding_std: float = 0.02,
+          dropout: float = 0.0) -> Model:
+    """A fresh model of this shape; see Transformer and Seq2Seq."""
+    if isinstance(config, PairConfig):
+        return Seq2Seq(config, initial_std, embedding_std, dropout)
+    return Transformer(config, initial_std, embedding_std)
+
+
+def write(folder: Path, model: Model, constant: Mapping[str, Tensor]) -> None:
+    """Config, weights and constant matrices by kind; the card is written last, by who knows the numbers."""
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "config.json", dataclasses.asdict(model.config))
     save_file(quantise(model.state_dict()), folder / "model.safetensors")
-    save_file({"self": pack(constant, model.config.causal).half().contiguous()}, folder / "constant.safetensors")
+    save_file({kind.name: pack(constant[kind.name], kind.causal).half().contiguous()
+               for kind in kinds_of(model.config)}, folder / "constant.safetensors")
 
 
 def stamp(folder: Path | str) -> tuple[int, ...]:
@@ -134,21 +158,25 @@ def digests(folder: Path) -> dict[str, str]:
             for name in FILES if name.endswith(".safetensors")}
 
 
-def read(folder: Path, task: Task) -> tuple[Transformer, Tensor, dict[str, Any]]:
+def read(folder: Path, task: Task) -> tuple[Any, dict[str, Tensor], dict[str, Any]]:
     """Model, constant matrices and card; raises CheckpointError as read_model does."""
     model = read_model(folder)
     return model, read_constant(folder, model.config, limit_of(model, task)), read_card(folder)
 
 
 def read_config(folder: Path) -> Config:
-    """The Config; raises CheckpointError as read_model does."""
-    config = _guarded(folder, "config.json", lambda path: Config(**read_json(path)))
+    """The Config, a PairConfig where there is an encoder; raises CheckpointError as read_model does."""
+    config = _guarded(folder, "config.json", lambda path: _config(read_json(path)))
     if config.attention not in TYPES:
         raise _broken(folder, "config.json", f"names an unknown attention type, {config.attention!r},")
     return config
 
 
-def read_model(folder: Path) -> Transformer:
+def _config(fields: dict[str, Any]) -> Config:
+    return PairConfig(**fields) if "encoder_layers" in fields else Config(**fields)
+
+
+def read_model(folder: Path) -> Any:
     """The model in float32, in evaluation mode, its gradients off.
 
     Raises:
@@ -156,7 +184,7 @@ def read_model(folder: Path) -> Transformer:
     """
     config = read_config(folder)
     with torch.device("meta"):  # no time is spent on initialising what is about to be overwritten
-        model = Transformer(config)
+        model = build(config)
     weights = _guarded(folder, "model.safetensors", load_file)
     try:
         model.load_state_dict(dequantise(weights), assign=True)
@@ -165,13 +193,17 @@ def read_model(folder: Path) -> Transformer:
     return model.eval().requires_grad_(False)
 
 
-def read_constant(folder: Path, config: Config, limit: int) -> Tensor:
-    """(L, H, limit, limit) float32 constant matrices; raises CheckpointError as read_model does."""
-    packed = _guarded(folder, "constant.safetensors", load_file).get("self")
-    expected = (config.layers, config.heads, *([limit * (limit + 1) // 2] if config.causal else [limit, limit]))
+def read_constant(folder: Path, config: Config, limit: int) -> dict[str, Tensor]:
+    """Kind -> (L, H, limit, limit) float32 constant matrices; raises CheckpointError as read_model does."""
+    packed = _guarded(folder, "constant.safetensors", load_file)
+    return {kind.name: _read_kind(folder, packed.get(kind.name), kind, limit) for kind in kinds_of(config)}
+
+
+def _read_kind(folder: Path, packed: Tensor | None, kind: Kind, limit: int) -> Tensor:
+    expected = (kind.layers, kind.heads, *([limit * (limit + 1) // 2] if kind.causal else [limit, limit]))
     if packed is None or tuple(packed.shape) != expected:
         raise _broken(folder, "constant.safetensors", f"has not the shape {expected}")
-    return unpack(packed, limit, config.causal, TYPES[config.attention].is_distribution)
+    return unpack(packed, limit, kind.causal, kind.attention.is_distribution)
 
 
 def read_card(folder: Path) -> dict[str, Any]:
@@ -199,11 +231,11 @@ def _broken(folder: Path, file: str, what: str) -> CheckpointError:
                            f"or train it again with: python -m models.training {folder.name}")
 
 
-def finish(name: str, model: Transformer, task: Task, folder: Path, seed: int, target: Path) -> None:
+def finish(name: str, model: Model, task: Task, folder: Path, seed: int, target: Path) -> None:
     """After the last step: constants, files, numbers measured on what ships, and the card."""
     from models.cards import make_card  # here, because a card names the recipe, which names the tasks
 
-    write(target, model, mean_weights(model, task.typical(CONSTANT_TEXTS)[:, :limit_of(model, task)]))
+    write(target, model, constants_of(model, task))
     shipped = read_model(target)
     card = make_card(name, shipped, task, folder, seed, task.metric(shipped))
     write_json(target / "card.json", card | {"weights": digests(target)})

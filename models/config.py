@@ -43,3 +43,23 @@ class Config:
     def head_width(self) -> int:
         """D."""
         return self.inner_width // self.heads
+
+    @property
+    def self_attentions(self) -> int:
+        """Layers of self-attention, of the type that is named."""
+        return self.layers
+
+
+@dataclass(frozen=True)
+class PairConfig(Config):
+    """The shape of a model that reads one text and writes another; `layers` are the decoder's.
+
+    Attributes:
+        encoder_layers: of the encoder.
+    """
+
+    encoder_layers: int = 3
+
+    @property
+    def self_attentions(self) -> int:
+        return self.layers + self.encoder_layers

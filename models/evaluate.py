@@ -12,10 +12,9 @@ import json
 from pathlib import Path
 
 from models.catalogue import names
-from models.checkpoint import CheckpointError
+from models.checkpoint import CHECKPOINTS, CheckpointError, read_model
 from models.data import add_data_option
 from models.recipes import task_of
-from models.stack import own
 
 
 def main() -> None:
@@ -26,7 +25,7 @@ def main() -> None:
     arguments = parser.parse_args()
     task = task_of(arguments.name, arguments.data, arguments.runs)
     try:
-        metric = task.metric(own(arguments.name).model)
+        metric = task.metric(read_model(CHECKPOINTS / arguments.name))
     except (CheckpointError, ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     print(json.dumps({"name": arguments.name} | metric, indent=2))

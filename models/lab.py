@@ -180,8 +180,13 @@ _held: OrderedDict[str, Lab] = OrderedDict()
 
 
 def _load(name: str) -> Lab:
-    from models.stack import StackLab  # an adapter knows Lab; Lab knows adapters only when one is asked for
+    from models.seq2seq import Seq2Seq  # an adapter knows Lab; Lab knows adapters only when one is asked for
+    from models.seq2seq_lab import Seq2SeqLab
+    from models.stack import StackLab
+    from models.tasks.translation import Translation
 
     task = catalogue.task_named(catalogue.find(name).task.name)
     model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task)
-    return StackLab(name, task, model, {"self": constant}, card)
+    if isinstance(model, Seq2Seq) and isinstance(task, Translation):
+        return Seq2SeqLab(name, task, model, constant, card)
+    return StackLab(name, task, model, constant, card)

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from models import sweeps
-from models.config import Config
+from models.config import Config, PairConfig
 from models.data import DATA
 from models.tasks import TASKS
 from models.tasks.assignment import TRAINED_EVENTS, Assignment
 from models.tasks.base import Task
 from models.tasks.masked import LENGTH, MIXED, Masked
 from models.tasks.stories import CONTEXT, Stories
+from models.tasks.translation import LENGTH as PAIR_LENGTH
+from models.tasks.translation import Translation
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,23 @@ class Recipe:
     compiled: bool = False
 
 
+@dataclass(frozen=True)
+class PairRecipe(Recipe):
+    """A training of a model of two texts.
+
+    Attributes:
+        label_smoothing: share of the target's probability that is spread over the vocabulary.
+        dropout: see Seq2Seq.
+        disagreement: terms that are maximised with the likelihood, of models/disagreement.py.
+        disagreement_weight: lambda; 1 in the source.
+    """
+
+    label_smoothing: float = 0.1
+    dropout: float = 0.1
+    disagreement: tuple[str, ...] = ()
+    disagreement_weight: float = 1.0
+
+
 # Rates here are those of types that models/sweeps has no choice for. Steps: 1.6 passes over the texts for stories and
 # for masked; with 1,200 and 900, the budgets of the seeds below, orderings still moved from step to step.
 # What decides whether variable assignment is learned at all, measured with selective attention at 24 events:
@@ -66,9 +85,14 @@ _stories = Recipe(Config("", vocabulary=Stories.vocabulary, width=192, layers=4,
 _masked = replace(_stories, steps=2400, config=replace(_stories.config, vocabulary=Masked.vocabulary, causal=False,
                                                       trained_length=LENGTH))
 
+# Ten passes over the pairs; label smoothing and dropout are Vaswani et al.'s (2017), section 5.4.
+_translation = PairRecipe(PairConfig("", vocabulary=Translation.vocabulary, width=192, layers=3, heads=8,
+                                     trained_length=PAIR_LENGTH, encoder_layers=3),
+                          steps=8000, learning_rate=4e-3, warmup=200, muon=True, initial_std=0.02, compiled=True)
+
 
 def _with(family: str, attention: str, **changes: Any) -> Recipe:
-    recipe = {"assignment": _assignment, "stories": _stories, "masked": _masked}[family]
+    recipe = {"assignment": _assignment, "stories": _stories, "masked": _masked, "translation": _translation}[family]
     # Two gated attention units have about the parameters of one block, a tenth more.
     shape: dict[str, Any] = {"heads": 1, "layers": 2 * recipe.config.layers} if attention.startswith("gau-") else {}
     changes = sweeps.chosen(family, attention) | changes
@@ -95,12 +119,16 @@ RECIPES = {
         "softmax", "log-n", "scalable-softmax", "temperature", "gau-relu2", "gau-relu2-learned", "gau-softmax",
         "gau-log-n")},
     "masked-gau-relu2-mixed": _with("masked", "gau-relu2-mixed", lengths=MIXED),
+    **{f"translation-{name}": _with("translation", name) for name in (
+        "softmax", "dense", "random", "factorized-random", "random-softmax")},
+    **{f"translation-disagreement-{name}": _with("translation", "softmax", disagreement=terms)
+       for name, terms in {"sub": ("sub",), "pos": ("pos",), "out": ("out",), "all": ("sub", "pos", "out")}.items()},
 }
 
 
 # Steps of trainings with other seeds, which show how much chance decides: equal and shorter for a family. Assignment is
 # the exception: before 2,000 steps it is not learned at all.
-SHORT = {"assignment": 3000, "stories": 1200, "masked": 900}
+SHORT = {"assignment": 3000, "stories": 1200, "masked": 900, "translation": 2400}
 
 
 def short_recipe(name: str) -> Recipe:

@@ -4,58 +4,29 @@ layer by layer as the model runs, and one layer's maps are made when they are as
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-import numpy
 from numpy import ndarray
 
-from models.kind import TEXT, Kind
-from models.tasks.base import Prompt
+from models.kind import Kind
 from models.thumbnails import thumbnails
-from models.trace import Output, Trace, fixed
+from models.trace import Said, Trace, fixed
 
 
-@dataclass(frozen=True)
-class Sketch:
-    """What one forward pass did, maps small. Everything else is as in Trace.
+@dataclass(frozen=True, kw_only=True)
+class Sketch(Said):
+    """What one forward pass did, maps small.
 
     Attributes:
         thumbnails: kind -> (L, H, n, m) uint8, the weights that the plan lets through; see models.thumbnails.
         sizes: kind -> (N, M), queries and keys of the maps as they are.
     """
 
-    rows: Mapping[str, tuple[str, ...]]
     thumbnails: Mapping[str, ndarray]
     sizes: Mapping[str, tuple[int, int]]
-    norms: Mapping[str, ndarray]
-    outputs: tuple[Output, ...]
-    losses: ndarray
-    prompt: Prompt
-    vectors: ndarray | None = None
-    written: str = ""
 
-    @property
-    def tokens(self) -> list[str]:
-        """The typed text's tokens."""
-        return list(self.rows[TEXT])
-
-    @property
-    def output(self) -> Output | None:
-        """The last prediction; None if the text asks for none."""
-        return self.outputs[-1] if self.outputs else None
-
-    @property
-    def loss(self) -> float:
-        """Mean of the known losses, nats; NaN if none is known."""
-        known = self.losses[~numpy.isnan(self.losses)]
-        return float(known.mean()) if known.size else float("nan")
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays."""
-        arrays = [*self.thumbnails.values(), *self.norms.values(), self.losses,
-                  *(output.distribution for output in self.outputs)]
-        return sum(array.nbytes for array in arrays) + (0 if self.vectors is None else self.vectors.nbytes)
+    def _arrays(self) -> list[ndarray]:
+        return [*super()._arrays(), *self.thumbnails.values()]
 
 
 def bytes_of_maps(kinds: Iterable[Kind], lengths: Mapping[str, int]) -> int:
@@ -71,5 +42,5 @@ def sketch_of(trace: Trace) -> Sketch:
     """The Sketch of a Trace that is there already."""
     small = {kind: fixed(thumbnails(maps)) for kind, maps in trace.weights.items()}
     sizes = {kind: (maps.shape[-2], maps.shape[-1]) for kind, maps in trace.weights.items()}
-    return Sketch(trace.rows, small, sizes, trace.norms, trace.outputs, trace.losses, trace.prompt, trace.vectors,
-                  trace.written)
+    said = {field.name: getattr(trace, field.name) for field in fields(Said)}
+    return Sketch(**said, thumbnails=small, sizes=sizes)

@@ -4,7 +4,7 @@ become traces."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from models import decoding
-from models.attention import TYPES
+from models.attention import TYPES, kinds_of
 from models.attention.base import Intervention, Record, SelfAttention, beside_untouched
 from models.attention.selective import selection
 from models.checkpoint import limit_of
@@ -46,8 +46,7 @@ class StackLab(Lab):
 
     @functools.cached_property
     def kinds(self) -> tuple[Kind, ...]:
-        config = self.model.config
-        return (Kind(KIND, config.layers, config.heads, self.attention.traits(), causal=config.causal),)
+        return kinds_of(self.model.config)
 
     @property
     def attention(self) -> type[SelfAttention]:
@@ -78,17 +77,7 @@ class StackLab(Lab):
         return self._constant(layer, queries).numpy()
 
     def _constant(self, layer: int, n: int) -> Tensor:
-        """(H, n, n) a layer's constant matrices for a text of n tokens: PAPA's mean, cut and normalised anew.
-
-        Under a causal mask row i reads keys 0..i only, so cutting leaves rows that still sum to 1. Rows of relu²
-        do not sum to 1 in the first place; they are cut and no more. A row that had all its weight beyond the text,
-        as that of a head which looks four words ahead, weighs all keys alike.
-        """
-        matrices = self.constant[KIND][layer, :, :n, :n]
-        if self.model.config.causal or not self.attention.is_distribution or n == self.limit:
-            return matrices
-        sums = matrices.sum(-1, keepdim=True)
-        return torch.where(sums > 0, matrices / sums, 1 / n)
+        return cut(self.constant[KIND][layer], n, n, self.kinds[0])
 
     def selected(self, scores: ndarray) -> ndarray | None:
         """S of a layer: what each query asks to forget; None of attention that does not select.
@@ -115,18 +104,8 @@ class StackLab(Lab):
         if not plan:
             return None
         self.check(plan)
-        layers, heads = self.shape[KIND]
-        constant = [[False] * heads for _ in range(layers)]
-        gates = [[1.0] * heads for _ in range(layers)]
-        for (_, layer, head), state in plan.heads.items():
-            constant[layer][head], gates[layer][head] = state.constant, state.gate
-        is_constant, gate = torch.tensor(constant)[..., None, None], torch.tensor(gates)[..., None, None]
-        return [Intervention(
-            is_constant=is_constant[layer] if any(constant[layer]) else None,
-            constant=self._constant(layer, n) if any(constant[layer]) else None,
-            gate=gate[layer] if min(gates[layer]) < 1 else None,
-            factor=None if plan.scale == TRAINED else self.model.blocks[layer].attention.factor(plan.scale, n),
-        ) for layer in range(layers)]
+        attentions = [block.attention for block in self.model.blocks]
+        return interventions_of(plan, self.kinds[0], attentions, n, lambda layer: self._constant(layer, n))
 
     @torch.inference_mode()
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
@@ -150,16 +129,16 @@ class StackLab(Lab):
         for position, target in enumerate(prompt.targets):
             if target >= 0:
                 losses[position] = -log_probabilities[position][target]
-        live = _stacked(record.live[row] for record in records)
+        live = stacked(record.live[row] for record in records)
         masks = [record.mask[row] for record in records if record.mask is not None]
         constants = any(state.constant for state in plan.heads.values())
         return Trace(
             rows={TEXT: prompt.tokens},
-            scores={KIND: _stacked(record.scores[row] for record in records)},
+            scores={KIND: stacked(record.scores[row] for record in records)},
             live={KIND: live},
-            weights={KIND: _stacked(record.weights[row] for record in records) if constants else live},
-            mask=_stacked(masks) if masks else None,
-            norms={KIND: _stacked(record.norms[row] for record in records)},
+            weights={KIND: stacked(record.weights[row] for record in records) if constants else live},
+            mask=stacked(masks) if masks else None,
+            norms={KIND: stacked(record.norms[row] for record in records)},
             outputs=tuple(Output(p, fixed(numpy.exp(log_probabilities[p])), self.task.labels, prompt.targets[p])
                           for p in prompt.asked),
             losses=fixed(losses), prompt=prompt)
@@ -176,7 +155,46 @@ class StackLab(Lab):
             yield self.task.labels[ids[-1]]
 
 
-def _stacked(layers: Iterable[Tensor]) -> ndarray:
+def interventions_of(plan: HeadPlan, kind: Kind, attentions: Sequence[SelfAttention], n: int,
+                     constant_of: Callable[[int], Tensor]) -> list[Intervention]:
+    """What a plan does to the layers of a kind, as tensors.
+
+    Args:
+        attentions: the kind's layers.
+        n: keys that there are.
+        constant_of: a layer -> (H, N, M) its constant matrices.
+    """
+    constant = [[False] * kind.heads for _ in range(kind.layers)]
+    gates = [[1.0] * kind.heads for _ in range(kind.layers)]
+    for (name, layer, head), state in plan.heads.items():
+        if name == kind.name:
+            constant[layer][head], gates[layer][head] = state.constant, state.gate
+    is_constant, gate = torch.tensor(constant)[..., None, None], torch.tensor(gates)[..., None, None]
+    return [Intervention(
+        is_constant=is_constant[layer] if any(constant[layer]) else None,
+        constant=constant_of(layer) if any(constant[layer]) else None,
+        gate=gate[layer] if min(gates[layer]) < 1 else None,
+        factor=None if plan.scale == TRAINED else attention.factor(plan.scale, n),
+    ) for layer, attention in enumerate(attentions)]
+
+
+def cut(matrices: Tensor, queries: int, keys: int, kind: Kind) -> Tensor:
+    """A layer's constant matrices (H, limit, limit) for a text of this size: PAPA's mean, cut and normalised anew.
+
+    Under a causal mask row i reads keys 0..i only, so cutting leaves rows that still sum to 1. Rows of relu²
+    do not sum to 1 in the first place; they are cut and no more. A row that had all its weight beyond the text,
+    as that of a head which looks four words ahead, weighs all keys alike.
+    """
+    whole = keys == matrices.shape[-1]
+    matrices = matrices[:, :queries, :keys]
+    if kind.causal or not kind.attention.is_distribution or whole:
+        return matrices
+    sums = matrices.sum(-1, keepdim=True)
+    return torch.where(sums > 0, matrices / sums, 1 / keys)
+
+
+def stacked(layers: Iterable[Tensor]) -> ndarray:
+    """(L, ...) float32, read-only, of tensors one a layer."""
     return fixed(torch.stack(list(layers)).float().numpy())
 
 

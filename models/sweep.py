@@ -16,10 +16,10 @@ from pathlib import Path
 import torch
 
 from models import sweeps
+from models.checkpoint import build
 from models.data import add_data_option
 from models.recipes import RECIPES, Recipe, task_of
 from models.training import faster_precision, train, validation_loss
-from models.transformer import Transformer
 
 SCORED_ON = 4  # times the sample of a learning curve
 
@@ -32,7 +32,7 @@ def types_of(family: str) -> list[str]:
 
 def has_tables(recipe: Recipe) -> bool:
     with torch.device("meta"):
-        return any(name.endswith("table") for name, _ in Transformer(recipe.config).named_parameters())
+        return any(name.endswith("table") for name, _ in build(recipe.config).named_parameters())
 
 
 def trial_recipe(family: str, attention: str, rate: float, table_rate: float) -> Recipe:

@@ -70,29 +70,22 @@ class Layer:
         return self.scores.nbytes + self.live.nbytes + self.weights.nbytes
 
 
-@dataclass(frozen=True)
-class Trace:
-    """What one forward pass did. Arrays are read-only; L layers, H heads, N queries, M keys of a kind.
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What one forward pass came to, whatever is kept of its maps. Arrays are read-only.
 
     Attributes:
         rows: name -> tokens: `text`, what was typed; `target`, what the model writes, where it writes.
-        scores: kind -> (L, H, N, M) what is normalised: after scale and mask (-inf), before F.
-        live: kind -> (L, H, N, M) weights that the model computes.
-        weights: kind -> (L, H, N, M) weights that the plan lets through.
-        mask: F, (L, N, N), of selective attention; else None.
         norms: kind -> (L, H, N) norm of each head's gated output, before W_O.
         outputs: a prediction for each position that the text asks about, in order.
-        losses: (tokens,) nats for the target of each position; NaN where none is known.
+        losses: (tokens,) nats for the target of each position; NaN where none is known. Of a text whose
+            translation is known they are the translation's, a token each.
         prompt: the text as it was read.
         vectors: (tokens, C) the last hidden vectors, of a model that predicts nothing; else None.
         written: what the model wrote under the plan; empty where it writes nothing.
     """
 
     rows: Mapping[str, tuple[str, ...]]
-    scores: Mapping[str, ndarray]
-    live: Mapping[str, ndarray]
-    weights: Mapping[str, ndarray]
-    mask: ndarray | None
     norms: Mapping[str, ndarray]
     outputs: tuple[Output, ...]
     losses: ndarray
@@ -116,17 +109,39 @@ class Trace:
         known = self.losses[~numpy.isnan(self.losses)]
         return float(known.mean()) if known.size else float("nan")
 
+    @property
+    def nbytes(self) -> int:
+        """Memory of the arrays; one that serves twice counts once."""
+        return sum({id(array): array.nbytes for array in self._arrays()}.values())
+
+    def _arrays(self) -> list[ndarray]:
+        found = [*self.norms.values(), self.losses, *(output.distribution for output in self.outputs)]
+        return found if self.vectors is None else [*found, self.vectors]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace(Said):
+    """What one forward pass did. L layers, H heads, N queries, M keys of a kind; a kind's maps are (L, H, N, M).
+
+    Attributes:
+        scores: kind -> what is normalised: after scale and mask (-inf), before F.
+        live: kind -> weights that the model computes.
+        weights: kind -> weights that the plan lets through.
+        mask: F, (L, N, N), of selective attention; else None.
+    """
+
+    scores: Mapping[str, ndarray]
+    live: Mapping[str, ndarray]
+    weights: Mapping[str, ndarray]
+    mask: ndarray | None
+
     def layer(self, kind: str, layer: int) -> Layer:
         """One layer's maps."""
         return Layer(self.scores[kind][layer], self.live[kind][layer], self.weights[kind][layer])
 
-    @property
-    def nbytes(self) -> int:
-        """Memory of the arrays; one that serves as live and as used weights counts once."""
-        arrays = [a for m in (self.scores, self.live, self.weights, self.norms) for a in m.values()]
-        arrays += [self.losses, *(output.distribution for output in self.outputs)]
-        arrays += [array for array in (self.mask, self.vectors) if array is not None]
-        return sum({id(array): array.nbytes for array in arrays}.values())
+    def _arrays(self) -> list[ndarray]:
+        maps = [array for kinds in (self.scores, self.live, self.weights) for array in kinds.values()]
+        return [*super()._arrays(), *maps, *([] if self.mask is None else [self.mask])]
 
 
 def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan()) -> Trace:

@@ -14,6 +14,7 @@ there is one.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import math
 import time
@@ -23,18 +24,21 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
+from models import disagreement
 from models.attention.base import Record
 from models.attention.selective import memory_in_use
-from models.checkpoint import CHECKPOINTS, finish
+from models.checkpoint import CHECKPOINTS, build, finish
 from models.data import add_data_option
 from models.muon import Muon
-from models.recipes import RECIPES, Recipe, short_recipe, task_of
+from models.recipes import RECIPES, PairRecipe, Recipe, short_recipe, task_of
+from models.seq2seq import CROSS, DECODER, ENCODER, Interventions, Seq2Seq
 from models.studies import seeds
-from models.tasks.base import Batch, Task
-from models.transformer import Transformer
+from models.tasks.base import Batch, Pairs, Task, generator
+from models.tasks.translation import PADDING
+from models.transformer import Model, Transformer
 
 SAVE_EVERY = 60.0  # seconds
 REPORT_EVERY = 50  # steps
@@ -71,16 +75,57 @@ def loss_of(model: Transformer, tokens: Tensor, places: Tensor, answers: Tensor,
     return loss + memory_loss * memory_in_use([record.mask for record in records if record.mask is not None])
 
 
-def batch_loss(model: Transformer, batch: Batch, objective: Callable[..., Tensor] = loss_of,
+def pair_loss_of(model: Seq2Seq, texts: Tensor, tokens: Tensor, targets: Tensor, label_smoothing: float = 0.0,
+                 terms: tuple[str, ...] = (), weight: float = 1.0,
+                 interventions: Interventions | None = None) -> Tensor:
+    """Mean cross entropy in nats over the targets that count, less what heads disagree, times its weight.
+
+    Logits of padding are computed and left out, so that a shape of batches is compiled once.
+
+    Args:
+        texts: (B, M) ids, padded.
+        tokens: (B, N) ids that the decoder reads.
+        targets: (B, N) ids that follow, -1 for padding.
+        label_smoothing: share of the target's probability that goes to all tokens alike.
+        terms: of disagreement.TERMS.
+        interventions: as in Seq2Seq; gates that are learned.
+    """
+    records: dict[str, list[Record]] | None = {ENCODER: [], DECODER: [], CROSS: []} if terms else None
+    logits = model.logits(model(texts, tokens, interventions, records)).float()
+    loss = functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1,
+                                    label_smoothing=label_smoothing)
+    if records is None:
+        return loss
+    exist = {kind: (queries != PADDING, keys != PADDING) for kind, (queries, keys) in
+             {ENCODER: (texts, texts), DECODER: (tokens, tokens), CROSS: (tokens, texts)}.items()}
+    layers = [(record, *exist[kind]) for kind, its in records.items() for record in its]
+    return loss - weight * disagreement.total(layers, terms)
+
+
+def batch_loss(model: Model, batch: Batch, objective: Callable[..., Tensor] | None = None,
                memory_loss: float = 0.0) -> Tensor:
-    """`objective`, loss_of or compiled from it, on a batch."""
+    """`objective` on a batch, compiled or not; loss_of, or pair_loss_of for pairs, if there is none."""
     device = model.embedding.weight.device
+    if isinstance(batch, Pairs):
+        parts = (part.to(device) for part in (batch.texts, batch.tokens, batch.targets))
+        of_pairs: Callable[..., Tensor] = objective or pair_loss_of
+        return of_pairs(model, *parts)
+    of_texts: Callable[..., Tensor] = objective or loss_of
     targets = batch.targets.flatten()
     places = (targets >= 0).nonzero().squeeze(1)
-    return objective(model, batch.tokens.to(device), places.to(device), targets[places].to(device), memory_loss)
+    return of_texts(model, batch.tokens.to(device), places.to(device), targets[places].to(device), memory_loss)
 
 
-def optimisers_of(model: Transformer, recipe: Recipe) -> list[torch.optim.Optimizer]:
+def objective_of(recipe: Recipe) -> Callable[..., Tensor]:
+    """What a step of the recipe minimises, for batch_loss."""
+    if not isinstance(recipe, PairRecipe):
+        return torch.compile(loss_of, dynamic=False) if recipe.compiled else loss_of
+    its = functools.partial(pair_loss_of, label_smoothing=recipe.label_smoothing, terms=recipe.disagreement,
+                            weight=recipe.disagreement_weight)
+    return torch.compile(its, dynamic=False) if recipe.compiled else its
+
+
+def optimisers_of(model: Model, recipe: Recipe) -> list[torch.optim.Optimizer]:
     """One or two; between them they hold every parameter once. Each group says by `factor` what the rate is times."""
     matrices, tables, rest = [], [], []
     for name, parameter in model.named_parameters():
@@ -103,12 +148,14 @@ def optimisers_of(model: Transformer, recipe: Recipe) -> list[torch.optim.Optimi
 
 
 @torch.inference_mode()
-def validation_loss(model: Transformer, task: Task, times: int = 1) -> float:
+def validation_loss(model: Model, task: Task, times: int = 1) -> float:
     """Mean cross entropy in nats on the task's validation sample, `times` as large as usual."""
-    total, count = 0.0, 0
+    was_training, total, count = model.training, 0.0, 0
+    model.eval()
     for batch in task.validation(times):
         number = int((batch.targets >= 0).sum())
         total, count = total + number * batch_loss(model, batch).item(), count + number
+    model.train(was_training)
     return total / count
 
 
@@ -133,7 +180,7 @@ def faster_precision(device: torch.device) -> str:
 
 
 def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.device,
-          precision: str = "float32") -> Transformer:
+          precision: str = "float32") -> Model:
     """Trains to the recipe's last step, from the folder's state if there is one.
 
     Args:
@@ -144,15 +191,18 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
     """
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
-    model = Transformer(recipe.config, recipe.initial_std, recipe.embedding_std).to(device)
+    dropout = recipe.dropout if isinstance(recipe, PairRecipe) else 0.0
+    model = build(recipe.config, recipe.initial_std, recipe.embedding_std, dropout).to(device)
     optimisers = optimisers_of(model, recipe)
-    first, seconds = _restore(folder, recipe, model, optimisers)
+    first, seconds = restore_state(folder, recipe, model, optimisers)
     curve = _read_curve(folder, first)
-    objective = torch.compile(loss_of, dynamic=False) if recipe.compiled else loss_of
+    objective = objective_of(recipe)
     began = saved = time.perf_counter()
     with open(folder / "log.txt", "a") as log:
         for step in range(first, recipe.steps):
             batch = task.batch(step, recipe.steps, seed)
+            if dropout:  # what is left out is the step's own, so that a run that stopped goes on as it would have
+                torch.manual_seed(generator(seed, step).initial_seed())
             for group in (group for optimiser in optimisers for group in optimiser.param_groups):
                 group["lr"] = rate(step, recipe) * group["factor"]
             with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
@@ -172,7 +222,7 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
                 print(f"step {step + 1} loss {loss.item():.4f} rate {rate(step, recipe):.2e} "
                       f"seconds {spent:.0f} left {left:.0f}", file=log, flush=True)
             if now - saved > SAVE_EVERY or step + 1 == recipe.steps:
-                _save(folder, recipe, model, optimisers, step + 1, spent)
+                save_state(folder, recipe, model, optimisers, step + 1, spent)
                 saved = now
     return model.eval()
 
@@ -191,8 +241,8 @@ def _write_curve(folder: Path, curve: list[tuple[int, float]], precision: str) -
     partial.replace(folder / "curve.json")
 
 
-def _save(folder: Path, recipe: Recipe, model: Transformer, optimisers: list[torch.optim.Optimizer],
-          step: int, seconds: float) -> None:
+def save_state(folder: Path, recipe: object, model: nn.Module, optimisers: list[torch.optim.Optimizer],
+               step: int, seconds: float) -> None:
     """Everything that resuming needs, in one file that is never half written."""
     state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     for number, optimiser in enumerate(optimisers):
@@ -204,8 +254,8 @@ def _save(folder: Path, recipe: Recipe, model: Transformer, optimisers: list[tor
     partial.replace(folder / "state.safetensors")
 
 
-def _restore(folder: Path, recipe: Recipe, model: Transformer,
-             optimisers: list[torch.optim.Optimizer]) -> tuple[int, float]:
+def restore_state(folder: Path, recipe: object, model: nn.Module,
+                  optimisers: list[torch.optim.Optimizer]) -> tuple[int, float]:
     """First step to do and seconds spent so far; (0, 0) for a new run."""
     path = folder / "state.safetensors"
     if not path.exists():

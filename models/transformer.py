@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from models.attention import TYPES
-from models.attention.base import UNTOUCHED, Intervention, Record, Rotary
+from models.attention.base import OWN, UNTOUCHED, Intervention, Keys, Record, Rotary
 from models.attention.rotary import rotary_table
 from models.config import Config
 
@@ -31,15 +31,22 @@ class Block(nn.Module):
             self.up = nn.Linear(config.width, 4 * config.width, bias=False)
             self.down = nn.Linear(4 * config.width, config.width, bias=False)
 
-    def forward(self, x: Tensor, rotary: Rotary, intervention: Intervention, records: list[Record] | None) -> Tensor:
-        x = x + self.attention(self.attention_norm(x), rotary, intervention, records)
-        if not self.has_mlp:
-            return x
-        return x + self.down(functional.gelu(self.up(self.mlp_norm(x)), approximate="tanh"))
+    def forward(self, x: Tensor, rotary: Rotary, intervention: Intervention, records: list[Record] | None,
+                keys: Keys = OWN) -> Tensor:
+        x = x + self.attention(self.attention_norm(x), rotary, intervention, records, keys)
+        return x + self.mlp(x) if self.has_mlp else x
+
+    def mlp(self, x: Tensor) -> Tensor:
+        return self.down(functional.gelu(self.up(self.mlp_norm(x)), approximate="tanh"))
+
+    @property
+    def writers(self) -> list[nn.Linear]:
+        """What writes to the residual stream."""
+        return [self.attention.output, *([self.down] if self.has_mlp else [])]
 
 
-class Transformer(nn.Module):
-    """The whole model.
+class Model(nn.Module):
+    """What our models have in common: embeddings that serve as output matrix too, and how weights start.
 
     Args:
         config: what config.json holds.
@@ -51,10 +58,6 @@ class Transformer(nn.Module):
         super().__init__()
         self.config, self._initial_std, self._embedding_std = config, initial_std, embedding_std
         self.embedding = nn.Embedding(config.vocabulary, config.width)
-        blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
-        self.blocks = cast(Sequence[Block], blocks)  # which ModuleList does not say of itself
-        self.norm = nn.RMSNorm(config.width)
-        self.apply(self._initialise)
 
     def _initialise(self, module: nn.Module) -> None:
         """Normal weights, smaller where a block writes to the residual stream (Radford et al. 2019, GPT-2)."""
@@ -65,9 +68,32 @@ class Transformer(nn.Module):
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
         if isinstance(module, Block):
-            writers = [module.attention.output, *([module.down] if module.has_mlp else [])]
-            for writer in writers:
-                writer.weight.data /= (len(writers) * self.config.layers) ** 0.5
+            for writer in module.writers:
+                writer.weight.data /= (len(module.writers) * self.config.layers) ** 0.5
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """(..., C) -> (..., V); the embedding serves as output matrix too."""
+        return functional.linear(hidden, self.embedding.weight) * self.config.output_scale
+
+    @property
+    def longest(self) -> int | None:
+        """Most tokens of a text that the model has weights for; None if there is no such limit."""
+        return TYPES[self.config.attention].longest(self.config)
+
+    @torch.no_grad()
+    def parameter_count(self) -> int:
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+class Transformer(Model):
+    """The model of one text: a decoder, or an encoder, alone."""
+
+    def __init__(self, config: Config, initial_std: float | None = None, embedding_std: float = 0.02) -> None:
+        super().__init__(config, initial_std, embedding_std)
+        blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.blocks = cast(Sequence[Block], blocks)  # which ModuleList does not say of itself
+        self.norm = nn.RMSNorm(config.width)
+        self.apply(self._initialise)
 
     def forward(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
                 records: list[Record] | None = None) -> Tensor:
@@ -87,16 +113,3 @@ class Transformer(nn.Module):
         for layer, block in enumerate(self.blocks):
             x = block(x, rotary, interventions[layer] if interventions else UNTOUCHED, records)
         return self.norm(x)
-
-    def logits(self, hidden: Tensor) -> Tensor:
-        """(..., C) -> (..., V); the embedding serves as output matrix too."""
-        return functional.linear(hidden, self.embedding.weight) * self.config.output_scale
-
-    @property
-    def longest(self) -> int | None:
-        """Most tokens of a text that the model has weights for; None if there is no such limit."""
-        return TYPES[self.config.attention].longest(self.config)
-
-    @torch.no_grad()
-    def parameter_count(self) -> int:
-        return sum(parameter.numel() for parameter in self.parameters())

@@ -70,7 +70,8 @@ def test_files_that_are_not_there(tmp_path: Path):
         files(tmp_path, "two/*.txt")
 
 
-@pytest.mark.parametrize("command", ["evaluate", "training", "lengths", "memory", "sweep", "claims.__main__"])
+@pytest.mark.parametrize("command", ["evaluate", "training", "pruned", "sweep", "studies.lengths", "studies.forgetting",
+                                     "studies.claims.__main__"])
 def test_commands_need_no_folder(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr("sys.argv", [command, "--help"])
     with pytest.raises(SystemExit, match="0"):

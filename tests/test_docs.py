@@ -1,24 +1,41 @@
-"""README, cards and code say the same.
+"""README, CONTRIBUTING, About, cards and code say the same: numbers, commands, paths, and who imports whom.
 
     pytest tests/test_docs.py
 """
 
 from __future__ import annotations
 
+import ast
+import importlib
+import importlib.util
+import json
 import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 import pytest
 
 import models
 from app.panels.card import card_of, headline
 from models.recipes import RECIPES
+from models.studies.claims import claims
+from models.tasks import TASKS
 from tests.browser import ROOT
 
 # Recipes whose models are not shipped yet.
 PENDING = {"stories-gated", "stories-softmax-wide", "stories-softmax-512", "stories-selective-512",
-           "stories-selective-memory-512"}
+           "stories-selective-memory-512",
+           *(f"translation-{name}" for name in (
+               "softmax", "dense", "random", "factorized-random", "random-softmax", "disagreement-sub",
+               "disagreement-pos", "disagreement-out", "disagreement-all"))}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PAGES = {path: (ROOT / path).read_text(encoding="utf-8")
+         for path in ("README.md", "CONTRIBUTING.md", "assets/about.md", "assets/data/README.md",
+                      "benchmarks/README.md")}
+OURS = ("app", "assets", "benchmarks", "components", "models", "tests")
+ANY = re.compile(r"NAME|KIND|FAMILY")  # in a path: whatever is there
 
 
 @pytest.mark.parametrize("name", models.names())
@@ -38,11 +55,125 @@ def test_every_make_target_that_is_named_exists():
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
-def test_every_file_that_is_named_exists():
-    text = README + CONTRIBUTING
-    named = re.findall(r"`((?:app|assets|benchmarks|models|tests)/[\w./]+)`", text)
-    for path in re.findall(r"\]\(((?!http)[^)]+)\)", text) + named:
-        assert (ROOT / path).exists() or "NAME" in path, path
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_that_is_named_exists(page: str):
+    """In backticks, in a link, or in a block of folders: from the root or beside the page; a bare name anywhere."""
+    text = PAGES[page]
+    named = [*re.findall(rf"`((?:{'|'.join(OURS)})/[\w./*-]*)`", text),
+             *re.findall(r"`([\w.-]+\.(?:py|md|txt|toml|js|css))`", text), *re.findall(r"\]\(((?!http)[^)]+)\)", text),
+             *re.findall(rf"^    ((?:{'|'.join(OURS)})/[\w./-]*)", text, re.MULTILINE)]
+    for path in set(named):
+        pattern = ANY.sub("*", path).rstrip("/")
+        found = [*ROOT.glob(pattern), *(ROOT / page).parent.glob(pattern)]
+        if "/" not in path:
+            found += [file for place in OURS for file in (ROOT / place).rglob(pattern)]
+        assert found, f"{page}: {path}"
+
+
+def test_the_map_has_every_folder():
+    """Of the app, and of the models: a reader finds in CONTRIBUTING.md what each is for."""
+    told = CONTRIBUTING[CONTRIBUTING.index("## Map of the house"):CONTRIBUTING.index("Imports go one way")]
+    for place in ("app", "models"):
+        for folder in (path.parent for path in (ROOT / place).glob("*/__init__.py")):
+            assert f"{place}/{folder.name}/" in told, folder
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    """(where it stands, what follows `python -m`) of every command that a page, a card or a measurement names."""
+    texts = dict(PAGES)
+    texts |= {f"card of {name}": json.dumps(card_of(name)) for name in models.names()}
+    texts |= {path.name: path.read_text() for path in (ROOT / "models" / "studies" / "measurements").glob("*.json")}
+    texts |= {statement.key: statement.command for claim in claims() for statement in claim.statements}
+    texts |= {str(path): path.read_text() for place in set(OURS) - {"tests"} for path in (ROOT / place).rglob("*.py")}
+    for where, text in texts.items():
+        found = re.findall(r"python -m ([a-z_]\w*(?:\.\w+)*)((?: [^\s`\"#;|)]+)*)", text)
+        yield from ((where, module + rest) for module, rest in found)
+
+
+def test_every_command_that_is_named_exists():
+    """Its module can be run, and knows the options that stand behind it; models that it names have a recipe."""
+    named = sorted(set(commands()))
+    modules = {command.split()[0] for _, command in named}
+    assert {"models.evaluate", "models.training", "models.sweep", "models.studies.lengths", "benchmarks"} <= modules
+    for where, command in named:
+        module, *rest = command.split()
+        if module.split(".")[0] not in OURS:
+            assert importlib.util.find_spec(module), f"{where}: {command}"
+            continue
+        assert main_of(module), f"{where}: {command}"
+        for option in (word.strip("[],.'") for word in rest if re.match(r"\[?--\w", word)):
+            assert option in options_of(module), f"{where}: {command}"
+        for name in (word for word in rest if re.fullmatch(rf"(?:{'|'.join(TASKS)})-[\w-]+", word)):
+            assert name in RECIPES, f"{where}: {command}"
+
+
+@cache
+def main_of(module: str) -> Path | None:
+    """The file that `python -m` runs; None if there is none."""
+    path = ROOT.joinpath(*module.split("."))
+    for file in (path / "__main__.py", path.with_suffix(".py")):
+        if file.exists() and (file.name == "__main__.py" or '__name__ == "__main__"' in file.read_text()):
+            return file
+    return None
+
+
+@cache
+def options_of(module: str) -> set[str]:
+    """What its parser knows: what its file gives to add_argument, and --data where it adds that."""
+    file = main_of(module)
+    calls = [node for node in ast.walk(ast.parse(file.read_text() if file else "")) if isinstance(node, ast.Call)]
+    named = {getattr(call.func, "attr", getattr(call.func, "id", "")): call for call in calls}
+    options = {argument.value for call in calls if getattr(call.func, "attr", "") == "add_argument"
+               for argument in call.args if isinstance(argument, ast.Constant)}
+    return options | ({"--data"} if "add_data_option" in named else set())
+
+
+FLOW = {  # who -> what of ours they import, as CONTRIBUTING.md says
+    "models/attention": ("models.attention", "models.config", "models.heads", "models.kind"),
+    "models": ("models",),
+    "components": ("components", "streamlit"),
+    "app/state": ("app.state", "app.serving", "app.jobs", "models", "streamlit"),
+    "app/panels": ("app.panels", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute", "app.markdown",
+                   "components", "models", "streamlit"),
+    "app/views": ("app.panels", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute", "app.markdown",
+                  "components", "models", "streamlit"),
+}
+
+
+@pytest.mark.parametrize("folder", FLOW)
+def test_imports_go_one_way(folder: str):
+    for path in (ROOT / folder).rglob("*.py"):
+        if path == ROOT / "app" / "views" / "__init__.py":  # which lists the pages
+            continue
+        for name in imported(path):
+            if name.split(".")[0] in (*OURS, "streamlit"):
+                assert any(f"{name}.".startswith(f"{other}.") for other in FLOW[folder]), f"{path}: {name}"
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The modules that a file imports, wherever it does; `from app import compute` is app.compute."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inside = ROOT.joinpath(*node.module.split("."))
+            for alias in node.names:
+                is_module = (inside / alias.name).is_dir() or (inside / f"{alias.name}.py").exists()
+                yield f"{node.module}.{alias.name}" if is_module else node.module
+
+
+def test_the_examples_run(monkeypatch: pytest.MonkeyPatch):
+    """The README's Python as it stands, one block after the other; the Hub's model is a tiny one of its kind here."""
+    monkeypatch.syspath_prepend(str(ROOT / "tests" / "models"))
+    foreign_tiny = importlib.import_module("foreign_tiny")
+    load = models.load
+    monkeypatch.setattr(models, "load", lambda name: load(name) if name in models.names() else
+                        foreign_tiny.lab_of(name.split("/")[-1]))
+    names: dict[str, object] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
+        exec(block, names)
+    trace = names["trace"]
+    assert isinstance(trace, models.Trace) and trace.weights["self"].shape[-1] == len(trace.tokens)
 
 
 def test_no_placeholder_is_left():

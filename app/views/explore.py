@@ -24,7 +24,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     """All but the continuation: returns its place and what it continues."""
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
-    grid, large, panel = st.columns([32, 40, 28], gap="medium")
+    with st.container(key="work"):  # style.css puts the panel below the map where there is no room beside it
+        grid, large, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
         heads.grid(lab, state, after)
     with large:

@@ -14,6 +14,8 @@ from models.attention.scalable_softmax import ScalableSoftmax
 from models.attention.selective import Selective
 from models.attention.softmax import Softmax
 from models.attention.temperature import Temperature
+from models.config import Config, PairConfig
+from models.kind import TARGET, TEXT, Kind
 
 TYPES: dict[str, type[SelfAttention]] = {
     "softmax": Softmax,
@@ -36,3 +38,18 @@ TYPES: dict[str, type[SelfAttention]] = {
     "gau-softmax": GauSoftmax,
     "gau-log-n": GauLogN,
 }
+
+
+def kinds_of(config: Config) -> tuple[Kind, ...]:
+    """The families of attention layers in a model of this shape, in the order of the data."""
+    attention = TYPES[config.attention].traits()
+    if not isinstance(config, PairConfig):
+        return (Kind("self", config.layers, config.heads, attention, causal=config.causal),)
+    return (Kind("encoder", config.encoder_layers, config.heads, TYPES[encoder_type(config.attention)].traits()),
+            Kind("decoder", config.layers, config.heads, attention, TARGET, TARGET, causal=True),
+            Kind("cross", config.layers, config.heads, Softmax.traits(), TARGET, TEXT))
+
+
+def encoder_type(attention: str) -> str:
+    """The encoder's type beside a decoder of this one: F is for causal masks, so softmax stands beside selective."""
+    return "softmax" if TYPES[attention].selects else attention

@@ -6,12 +6,16 @@ A type says whence the scores come (its sources) and how they are normalised; wh
 here, once, for every type. Nothing is stored on a module: a plan and a record are arguments, so one
 model serves all visitors at once.
 
+In self-attention keys and values come from the queries' own tokens; in cross-attention, and where a text is read a
+token at a time, from elsewhere, which Keys says.
+
 Dimensions: B batch, L layers, H heads, N query tokens, M key tokens (N in self-attention), D width of a
 head, C width of the model, V vocabulary.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -23,7 +27,7 @@ from models.heads import Scale
 from models.kind import Traits
 
 NEVER = float("-inf")
-Rotary = tuple[Tensor, Tensor]
+Rotary = tuple[Tensor, Tensor] | None  # of the queries' positions; None to turn nothing
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ class Record:
         weights: (B, H, N, M) weights that the plan lets through.
         norms: (B, H, N) Euclidean norm of each head's output after its gate, before W_O.
         gates: (B, H, N) the gates that the model computes itself, 0 to 1; None if its type has none.
+        values: (B, H, M, D) what the weights add up.
+        outputs: (B, H, N, D) the heads' outputs after their gates, before W_O.
     """
 
     scores: Tensor
@@ -64,8 +70,39 @@ class Record:
     weights: Tensor
     norms: Tensor
     gates: Tensor | None = None
+    values: Tensor | None = None
+    outputs: Tensor | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """What queries look at, where that is not just their own tokens.
+
+    Attributes:
+        memory: (B, M, C) what keys and values are made of; None for the queries' own x.
+        hidden: (B, 1, 1, M) bool, True for keys that no query sees, as padding; None if all are seen.
+        first: place of the first query in its text; with `cache`, those before it were read in earlier calls.
+        cache: keys and values that earlier calls made, by name; this call adds its own. None to keep nothing.
+    """
+
+    memory: Tensor | None = None
+    hidden: Tensor | None = None
+    first: int = 0
+    cache: dict[str, Tensor] | None = None
+
+    def made(self, name: str, make: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        """(B, H, M, D) keys or values, as `make` makes them of (B, M, C): of x, or of what there is to look at."""
+        if self.cache is None:
+            return make(x if self.memory is None else self.memory)
+        if self.memory is None:
+            new = make(x)
+            self.cache[name] = torch.cat((self.cache[name], new), 2) if name in self.cache else new
+        elif name not in self.cache:
+            self.cache[name] = make(self.memory)
+        return self.cache[name]
+
+
+OWN = Keys()
 UNTOUCHED = Intervention()
 
 
@@ -91,9 +128,9 @@ def gated(outputs: Tensor, intervention: Intervention) -> Tensor:
     return outputs if intervention.gate is None else outputs * intervention.gate
 
 
-def causal_mask(n: int, device: torch.device | None = None) -> Tensor:
-    """(N, N) True above the diagonal: what a query must not see."""
-    return torch.ones(n, n, dtype=torch.bool, device=device).triu(1)
+def causal_mask(n: int, device: torch.device | None = None, first: int = 0) -> Tensor:
+    """(N, first + N) True above the diagonal: what queries from place `first` on must not see."""
+    return torch.ones(n, first + n, dtype=torch.bool, device=device).triu(1 + first)
 
 
 def split(x: Tensor, heads: int) -> Tensor:
@@ -113,8 +150,8 @@ class Source(nn.Module):
         super().__init__()
         self.heads = config.heads
 
-    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float) -> Tensor:
-        """(B, N, C) -> (B or 1, H, N, N) scores, fresh: the caller may write into them.
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
+        """(B, N, C) -> (B or 1, H, N, M) scores, fresh: the caller may write into them.
 
         `factor` multiplies q·k / sqrt(D) and nothing else.
         """
@@ -122,7 +159,7 @@ class Source(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """Self-attention over one source of scores; a subclass names the source and says how scores become weights.
+    """Attention over one source of scores; a subclass names the source and says how scores become weights.
 
     Class attributes:
         title, formula, published: for people: its name, its formula, and where it was published.
@@ -170,32 +207,36 @@ class SelfAttention(nn.Module):
         self.output = nn.Linear(config.inner_width, config.width, bias=False)
 
     def forward(self, x: Tensor, rotary: Rotary, intervention: Intervention = UNTOUCHED,
-                records: list[Record] | None = None) -> Tensor:
+                records: list[Record] | None = None, keys: Keys = OWN) -> Tensor:
         """(B, N, C) -> (B, N, C); appends what it did to `records` if there is such a list."""
-        scores = self.scores(x, rotary, intervention.factor)
+        scores = self.scores(x, rotary, intervention.factor, keys)
         live, mask = self.normalise(scores)
         weights = intervene(live, intervention)
-        outputs, gates = self.outputs(weights, x), self.gates(x)
+        values = keys.made("value", self.values, x)
+        outputs, gates = self.outputs(weights, values, x), self.gates(x)
         outputs = gated(outputs if gates is None else outputs * gates.unsqueeze(-1), intervention)
         if records is not None:
             scores, live, weights = (t.expand(len(x), -1, -1, -1) for t in (scores, live, weights))
-            records.append(Record(scores, mask, live, weights, outputs.norm(dim=-1), gates))
+            records.append(Record(scores, mask, live, weights, outputs.norm(dim=-1), gates, values, outputs))
         return self.output(outputs.transpose(1, 2).flatten(2))
 
-    def scores(self, x: Tensor, rotary: Rotary, factor: Tensor | None = None) -> Tensor:
-        """(B or 1, H, N, N) what the source says, -inf where masked; `factor` as in Intervention.
+    def scores(self, x: Tensor, rotary: Rotary, factor: Tensor | None = None, keys: Keys = OWN) -> Tensor:
+        """(B or 1, H, N, M) what the source says, -inf where masked; `factor` as in Intervention.
 
         Raises:
             ValueError: the text is longer than the source's tables.
         """
-        n = x.shape[1]
-        if self.source.is_limited and n > self.trained_length:
+        count = keys.first + x.shape[1] if keys.memory is None else keys.memory.shape[1]
+        if self.source.is_limited and count > self.trained_length:
             raise ValueError(f"{self.title} attention has tables for {self.trained_length} tokens; "
-                             f"this text has {n}")
-        scores = self.source(x, rotary, self.trained_factor(n, x.device) if factor is None else factor)
+                             f"this text has {count}")
+        trained = self.trained_factor(count, x.device)
+        if isinstance(trained, Tensor):
+            trained = trained[:, -x.shape[1]:]  # of the queries that are here
+        scores = self.source(x, rotary, trained if factor is None else factor, keys)
         if self.causal:  # in place: a copy of N·M would cost as much as the product that made them
-            scores = scores.masked_fill_(causal_mask(n, x.device), NEVER)
-        return scores
+            scores = scores.masked_fill_(causal_mask(x.shape[1], x.device, keys.first), NEVER)
+        return scores if keys.hidden is None else scores.masked_fill(keys.hidden, NEVER)
 
     def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor | float:
         """What q·k / sqrt(D) is multiplied by as trained: 1, or broadcastable to (H, N, 1)."""
@@ -220,9 +261,12 @@ class SelfAttention(nn.Module):
         """(B, N, C) -> (B, H, N) what the type itself multiplies head outputs by, before a plan's gates; or None."""
         return None
 
-    def outputs(self, weights: Tensor, x: Tensor) -> Tensor:
-        """(B, H, N, D) head outputs, before gates, from weights (B or 1, H, N, N)."""
-        values = split(self.value(x), self.heads)
+    def values(self, x: Tensor) -> Tensor:
+        """(B, M, C) -> (B, H, M, D)"""
+        return split(self.value(x), self.heads)
+
+    def outputs(self, weights: Tensor, values: Tensor, x: Tensor) -> Tensor:
+        """(B, H, N, D) head outputs, before gates, from weights (B or 1, H, N, M) and values."""
         if len(weights) < len(x):  # weights that all texts share: one product a head
             return torch.einsum("hnm, bhmd -> bhnd", weights[0].to(values.dtype), values)
         return weights @ values

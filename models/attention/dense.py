@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.attention.base import Rotary, SelfAttention, Source, split
+from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source, split
 from models.config import Config
 
 INITIAL_STD = 0.02
@@ -34,8 +34,9 @@ class Hidden(nn.Module):
         self.heads = config.heads
         self.linear = nn.Linear(config.width, config.width)
 
-    def forward(self, x: Tensor) -> Tensor:
-        placed = x + sinusoids(x.shape[1], x.shape[2], x.device)
+    def forward(self, x: Tensor, first: int = 0) -> Tensor:
+        """`first`: the place of x's first token in its text."""
+        placed = x + sinusoids(first + x.shape[1], x.shape[2], x.device)[first:]
         return split(functional.relu(self.linear(placed)), self.heads)
 
 
@@ -63,8 +64,8 @@ class DenseScores(Source):
         self.hidden = Hidden(config)
         self.positions = Positions(config, config.trained_length)
 
-    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float) -> Tensor:
-        return self.positions(self.hidden(x), x.shape[1])
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
+        return self.positions(self.hidden(x, keys.first), keys.first + x.shape[1])
 
 
 class Dense(SelfAttention):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from models.attention.base import Rotary, SelfAttention, Source
+from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source
 from models.attention.dense import Hidden, Positions
 from models.config import Config
 
@@ -39,9 +39,9 @@ class FactorizedDenseScores(Source):
         # Both start near 0, where a product has no gradient: one starts near 1 instead.
         self.interleaved.bias_table.data.fill_(1.0)
 
-    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float) -> Tensor:
-        hidden = self.hidden(x)
-        return products(self.tiled(hidden), self.interleaved(hidden))[..., :x.shape[1]].contiguous()
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
+        hidden, n = self.hidden(x, keys.first), keys.first + x.shape[1]
+        return products(self.tiled(hidden), self.interleaved(hidden))[..., :n].contiguous()
 
 
 class FactorizedDense(SelfAttention):

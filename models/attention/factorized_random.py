@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import Rotary, SelfAttention, Source
+from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source
 from models.config import Config
 
 RANK = 8
@@ -28,9 +28,9 @@ class FactorizedTable(Source):
         self.query_table = nn.Parameter(torch.randn(shape) * INITIAL_STD)
         self.key_table = nn.Parameter(torch.randn(shape) * INITIAL_STD)
 
-    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float) -> Tensor:
-        n = x.shape[1]
-        return (self.query_table[:, :n] @ self.key_table[:, :n].transpose(-1, -2)).unsqueeze(0)
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
+        n = keys.first + x.shape[1]
+        return (self.query_table[:, keys.first:n] @ self.key_table[:, :n].transpose(-1, -2)).unsqueeze(0)
 
 
 class FactorizedRandom(SelfAttention):

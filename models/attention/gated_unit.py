@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.attention.base import Rotary, SelfAttention, Source
+from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source
 from models.attention.log_n import LogN
 from models.attention.rotary import rotary_table, rotate
 from models.config import Config
@@ -38,7 +38,7 @@ class SharedDotProduct(Source):
         self.scale = nn.Parameter(torch.ones(2, SHARED))  # of q and of k: gamma
         self.shift = nn.Parameter(torch.zeros(2, SHARED))  # beta
 
-    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float) -> Tensor:
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
         # The model's table is as wide as its heads; this one as S.
         cos, sin = rotary_table(x.shape[1], SHARED)
         rotary = (cos.to(x.device), sin.to(x.device))
@@ -59,9 +59,11 @@ class GatedUnit(SelfAttention):
         self.value = nn.Linear(config.width, expanded, bias=False)
         self.output = nn.Linear(expanded, config.width, bias=False)
 
-    def outputs(self, weights: Tensor, x: Tensor) -> Tensor:
-        gate, value = functional.silu(self.gate(x)).unsqueeze(1), functional.silu(self.value(x)).unsqueeze(1)
-        return gate * (weights.to(value.dtype) @ value)
+    def values(self, x: Tensor) -> Tensor:
+        return functional.silu(self.value(x)).unsqueeze(1)
+
+    def outputs(self, weights: Tensor, values: Tensor, x: Tensor) -> Tensor:
+        return functional.silu(self.gate(x)).unsqueeze(1) * (weights.to(values.dtype) @ values)
 
 
 class GauRelu2(GatedUnit):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import Rotary, SelfAttention, Source
+from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source
 from models.attention.dense import DenseScores
 from models.attention.dot_product import DotProduct
 from models.attention.random import Table
@@ -32,8 +32,8 @@ class Mixed(Source):
         """The parts' weights; they sum to 1."""
         return self.mixing_table.softmax(0)
 
-    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float) -> Tensor:
-        return sum(alpha * part(x, rotary, factor) for alpha, part in zip(self.alpha, self.parts, strict=True))
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
+        return sum(alpha * part(x, rotary, factor, keys) for alpha, part in zip(self.alpha, self.parts, strict=True))
 
 
 class RandomAndDense(Mixed):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.attention.base import Rotary, SelfAttention, Source
+from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source
 from models.config import Config
 
 INITIAL_STD = 0.02
@@ -27,9 +27,9 @@ class Table(Source):
         n = config.trained_length
         self.table = nn.Parameter(torch.randn(config.heads, n, n) * INITIAL_STD)
 
-    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float) -> Tensor:
-        n = x.shape[1]
-        return self.table[None, :, :n, :n].clone()
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
+        n = keys.first + x.shape[1]
+        return self.table[None, :, keys.first:n, :n].clone()
 
 
 class Random(SelfAttention):

@@ -46,7 +46,7 @@ def read_config(folder: Path) -> Any:
 
 
 def _why(folder: Path) -> str:
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES  # type: ignore[attr-defined]  # not exported
+    from transformers.models.auto import configuration_auto
 
     from models.checkpoint import read_json
 
@@ -55,7 +55,7 @@ def _why(folder: Path) -> str:
         kind = said["model_type"]
     except (OSError, ValueError, KeyError, TypeError):
         return "its config.json cannot be read, or does not say the model's type"
-    if kind not in CONFIG_MAPPING_NAMES:
+    if kind not in configuration_auto.CONFIG_MAPPING_NAMES:  # type: ignore[attr-defined]  # it exports nothing by name
         own = " and its code would have to run here, which it never does" if "auto_map" in said else ""
         return f"transformers has no model of type {str(kind)[:40]!r}{own}"
     return "its config.json is damaged, or needs code of its own, which is never run here"

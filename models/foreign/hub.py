@@ -179,7 +179,7 @@ def here(name: str) -> Path | None:
 
 def _bar(told: Callable[[int], None], cancelled: Callable[[], bool]) -> Any:
     """The Hub's library tells of its progress by drawing a bar; this one draws nothing, and can stop a download."""
-    from huggingface_hub.utils.tqdm import tqdm
+    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]  # it does not say that it exports it
 
     class Bar(tqdm):
         def __init__(self, *args: Any, **kwargs: Any) -> None:

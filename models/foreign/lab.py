@@ -119,8 +119,8 @@ class ForeignLab(Lab):
     def _trace(self, prompt: Prompt, plan: HeadPlan) -> Trace:
         sink = Everything(self.kinds, any(state.constant for state in plan.heads.values()))
         answer, rows, written = self._pass(prompt, plan, sink)
-        return Trace(rows, sink.of("scores"), sink.of("live"), sink.of("weights"), None, sink.of("norms"),
-                     answer.outputs, answer.losses, prompt, answer.vectors, written)
+        return Trace(**_said(answer, rows, prompt, written), norms=sink.of("norms"), scores=sink.of("scores"),
+                     live=sink.of("live"), weights=sink.of("weights"), mask=None)
 
     def sketch(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Sketch]:
         """`run` without full maps: no more than one layer's are in memory at any time."""
@@ -128,8 +128,8 @@ class ForeignLab(Lab):
         for plan in plans:
             sink = Small(self.kinds)
             answer, rows, written = self._pass(prompt, plan, sink)
-            sketches.append(Sketch(rows, sink.thumbnails, sink.sizes, sink.norms, answer.outputs, answer.losses, prompt,
-                                   answer.vectors, written))
+            sketches.append(Sketch(**_said(answer, rows, prompt, written), norms=sink.norms,
+                                   thumbnails=sink.thumbnails, sizes=sink.sizes))
         return sketches
 
     def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:
@@ -191,3 +191,9 @@ class ForeignLab(Lab):
             return
         for token in steps:
             yield self.task.pieces[token]
+
+
+def _said(answer: Answer, rows: Mapping[str, tuple[str, ...]], prompt: Prompt, written: str) -> dict[str, Any]:
+    """What a Trace and a Sketch have in common, but for the norms."""
+    return {"rows": rows, "outputs": answer.outputs, "losses": answer.losses, "prompt": prompt,
+            "vectors": answer.vectors, "written": written}

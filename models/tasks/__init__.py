@@ -4,5 +4,6 @@ from models.tasks.assignment import Assignment
 from models.tasks.base import Task
 from models.tasks.masked import Masked
 from models.tasks.stories import Stories
+from models.tasks.translation import Translation
 
-TASKS: dict[str, type[Task]] = {task.name: task for task in (Assignment, Stories, Masked)}
+TASKS: dict[str, type[Task]] = {task.name: task for task in (Assignment, Stories, Masked, Translation)}

@@ -11,8 +11,6 @@ import numpy
 import torch
 from torch import Tensor
 
-from models.transformer import Transformer
-
 if TYPE_CHECKING:
     from models.trace import Output
 
@@ -44,6 +42,7 @@ class Prompt:
         left_out: number of tokens over the limit that were not read.
         read_chars: characters of the text that these tokens came from; the rest was left out.
         hint: what the person could add, or an empty string.
+        reference: ids of what should be written of the text, `end` included; none where it is not known.
     """
 
     ids: tuple[int, ...]
@@ -53,6 +52,7 @@ class Prompt:
     left_out: int = 0
     read_chars: int = 0
     hint: str = ""
+    reference: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,17 @@ class Batch:
 
     tokens: Tensor
     targets: Tensor
+
+
+@dataclass(frozen=True)
+class Pairs(Batch):
+    """A batch of texts and what is to be written of them: `tokens` is what the decoder reads, one place behind.
+
+    Attributes:
+        texts: (B, M) int64 ids that the encoder reads, padded.
+    """
+
+    texts: Tensor
 
 
 class Reader:
@@ -147,8 +158,8 @@ class Task(Reader):
         as typed texts may be, and nothing in them is hidden."""
         raise NotImplementedError
 
-    def metric(self, model: Transformer) -> dict[str, Any]:
-        """The card's numbers, on data never seen in training; the first is the headline."""
+    def metric(self, model: Any) -> dict[str, Any]:
+        """The card's numbers, of a Transformer or a Seq2Seq, on data never seen in training; the headline first."""
         raise NotImplementedError
 
 

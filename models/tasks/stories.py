@@ -222,14 +222,17 @@ def train_tokenizer(data: Path) -> Tokenizer:
     return tokenizer
 
 
-def token_labels(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """What each token of the vocabulary stands for, as text; a part of a character as its bytes, `\\xe2`."""
+def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = ("start",)) -> tuple[str, ...]:
+    """What each token of the vocabulary stands for, as text; a part of a character as its bytes, `\\xe2`.
+
+    `special`: the names of the first tokens, which stand for no text.
+    """
     alphabet = _bytes_of_characters()
-    names = []
-    for i in range(VOCABULARY):
-        raw = bytes(alphabet[character] for character in tokenizer.id_to_token(i) or "") if i else b""
+    names = list(special)
+    for i in range(len(special), tokenizer.get_vocab_size()):
+        raw = bytes(alphabet[character] for character in tokenizer.id_to_token(i) or "")
         try:
-            names.append(raw.decode() if i else "start")
+            names.append(raw.decode())
         except UnicodeDecodeError:
             names.append("".join(f"\\x{byte:02x}" for byte in raw))
     return tuple(names)

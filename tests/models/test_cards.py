@@ -11,10 +11,10 @@ from tiny import make_config, make_model
 
 from models.attention import TYPES
 from models.cards import cost, make_card
-from models.checkpoint import CARD_KEYS, write_json
+from models.checkpoint import CARD_KEYS, build, write_json
 from models.recipes import RECIPES
 from models.tasks.assignment import Assignment
-from models.transformer import Transformer
+from models.transformer import Block
 
 UNITS_SHARED, RANK = 128, 8
 
@@ -32,17 +32,18 @@ def multiplications(attention: str, c: int, h: int, n: int, factors: tuple[int, 
 @pytest.mark.parametrize("name", RECIPES)
 def test_cost_by_hand(name: str):
     """And beside it softmax attention's with as many parameters in values and MLP: for gated attention units half as
-    many layers of eight heads."""
+    many layers of eight heads. Of a model that translates it is that of encoder and decoder, whose type differs."""
     config = RECIPES[name].config
+    every = config.layers + getattr(config, "encoder_layers", 0)
     factors = {512: (32, 16), 256: (16, 16), 64: (8, 8), 49: (7, 7)}[config.trained_length]
     found, shape = cost(config), (config.width, config.heads, config.trained_length, factors)
     times = 2 if name.endswith("wide") else 1
-    assert found["score_multiplications"] == times * config.layers * multiplications(config.attention, *shape)
-    layers = config.layers // 2 if config.attention.startswith("gau-") else config.layers
+    assert found["score_multiplications"] == times * every * multiplications(config.attention, *shape)
+    layers = config.layers // 2 if config.attention.startswith("gau-") else every
     assert found["softmax_score_multiplications"] == layers * multiplications("softmax", *shape)
     assert found["softmax_score_parameters"] == layers * 2 * config.width**2
     with torch.device("meta"):
-        sources = [block.attention.source for block in Transformer(config).blocks]
+        sources = [block.attention.source for block in build(config).modules() if isinstance(block, Block)]
     assert found["score_parameters"] == sum(p.numel() for source in sources for p in source.parameters())
 
 

@@ -37,7 +37,7 @@ CARD = {key: {} for key in checkpoint.CARD_KEYS} | {"name": NAME, "task": "assig
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A tiny model's folder, which load() reads in place of the shipped one."""
     tiny = make_lab("selective")
-    write(tmp_path / NAME, tiny.model, tiny.constant["self"])
+    write(tmp_path / NAME, tiny.model, tiny.constant)
     write_json(tmp_path / NAME / "card.json", CARD)
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
     monkeypatch.setattr(lab, "_held", OrderedDict())

@@ -26,7 +26,7 @@ def loads(tmp_path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for seed, name in enumerate(NAMES):
         model = make_model("softmax", seed, length=21)
         constant = mean_weights(model, Assignment().typical(4)[:, :limit_of(model, Assignment())])
-        checkpoint.write(tmp_path / name, model, constant)
+        checkpoint.write(tmp_path / name, model, {"self": constant})
         checkpoint.write_json(tmp_path / name / "card.json",
                               dict.fromkeys(checkpoint.CARD_KEYS, {}) | {"name": name, "task": "assignment"})
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)

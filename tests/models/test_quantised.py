@@ -88,9 +88,9 @@ def test_a_model_keeps_its_parameters(attention: str):
 def test_a_model_is_written_and_read(attention: str, causal: bool, tmp_path: Path):
     """By files: the Config, the weights as rounded, buffers too, and the constant matrices; predictions stay."""
     lab = make_lab(attention, causal)
-    write(tmp_path, lab.model, lab.constant["self"])
+    write(tmp_path, lab.model, lab.constant)
     model = read_model(tmp_path)
-    constant = read_constant(tmp_path, model.config, lab.limit)
+    constant = read_constant(tmp_path, model.config, lab.limit)["self"]
     assert model.config == lab.model.config and not model.training
     assert not any(parameter.requires_grad for parameter in model.parameters())
     assert_close(model.state_dict(), dequantise(quantise(lab.model.state_dict())), **EXACTLY)
@@ -102,7 +102,7 @@ def test_a_model_is_written_and_read(attention: str, causal: bool, tmp_path: Pat
 
 def test_no_file_holds_more_than_numbers(attention: str, tmp_path: Path):
     lab = make_lab(attention)
-    write(tmp_path, lab.model, lab.constant["self"])
+    write(tmp_path, lab.model, lab.constant)
     types = {file: {tensor.dtype for tensor in load_file(tmp_path / f"{file}.safetensors").values()}
              for file in ("model", "constant")}
     assert types == {"model": {torch.int8, torch.float32}, "constant": {torch.float16}}

@@ -1,0 +1,132 @@
+"""Seq2SeqLab: our models of two texts behind the protocol of models/lab.py: a text is typed, the model writes another.
+
+A Trace is of one pass over the text and what was written of it under the plan: the target's row is `start` and the
+written tokens, and after each of them stands a prediction, the last of which is `end` where the model came to one.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+import torch
+from numpy import ndarray
+from torch import Tensor
+
+from models.attention import kinds_of
+from models.attention.base import Intervention, Record
+from models.checkpoint import limit_of
+from models.heads import HeadPlan
+from models.kind import TARGET, TEXT, Kind
+from models.lab import Lab
+from models.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
+from models.stack import cut, interventions_of, stacked
+from models.tasks.base import Prompt
+from models.tasks.translation import BEAM, END, START, Translation
+from models.trace import Output, Trace, fixed
+from models.writing import write
+
+
+@dataclass(frozen=True, eq=False)
+class Seq2SeqLab(Lab):
+    """A trained Seq2Seq of ours with its task, its constant matrices and its card.
+
+    Attributes:
+        model: in evaluation mode, float32.
+        constant: kind -> (L, H, limit, limit) constant matrices, rows sum to 1.
+        card: card.json as a dict.
+    """
+
+    name: str
+    task: Translation
+    model: Seq2Seq = field(repr=False)
+    constant: Mapping[str, Tensor] = field(repr=False)
+    card: Mapping[str, Any] = field(repr=False)
+
+    @functools.cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        return kinds_of(self.model.config)
+
+    @property
+    def trained_length(self) -> int:
+        return self.model.config.trained_length
+
+    @property
+    def limit(self) -> int:
+        return limit_of(self.model, self.task)
+
+    @property
+    def longest(self) -> int | None:
+        return self.model.longest
+
+    @functools.cached_property
+    def nbytes(self) -> int:
+        return sum(tensor.nbytes for tensor in [*self.model.state_dict().values(), *self.constant.values()])
+
+    def read(self, text: str, limit: int | None = None) -> Prompt:
+        return self.task.read(text, limit or self.limit)
+
+    def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray:
+        return self._constant(kind, layer, queries, keys).numpy()
+
+    def _constant(self, kind: str, layer: int, queries: int, keys: int) -> Tensor:
+        return cut(self.constant[kind][layer], queries, keys, self.kind(kind))
+
+    def interventions(self, plan: HeadPlan, text: int, target: int) -> dict[str, list[Intervention]] | None:
+        """The plan as tensors for a text and a target of so many tokens, by kind; None for the empty plan.
+
+        Raises:
+            ValueError: the plan names a head or a scale that this model hasn't.
+        """
+        if not plan:
+            return None
+        self.check(plan)
+        sizes = {TEXT: text, TARGET: target}
+        return {kind.name: interventions_of(
+            plan, kind, self.model.attentions(kind.name), sizes[kind.key_row],
+            functools.partial(self._constant, kind.name, queries=sizes[kind.query_row], keys=sizes[kind.key_row]))
+            for kind in self.kinds}
+
+    def translate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), beam: int = BEAM) -> tuple[int, ...]:
+        """Ids of what the model writes under the plan, `end` included where it came to one."""
+        interventions = self.interventions(plan, len(prompt.ids), self.limit)
+        return write(self.model, [prompt.ids], beam, interventions, self.limit)[0].ids
+
+    def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
+        """A translation and a pass a plan: what is written under one is not what is written under another."""
+        return [self._run(prompt, plan) for plan in plans]
+
+    @torch.inference_mode()
+    def _run(self, prompt: Prompt, plan: HeadPlan) -> Trace:
+        said = self.translate(prompt, plan)
+        target = (START, *(i for i in said if i != END))[:self.limit]
+        records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
+        interventions = self.interventions(plan, len(prompt.ids), len(target))
+        hidden = self.model(torch.tensor([prompt.ids]), torch.tensor([target]), interventions, records)[0]
+        probabilities = self.model.logits(hidden).softmax(-1).numpy()
+        live = {kind: stacked(record.live[0] for record in its) for kind, its in records.items()}
+        constant = {kind for (kind, _, _), state in plan.heads.items() if state.constant}
+        mask = records[DECODER][0].mask
+        return Trace(
+            rows={TEXT: prompt.tokens, TARGET: tuple(self.task.labels[i] for i in target)},
+            scores={kind: stacked(record.scores[0] for record in its) for kind, its in records.items()},
+            live=live,
+            weights={kind: stacked(record.weights[0] for record in its) if kind in constant else live[kind]
+                     for kind, its in records.items()},
+            mask=None if mask is None else stacked(r.mask[0] for r in records[DECODER] if r.mask is not None),
+            norms={kind: stacked(record.norms[0] for record in its) for kind, its in records.items()},
+            outputs=tuple(Output(position, fixed(distribution), self.task.labels)
+                          for position, distribution in enumerate(probabilities)),
+            losses=fixed(self._losses(prompt, plan)), prompt=prompt, written=self.task.written(target))
+
+    def _losses(self, prompt: Prompt, plan: HeadPlan) -> ndarray:
+        """Nats of each token of the reference, given those before it; NaN for each typed token if there is none."""
+        if not prompt.reference:
+            return numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
+        before = torch.tensor([[START, *prompt.reference[:-1]]])
+        interventions = self.interventions(plan, len(prompt.ids), before.shape[1])
+        logits = self.model.logits(self.model(torch.tensor([prompt.ids]), before, interventions)[0])
+        return torch.nn.functional.cross_entropy(logits, torch.tensor(prompt.reference), reduction="none").numpy()

@@ -1,0 +1,136 @@
+"""Disagreement of heads against closed forms and against loops: heads that are alike, orthogonal, opposite; bounds; and
+padding, which must say nothing."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from models.attention.base import Record
+from models.disagreement import TERMS, disagreement, total
+
+B, H, N, M, D = 3, 4, 5, 7, 8
+
+
+def record_of(weights: Tensor, values: Tensor) -> Record:
+    outputs = weights @ values
+    return Record(weights, None, weights, weights, outputs.norm(dim=-1), None, values, outputs)
+
+
+def random_record(seed: int = 0) -> Record:
+    random = torch.Generator().manual_seed(seed)
+    weights = (2 * torch.randn(B, H, N, M, generator=random)).softmax(-1)
+    return record_of(weights, torch.randn(B, H, M, D, generator=random))
+
+
+EVERYWHERE = torch.ones(B, N, dtype=torch.bool), torch.ones(B, M, dtype=torch.bool)
+
+
+def by_loops(record: Record, term: str, queries: Tensor, keys: Tensor) -> float:
+    """-1/H² sum over i and j, i = j among them, token by token in float64 (Li et al. 2018, eq. 4 to 6)."""
+    terms = []
+    rows = keys if term == "sub" else queries
+    for text in range(len(queries)):
+        for token in range(rows.shape[1]):
+            if not rows[text, token]:
+                continue
+            together = 0.0
+            for i in range(H):
+                for j in range(H):
+                    if term == "pos":
+                        together += float((record.live[text, i, token].double() *
+                                           record.live[text, j, token].double()).abs().sum())
+                        continue
+                    vectors = (record.values if term == "sub" else record.outputs)[text, :, token].double()
+                    together += float(vectors[i] @ vectors[j] / (vectors[i].norm() * vectors[j].norm()))
+            terms.append(-together / H**2)
+    return math.fsum(terms) / len(terms)
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_it_is_the_mean_over_pairs_of_heads(term: str):
+    record = random_record()
+    queries, keys = (torch.rand(which.shape, generator=torch.Generator().manual_seed(3)) < 0.7 for which in EVERYWHERE)
+    for exist in (EVERYWHERE, (queries, keys)):
+        assert disagreement(record, term, *exist).item() == pytest.approx(by_loops(record, term, *exist), rel=1e-5)
+    assert by_loops(record, term, queries, keys) != pytest.approx(by_loops(record, term, *EVERYWHERE), rel=1e-3)
+
+
+def one_hot(places: list[int]) -> Tensor:
+    """(B, H, N, M) weights, head h's all on key places[h]."""
+    return torch.nn.functional.one_hot(torch.tensor(places), M).float()[None, :, None].expand(B, H, N, M)
+
+
+def test_identical_heads():
+    """All that they can agree: -1 in each sense; for positions where a row has all its weight on one key."""
+    values = torch.randn(B, 1, M, D, generator=torch.Generator().manual_seed(1)).expand(B, H, M, D)
+    record = record_of(one_hot([2] * H), values)
+    assert [disagreement(record, term, *EVERYWHERE).item() for term in TERMS] == pytest.approx([-1, -1, -1])
+
+
+def test_orthogonal_heads():
+    """-1/H, whatever the vectors' lengths: only each head with itself agrees."""
+    axes = torch.eye(H, D)[None, :, None] * torch.tensor([1.0, 5.0, 0.1, 2.0])[None, :, None, None]
+    record = record_of(one_hot([0, 1, 2, 3]), axes.expand(B, H, M, D))
+    assert [disagreement(record, term, *EVERYWHERE).item() for term in TERMS] == pytest.approx([-1 / H] * 3)
+
+
+def test_opposite_heads():
+    """Vectors that cancel: 0, the most there is. Weights cannot: they are not negative."""
+    signs = torch.tensor([1.0, -1.0, 1.0, -1.0])[None, :, None, None]
+    record = record_of(one_hot([0] * H), signs.expand(B, H, M, D))
+    sub, pos, out = (disagreement(record, term, *EVERYWHERE).item() for term in TERMS)
+    assert (sub, out) == pytest.approx((0, 0), abs=1e-6) and pos == pytest.approx(-1)
+
+
+def test_even_weights():
+    """All heads look at all M keys alike: they share 1/M."""
+    record = record_of(torch.full((B, H, N, M), 1 / M), torch.ones(B, H, M, D))
+    assert disagreement(record, "pos", *EVERYWHERE).item() == pytest.approx(-1 / M)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("term", TERMS)
+def test_bounds(term: str, seed: int):
+    assert -1 < disagreement(random_record(seed), term, *EVERYWHERE).item() < 0
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_padding_says_nothing(term: str):
+    """Whatever stands in places that do not exist, the number is the same."""
+    record, (queries, keys) = random_record(), (which.clone() for which in EVERYWHERE)
+    queries[1, 3:], keys[1, 4:] = False, False
+    expected = disagreement(record, term, queries, keys)
+    other = random_record(seed=9)
+    live, values, outputs = record.live.clone(), record.values.clone(), record.outputs.clone()
+    live[1, :, 3:], outputs[1, :, 3:], values[1, :, 4:] = other.live[1, :, 3:], 7.0, -3.0
+    changed = Record(live, None, live, live, record.norms, None, values, outputs)
+    assert_close(disagreement(changed, term, queries, keys), expected)
+
+
+def test_the_total():
+    """Of each term the mean over layers, and the sum of those."""
+    layers = [(random_record(seed), *EVERYWHERE) for seed in (1, 2, 3)]
+    expected = sum(by_loops(record, term, *EVERYWHERE) / 3 for record, *_ in layers for term in ("sub", "out"))
+    assert total(layers, ("sub", "out")).item() == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_climbing_makes_heads_differ(term: str):
+    """Its gradient is of use: a few steps up, from heads that are nearly alike."""
+    random = torch.Generator().manual_seed(0)
+    alike = 3 * torch.randn(B, 1, N, M, generator=random)
+    scores = (alike + 0.1 * torch.randn(B, H, N, M, generator=random)).requires_grad_()
+    values = (torch.ones(B, H, M, D) + 0.1 * torch.randn(B, H, M, D, generator=random)).requires_grad_()
+    optimiser, history = torch.optim.Adam([scores, values], lr=0.1), []
+    for _ in range(60):
+        value = disagreement(record_of(scores.softmax(-1), values), term, *EVERYWHERE)
+        history.append(value.item())
+        optimiser.zero_grad()
+        (-value).backward()
+        optimiser.step()
+    assert history[-1] > 0.6 * history[0]
