@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import altair
 import numpy
@@ -59,7 +59,7 @@ SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [2, 5]]
 
 
-def row_entropy_table(entropies: dict[str, Sequence[float]], causal: bool) -> pandas.DataFrame:
+def row_entropy_table(entropies: Mapping[str, Sequence[float]], causal: bool) -> pandas.DataFrame:
     """Columns query (from 1), nats, model; and ln n, the most there can be.
 
     Args:
@@ -124,7 +124,7 @@ def length_chart(values: list[dict], title: str, length: int, trained: int) -> a
         x="n:Q", y="value:Q", color=colour,
         tooltip=["model:N", "reading:N", "n:Q", altair.Tooltip("value:Q", format=".4f")])
     rows = max(len(models), len(readings) if len(readings) > 1 else 0)
-    return altair.layer(rules, bars, lines, dots, rings).properties(height=300 + 20 * rows)
+    return _layered(rules, bars, lines, dots, rings).properties(height=300 + 20 * rows)
 
 
 def head_chart(values: list[dict], order: Sequence[str]) -> altair.FacetChart:
@@ -170,7 +170,7 @@ def dots_chart(points: list[dict], title: str, rule: tuple[float, str] | None = 
         tooltip=["name:N", "which:N", altair.Tooltip("value:Q", format=".4~r")])
     layers = [dots, *([_rule(rule, "x")] if rule else [])]
     height = max(210, 120 + len(names) * (16 + 10 * len(whiches)))  # title, legend and axis are part of it
-    return altair.layer(*layers).properties(height=height, title=_heading(title))
+    return _layered(*layers).properties(height=height, title=_heading(title))
 
 
 def lines_chart(points: list[dict], title: str, across: str, rule: tuple[float, str] | None = None,
@@ -198,7 +198,7 @@ def lines_chart(points: list[dict], title: str, across: str, rule: tuple[float, 
         y="value:Q", tooltip=["name:N", altair.Tooltip("x:Q", title=across),
                               altair.Tooltip("value:Q", format=".1%" if form.endswith("%") else ".4~r"), "seed:N"])
     layers = [lines, rings, *([_rule(rule, "y")] if rule else [])]
-    return altair.layer(*layers).properties(height=320 + 24 * len(names), title=_heading(title))
+    return _layered(*layers).properties(height=320 + 24 * len(names), title=_heading(title))
 
 
 def to_spec(chart: altair.TopLevelMixin) -> dict:
@@ -211,6 +211,12 @@ def to_spec(chart: altair.TopLevelMixin) -> dict:
 def _heading(text: str) -> altair.TitleParams:
     """Above the picture, where a phone has room for it and a saved one keeps it."""
     return altair.TitleParams(text, anchor="start", frame="bounds", fontSize=13, fontWeight="normal")
+
+
+def _layered(*layers: altair.Chart) -> altair.LayerChart:
+    chart = altair.layer(*layers)
+    assert isinstance(chart, altair.LayerChart)  # facets come of facets only
+    return chart
 
 
 def _rule(rule: tuple[float, str], axis: str) -> altair.Chart:

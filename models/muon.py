@@ -29,7 +29,7 @@ class Muon(torch.optim.Muon):
         super().__init__(groups, lr=lr, adjust_lr_fn="match_rms_adamw")
 
     @torch.no_grad()
-    def step(self, closure: None = None) -> None:
+    def step(self, closure: None = None) -> None:  # type: ignore[override]  # no closure is ever given
         for group in self.param_groups:
             for weight in group["params"]:
                 if weight.grad is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from models import sweeps
 from models.config import Config, PairConfig
@@ -90,15 +91,15 @@ _translation = PairRecipe(PairConfig("", vocabulary=Translation.vocabulary, widt
                           steps=8000, learning_rate=4e-3, warmup=200, muon=True, initial_std=0.02, compiled=True)
 
 
-def _with(family: str, attention: str, **changes: object) -> Recipe:
+def _with(family: str, attention: str, **changes: Any) -> Recipe:
     recipe = {"assignment": _assignment, "stories": _stories, "masked": _masked, "translation": _translation}[family]
     # Two gated attention units have about the parameters of one block, a tenth more.
-    shape = {"heads": 1, "layers": 2 * recipe.config.layers} if attention.startswith("gau-") else {}
+    shape: dict[str, Any] = {"heads": 1, "layers": 2 * recipe.config.layers} if attention.startswith("gau-") else {}
     changes = sweeps.chosen(family, attention) | changes
     return replace(recipe, config=replace(recipe.config, attention=attention, **shape), **changes)
 
 
-def _as(recipe: Recipe, **config: object) -> Recipe:
+def _as(recipe: Recipe, **config: Any) -> Recipe:
     """The same training of a model that differs from the family's in more than its attention."""
     return replace(recipe, config=replace(recipe.config, **config))
 
@@ -137,7 +138,7 @@ def short_recipe(name: str) -> Recipe:
 
 def task_of(name: str, data: Path = DATA, cache: Path | None = None) -> Task:
     """The task of a model, by the first part of its name; `data` is for training and evaluation only."""
-    task = TASKS[name.split("-")[0]]
+    task: Any = TASKS[name.split("-")[0]]  # their arguments differ
     if task is Assignment:
         return task()
     recipe = RECIPES[name]

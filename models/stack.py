@@ -130,13 +130,14 @@ class StackLab(Lab):
             if target >= 0:
                 losses[position] = -log_probabilities[position][target]
         live = stacked(record.live[row] for record in records)
+        masks = [record.mask[row] for record in records if record.mask is not None]
         constants = any(state.constant for state in plan.heads.values())
         return Trace(
             rows={TEXT: prompt.tokens},
             scores={KIND: stacked(record.scores[row] for record in records)},
             live={KIND: live},
             weights={KIND: stacked(record.weights[row] for record in records) if constants else live},
-            mask=None if records[0].mask is None else stacked(record.mask[row] for record in records),
+            mask=stacked(masks) if masks else None,
             norms={KIND: stacked(record.norms[row] for record in records)},
             outputs=tuple(Output(p, fixed(numpy.exp(log_probabilities[p])), self.task.labels, prompt.targets[p])
                           for p in prompt.asked),

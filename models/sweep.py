@@ -59,6 +59,7 @@ def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.dev
         attempt(rate, sweeps.USUAL_TABLE_RATE)
     if has_tables(RECIPES[f"{family}-{attention}"]):
         best = sweeps.best_rate(sweeps.read(family, folder), attention, rates)
+        assert best is not None  # all rates were tried
         for table_rate in sweeps.TABLE_RATES:
             attempt(best, table_rate)
 

@@ -20,6 +20,7 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -69,7 +70,9 @@ def loss_of(model: Transformer, tokens: Tensor, places: Tensor, answers: Tensor,
     # Logits only where they count: in variable assignment that is one token in four, of masked words one in seven.
     hidden = hidden if len(places) == len(hidden) else hidden[places]
     loss = functional.cross_entropy(model.logits(hidden).float(), answers)
-    return loss + memory_loss * memory_in_use([record.mask for record in records]) if memory_loss else loss
+    if records is None:
+        return loss
+    return loss + memory_loss * memory_in_use([record.mask for record in records if record.mask is not None])
 
 
 def pair_loss_of(model: Seq2Seq, texts: Tensor, tokens: Tensor, targets: Tensor, label_smoothing: float = 0.0,
@@ -93,7 +96,7 @@ def pair_loss_of(model: Seq2Seq, texts: Tensor, tokens: Tensor, targets: Tensor,
                                     label_smoothing=label_smoothing)
     if records is None:
         return loss
-    exist = {kind: tuple(row != PADDING for row in rows) for kind, rows in
+    exist = {kind: (queries != PADDING, keys != PADDING) for kind, (queries, keys) in
              {ENCODER: (texts, texts), DECODER: (tokens, tokens), CROSS: (tokens, texts)}.items()}
     layers = [(record, *exist[kind]) for kind, its in records.items() for record in its]
     return loss - weight * disagreement.total(layers, terms)
@@ -105,11 +108,12 @@ def batch_loss(model: Model, batch: Batch, objective: Callable[..., Tensor] | No
     device = model.embedding.weight.device
     if isinstance(batch, Pairs):
         parts = (part.to(device) for part in (batch.texts, batch.tokens, batch.targets))
-        return (objective or pair_loss_of)(model, *parts)
-    objective = objective or loss_of
+        of_pairs: Callable[..., Tensor] = objective or pair_loss_of
+        return of_pairs(model, *parts)
+    of_texts: Callable[..., Tensor] = objective or loss_of
     targets = batch.targets.flatten()
     places = (targets >= 0).nonzero().squeeze(1)
-    return objective(model, batch.tokens.to(device), places.to(device), targets[places].to(device), memory_loss)
+    return of_texts(model, batch.tokens.to(device), places.to(device), targets[places].to(device), memory_loss)
 
 
 def objective_of(recipe: Recipe) -> Callable[..., Tensor]:
@@ -135,7 +139,7 @@ def optimisers_of(model: Model, recipe: Recipe) -> list[torch.optim.Optimizer]:
     groups = [{"params": tables, "weight_decay": 0.0, "factor": recipe.table_rate},
               {"params": rest, "weight_decay": 0.0, "factor": 1.0}]
     decayed = {"params": matrices, "weight_decay": recipe.weight_decay, "factor": 1.0}
-    adam = {"lr": recipe.learning_rate, "betas": (BETA1, recipe.beta2)}
+    adam: dict[str, Any] = {"lr": recipe.learning_rate, "betas": (BETA1, recipe.beta2)}
     if not recipe.muon:
         return [torch.optim.AdamW([g for g in (decayed, *groups) if g["params"]], **adam)]
     # Jordan et al. 2024; with the step size of Liu et al. 2025, arXiv 2502.16982, AdamW's rates can be kept.
@@ -172,7 +176,7 @@ def faster_precision(device: torch.device) -> str:
             x @ weight
             times.append(time.perf_counter() - began)
         best[name] = min(times)
-    return min(best, key=best.get)
+    return min(best, key=best.__getitem__)
 
 
 def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.device,

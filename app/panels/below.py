@@ -20,7 +20,7 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
     offered = {"entropy": True, "memory": lab.can_forget, "card": bool(lab.card)}
     sections = [name for name in SECTIONS if offered[name]]
     st.session_state[session.SECTION] = state.section if state.section in sections else None
-    section = st.segmented_control("More", sections, format_func=SECTIONS.get, key=session.SECTION,
+    section = st.segmented_control("More", sections, format_func=SECTIONS.__getitem__, key=session.SECTION,
                                    on_change=events.on_section, label_visibility="collapsed")
     if section == "entropy":
         _entropy(lab, state, before, after)
@@ -40,10 +40,10 @@ def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
     st.markdown(f"{told.format(layer + 1)} Dotted: ln n, the most there can be. A scale of log n aims to keep a head's "
                 "entropy from growing with n (Su Jianlin); the effect panel shows what that does to the prediction. "
                 "The Length page shows longer texts.")
-    rows = [row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
-            for seen, plan in ((before, HeadPlan()), (after, state.plan))]
-    table = entropy_table(*rows, bool(state.plan), kind.causal)
-    last = ", ".join(f"head {number} {nats:.2f}" for number, nats in enumerate(rows[1][:, -1], 1))
+    trained, planned = (row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
+                        for seen, plan in ((before, HeadPlan()), (after, state.plan)))
+    table = entropy_table(trained, planned, bool(state.plan), kind.causal)
+    last = ", ".join(f"head {number} {nats:.2f}" for number, nats in enumerate(planned[:, -1], 1))
     st.altair_chart(entropy_chart(table, head), alt=f"Entropy of the last query in layer {layer + 1}, nats: {last}")
     st.download_button("Entropies as CSV", table.to_csv(index=False), f"{lab.name}-entropy.csv", "text/csv",
                        on_click="ignore")

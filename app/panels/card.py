@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -21,7 +22,7 @@ def _card(name: str, changed: tuple[int, ...]) -> dict[str, Any]:
     return checkpoint.read_card(checkpoint.CHECKPOINTS / name)
 
 
-def draw(card: dict[str, Any]) -> None:
+def draw(card: Mapping[str, Any]) -> None:
     facts, training, attention = card["model"], card["training"], card["attention"]
     st.markdown(f"**{plain(card['name'])}** · {plain(attention['title'])} · {plain(attention['source'])}")
     st.code(attention["formula"], language=None)
@@ -48,7 +49,7 @@ def draw(card: dict[str, Any]) -> None:
                 + f". **Licence**: {plain(card['licence'])}.")
 
 
-def costs(card: dict[str, Any]) -> list[dict[str, str]]:
+def costs(card: Mapping[str, Any]) -> list[dict[str, str]]:
     """What the scores cost, beside softmax attention's."""
     cost, rows = card["cost"], []
     for key, what in (("score_parameters", "parameters of the scores"),

@@ -65,7 +65,7 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
     running = now is not None and now.running
 
     def start_or_stop() -> None:
-        if running:
+        if now is not None and running:
             now.running = False
         else:
             st.session_state[session.CONTINUATION] = _begun(lab, key)
@@ -81,7 +81,7 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
     with st.container(height=HEIGHT_WITH_MEMORY if budgets else HEIGHT, border=False, autoscroll=bool(budgets)):
         places = [st.empty() for _ in range(4)]
         _show(now, places, state)
-        if not running:
+        if now is None or not running:
             return
         until = time.perf_counter() + CHUNK
         with serving.computing():

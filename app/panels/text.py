@@ -73,7 +73,8 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
                    placeholder=lab.task.examples[0][1], autocomplete="off")
     titles = {text: title for title, text in lab.task.examples}
     examples.selectbox("Examples", list(titles), key=session.EXAMPLE, index=None, placeholder="Examples",
-                       format_func=titles.get, on_change=events.on_example, label_visibility="collapsed")
+                       format_func=lambda example: titles.get(example, ""), on_change=events.on_example,
+                       label_visibility="collapsed")
     prompt, error, text = reading.prompt, reading.error, history.present.text
     if error is not None:
         shown = lab.task.join(prompt.tokens[1:])

@@ -4,13 +4,12 @@ anything."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from app.state import session
 from app.state.company import fit, policies_of, views_of
 from app.state.lab_state import CLAIMS, LAST, MAX_COMPARED, MAX_TEXT, PAGES, SECTIONS, LabState
 from app.state.link import MAX_ASKED, MAX_LENGTH, read_query
-from app.state.link import MAX_TEXT as MAX_QUERY
 from app.state.selection import SCOPES, Selection
 from app.state.session import history, widget
 from models import catalogue, held
@@ -100,7 +99,7 @@ def on_toolbar(event: dict[str, Any]) -> None:
                             view="used", asked=LAST, budgets=()))
         case "page" if event.get("page") in [*PAGES]:  # a list has `in` for what has no hash, too
             past.do(replace(past.present, page=event["page"]))
-        case "address" if isinstance(event.get("query"), str) and len(event["query"]) <= 4 * MAX_QUERY:
+        case "address" if isinstance(event.get("query"), str) and len(event["query"]) <= 4 * MAX_TEXT:
             session.begin_at(event["query"].removeprefix("?"))
 
 
@@ -115,8 +114,8 @@ def on_heads(event: dict[str, Any]) -> None:
     shape = present.shape
     layer, head, scope = (event.get(key) for key in ("layer", "head", "scope"))
     kind = event.get("kind", next(iter(shape)))
-    if kind not in [*shape] or not (_index(layer, shape[kind][0]) and _index(head, shape[kind][1])
-                                    and scope in SCOPES):
+    if kind not in [*shape] or not (_index(layer, shape[kind][0]) and _index(head, shape[kind][1])) \
+            or scope not in SCOPES:
         return
     selection = Selection(layer, head, scope, kind)
     if event.get("type") == "select":
@@ -145,7 +144,7 @@ def on_effect(event: dict[str, Any]) -> None:
         history().do(replace(history().present, asked=event["index"]), merge="asking")
 
 
-def _index(value: object, count: int) -> bool:
+def _index(value: object, count: int) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
 
 

@@ -10,11 +10,12 @@ from models import catalogue
 from models.checkpoint import CheckpointError
 from models.heads import HeadPlan
 from models.kind import Shape
-from models.studies.claims import MODULES as CLAIMS
+from models.studies.claims import MODULES
 
 DEFAULT_MODEL = "stories-selective"
 PAGES = {"explore": "Explore", "compare": "Compare", "length": "Length", "yours": "Your model", "results": "Results",
          "about": "About"}
+CLAIMS = MODULES
 SECTIONS = {"entropy": "Entropy", "memory": "Memory", "card": "Model card"}  # below Explore, closed at first
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 LAST = -1  # of a text's predictions

