@@ -60,8 +60,9 @@ class MPNet(MPNetSelfAttention):
 ADAPTERS: dict[type[nn.Module], type[nn.Module]] = {DisentangledSelfAttention: Deberta, MPNetSelfAttention: MPNet}
 
 
-def adapt(model: nn.Module) -> None:
-    """Exchanges the classes of the layers that need it."""
-    for module in model.modules():
-        if type(module) in ADAPTERS:
-            module.__class__ = ADAPTERS[type(module)]
+def adapt(model: nn.Module) -> bool:
+    """Exchanges the classes of the layers that need it; False if none does."""
+    found = [module for module in model.modules() if type(module) in ADAPTERS]
+    for module in found:
+        module.__class__ = ADAPTERS[type(module)]
+    return bool(found)

@@ -27,7 +27,6 @@ from models.foreign.readers import Rewrites, Words
 from models.foreign.vision import Sees
 from models.kind import Kind
 
-ADAPTED = {"deberta-v2", "mpnet"}  # whose attention does not call the interface; see adapters.py
 CHECKED, WRITTEN = 7, 4  # tokens of the text and of the decoder's row that a model is tried with
 HARMLESS = ("pooler", "position_ids", "token_type_ids")  # what a file may lack: nothing that is shown reads it
 
@@ -99,7 +98,10 @@ class _Survey(Pass):
 def _surveyed(model: nn.Module, reader: Words, kinds: tuple[Kind, ...]) -> dict[nn.Module, str]:
     """Attention module -> kind; raises ForeignError unless what is shown would be what the model does."""
     inputs, sizes = _inputs(reader)
-    plain = model(**inputs, output_attentions=True)
+    try:
+        plain = model(**inputs, output_attentions=True)
+    except Exception as error:  # an odd config shows itself here, as anything at all
+        raise ForeignError(f"it does not run as transformers has it ({type(error).__name__})") from error
     _listen(model, reader)
     survey = _Survey(sizes)
     with during(survey):
@@ -140,10 +142,9 @@ def _inputs(reader: Words) -> tuple[dict[str, Any], dict[tuple[int, int], str]]:
 
 def _listen(model: Any, reader: Words) -> None:
     """From here on the model's layers call our function."""
-    if reader.config.model_type in ADAPTED:
-        from models.foreign.adapters import adapt
+    from models.foreign.adapters import adapt
 
-        adapt(model)
+    if adapt(model):
         return
     try:
         model.set_attn_implementation(NAME)
