@@ -14,10 +14,12 @@ from app.compute import Seen
 from app.markdown import plain
 from app.panels import companions, effect, frame, heads
 from app.panels.text import Reading
+from app.state import visitor_models
 from app.state.lab_state import LabState
 from components.charts import row_entropy_chart, row_entropy_table
 from models import Lab
 from models.checkpoint import CheckpointError
+from models.foreign import ForeignError
 from models.tasks.base import InputError
 from models.trace import divergence, row_entropy
 
@@ -78,9 +80,9 @@ def _read(name: str, state: LabState, shown: str) -> Compared | None:
     """None, with the reason on the page, if the model cannot read this text."""
     st.markdown(f"**{plain(name)}**")
     try:
-        lab = serving.load(name)
+        lab = visitor_models.with_constants(serving.load(name))
         prompt = compute.read(lab, shown)
-    except (CheckpointError, InputError) as error:
+    except (CheckpointError, ForeignError, InputError) as error:
         st.error(plain(str(error)))
         return None
     if lab.longest == lab.limit and prompt.left_out:
