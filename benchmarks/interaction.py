@@ -53,7 +53,7 @@ def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
                 bare = browser.new_page(viewport={"width": 1440, "height": 900})
                 page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': story})}")
                 bare.goto(f"{floor}/?n={n}")
-                received = _count_bytes(page)
+                received = count_bytes(page)
                 ours, theirs = [], []
                 for one in (page, bare):
                     one.get_by_role("gridcell").first.wait_for()
@@ -98,7 +98,7 @@ def _act(page: Page, action: str, turn: int) -> float:
     return taken - DEBOUNCE if action == "typing" else taken
 
 
-def _count_bytes(page: Page) -> list[int]:
+def count_bytes(page: Page) -> list[int]:
     """A list that grows with the size of each message that the server sends."""
     sizes: list[int] = []
     session = page.context.new_cdp_session(page)
@@ -109,10 +109,12 @@ def _count_bytes(page: Page) -> list[int]:
     return sizes
 
 
-def _row(action: str, n: int, ours: list[float], theirs: list[float], size: float) -> dict[str, Any]:
-    def quantile(times: list[float], share: float) -> float:
-        return sorted(times)[min(len(times) - 1, int(share * len(times)))]
+def quantile(times: list[float], share: float) -> float:
+    """The time that this share of them is below."""
+    return sorted(times)[min(len(times) - 1, int(share * len(times)))]
 
+
+def _row(action: str, n: int, ours: list[float], theirs: list[float], size: float) -> dict[str, Any]:
     p50, p95 = quantile(ours, 0.5), quantile(ours, 0.95)
     floor50, floor95 = quantile(theirs, 0.5), quantile(theirs, 0.95)
     return {"action": action, "tokens": n, "p50 ms": p50, "p95 ms": p95, "floor p50 ms": floor50,

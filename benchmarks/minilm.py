@@ -1,0 +1,305 @@
+"""all-MiniLM-L6-v2 in the app: how soon its 72 heads are on the screen, beside BertViz's model view of the same maps;
+and how soon a click is answered, beside the floor and the forward pass.
+
+    bash benchmarks/bertviz.sh FOLDER                       # BertViz and its scripts; without it only our side
+    python -m benchmarks minilm --bertviz FOLDER
+
+One browser draws both, in turns, in windows of one size; times are its own, up to the frame after all heads were drawn.
+BertViz's page comes from this machine, its scripts too. Its times leave out what Python takes to write its page, ours
+hold everything; its picture is higher than a window, so that not all of it is painted, ours is painted whole. BertViz
+writes the maps as decimals, and twice: the marker that they take the place of also stands in a comment of its script.
+
+A key that prunes a head makes a plan that no one has computed: it waits for a pass. A click that shows a head does not.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import importlib
+import math
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, Page, ViewportSize
+
+from app import serving
+from benchmarks.foreign import eager_pass, minilm, minilm_folder
+from benchmarks.interaction import DEBOUNCE, WATCH, count_bytes, quantile
+from models import HeadPlan
+from models.foreign.lab import ForeignLab
+from models.tasks.base import Prompt
+from models.trace import run_prompt
+from tests.browser import serve
+
+TOKENS = 64
+LAYERS, HEADS = 6, 12
+TURNS, LOADS = 20, 3  # of 20 turns, p95 is the slowest
+WINDOW: ViewportSize = {"width": 1440, "height": 900}
+SLOW = 180_000  # ms that a page of BertViz may take
+TEXT = ("The fisherman sat on the bank of the river and thought of his money in the bank while the water was rising. "
+        "Nobody on the other side had seen him since the morning, and the boat that he wanted to sell was tied "
+        "to the old bridge. He had told his daughter that {} would come for it soon")
+BUYERS = ("rain", "night", "winter", "money", "nobody", "somebody", "she", "he", "Peter", "Mary", "John", "Anna",
+          "children", "friends", "people", "students", "teachers", "doctors", "soldiers", "summer", "spring")
+
+CDN = "https://cdnjs.cloudflare.com/ajax/libs/"
+SCRIPTS = {CDN + "require.js/2.3.6/require.min.js": "require.js", CDN + "d3/5.7.0/d3.min": "d3.min",
+           CDN + "jquery/2.0.0/jquery.min": "jquery.min"}  # the last two without .js, which require.js adds
+
+# In a page before its own scripts: when messages of the server come,
+MESSAGES = """
+globalThis.labMessages = [];
+globalThis.WebSocket = class extends WebSocket {
+  constructor(...all) {
+    super(...all);
+    this.addEventListener('message', ({ data }) => labMessages.push([performance.now(), data.byteLength ?? data.size]));
+  }
+};
+"""
+# and the frame after everything has been drawn.
+OPENED = """
+const look = () => {
+  if (!(%s)) return requestAnimationFrame(look);
+  requestAnimationFrame(() => { globalThis.labDrawn = performance.now(); });
+};
+requestAnimationFrame(look);
+"""
+OURS = """[...document.querySelectorAll('*')].some(
+  ({ shadowRoot }) => shadowRoot?.querySelector('[data-part="heads"][data-drawn]'))"""
+THEIRS = f"document.getElementsByTagName('line').length === {LAYERS * HEADS * TOKENS**2}"
+MAPS_CAME = f"labMessages.findLast(([at, size]) => size >= {LAYERS * HEADS * TOKENS**2})[0]"
+PAGE_CAME = "performance.getEntriesByType('navigation')[0].responseEnd"
+ON_SCREEN = """cells => cells.filter(cell => {
+  const { top, bottom, left, right } = cell.getBoundingClientRect();
+  return top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
+}).length"""
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """BertViz's page: where it is served, its bytes, and the seconds that Python took to write it."""
+
+    address: str
+    size: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Load:
+    """A picture: milliseconds to it from where it was asked for, and from when its data were in the browser; bytes of
+    all that was fetched for it, and of the message or file that holds the maps."""
+
+    asked: float
+    came: float
+    size: int
+    maps: int
+
+
+def measure(browser: Browser, bertviz: Path | None) -> Rows:
+    """One row a measure: ours, what it is compared with, and the ratio.
+
+    Args:
+        bertviz: what benchmarks/bertviz.sh made; None: only our side is measured.
+    """
+    serving.tune()
+    lab, eager = minilm()
+    texts = [TEXT.format(buyer) for buyer in BUYERS]
+    prompt = lab.read(texts[0])
+    if {len(lab.read(text).ids) for text in texts} != {TOKENS} or lab.shape["self"] != (LAYERS, HEADS):
+        raise RuntimeError(f"this is not what was to be measured: {lab.shape}, {len(prompt.ids)} tokens")
+    with (serve() as app, serve("benchmarks/floor_app.py") as floor,
+          _served(bertviz, eager_pass(eager, lab.task, prompt)[1], prompt) as peer):
+        link = f"{app}/?{urlencode({'model': _open_folder(browser, app), 'text': texts[0]})}"
+        bare = f"{floor}/?{urlencode({'n': TOKENS, 'layers': LAYERS, 'heads': HEADS, 'causal': 0})}"
+        ours, theirs = [], []
+        for _ in range(LOADS):
+            ours.append(_load(browser, link, OURS, MAPS_CAME))
+            if peer is not None:
+                theirs.append(_load(browser, peer.address, THEIRS, PAGE_CAME))
+        rows = _beside_peer(peer, ours, _typed(browser, link, texts[1:]), theirs)
+        for action in ("prune", "select"):
+            rows += _beside_floor(action, *_clicked(browser, link, bare, action, lab, prompt))
+    return rows
+
+
+def _open_folder(browser: Browser, app: str) -> str:
+    """Opens the model's folder on the page Your model; its name in links."""
+    page = browser.new_page(viewport=WINDOW)
+    page.goto(f"{app}/?page=yours")
+    box = page.get_by_role("textbox", name="A folder on this machine")
+    box.fill(str(minilm_folder()))
+    box.press("Enter")
+    page.get_by_role("button", name="Open folder").click()
+    page.wait_for_url("**model=folder*")
+    cells = page.get_by_role("gridcell")
+    cells.nth(LAYERS * HEADS - 1).wait_for()
+    shown = cells.evaluate_all(ON_SCREEN)
+    if shown != LAYERS * HEADS:
+        raise RuntimeError(f"{shown} of {LAYERS * HEADS} heads are on the screen")
+    page.close()
+    return f"folder:{minilm_folder().name}"
+
+
+@contextmanager
+def _served(bertviz: Path | None, attentions: tuple[Any, ...], prompt: Prompt) -> Iterator[Peer | None]:
+    """BertViz's model view of these attentions, on a server of its own."""
+    if bertviz is None:
+        yield None
+        return
+    sys.path.append(str((bertviz / "site").resolve()))  # last: what the app has too is the app's
+    model_view = importlib.import_module("bertviz").model_view
+    began = time.perf_counter()
+    html = model_view(attentions, list(prompt.tokens), html_action="return").data
+    seconds = time.perf_counter() - began
+    with tempfile.TemporaryDirectory(prefix="bertviz-") as folder:
+        for address, name in SCRIPTS.items():
+            html = html.replace(address, name)
+            name = name.removesuffix(".js") + ".js"
+            (Path(folder) / name).write_bytes((bertviz / "scripts" / name).read_bytes())
+        (Path(folder) / "index.html").write_text(html, "utf-8")
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=folder)) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            yield Peer(f"http://127.0.0.1:{server.server_port}/", len(html.encode()), seconds)
+            server.shutdown()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the name that is overridden
+        pass
+
+
+def _load(browser: Browser, address: str, is_drawn: str, came: str) -> Load:
+    """Opens a page in a new profile.
+
+    Args:
+        is_drawn, came: JavaScript, whether all is there and when its data were.
+    """
+    context = browser.new_context(viewport=WINDOW)
+    page = context.new_page()
+    page.add_init_script(MESSAGES + OPENED % is_drawn)
+    messages, fetched = count_bytes(page), _count_fetched(page)
+    page.goto(address, wait_until="commit", timeout=SLOW)
+    page.wait_for_function("globalThis.labDrawn", timeout=SLOW)
+    drawn = page.evaluate("labDrawn")
+    load = Load(drawn, drawn - page.evaluate(came), sum(messages) + sum(fetched), max(messages + fetched))
+    context.close()
+    return load
+
+
+def _count_fetched(page: Page) -> list[int]:
+    """A list that grows with the bytes of each file that the page fetches."""
+    sizes: list[int] = []
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.on("Network.loadingFinished", lambda event: sizes.append(int(event["encodedDataLength"])))
+    return sizes
+
+
+def _typed(browser: Browser, link: str, texts: list[str]) -> list[Load]:
+    """Other texts on an open page, asked for when the box has waited for another letter."""
+    page = _open(browser, link, "heads", "input")
+    page.evaluate("document.addEventListener('input', () => { globalThis.labTyped = performance.now(); }, true)")
+    received = count_bytes(page)
+    loads = []
+    for text in texts:
+        done = page.evaluate("labTimes.length")
+        received.clear()
+        page.get_by_label("Text", exact=True).fill(text)
+        taken = _wait(page, done)
+        came = taken - page.evaluate(f"{MAPS_CAME} - labTyped")
+        loads.append(Load(taken - DEBOUNCE, came, sum(received), max(received)))
+    page.close()
+    return loads
+
+
+def _clicked(browser: Browser, link: str, floor: str, action: str, lab: ForeignLab,
+             prompt: Prompt) -> tuple[list[float], list[float], list[float]]:
+    """Milliseconds of each turn: in the app, at the floor, and of the forward pass alone. Each turn prunes another
+    head, or shows another one large; a plan is never one that was computed before."""
+    event = "keydown" if action == "prune" else "click"
+    page = _open(browser, link, "heads" if action == "prune" else "head_map", event)
+    bare = _open(browser, floor, "heads", event)
+    ours: list[float] = []
+    theirs: list[float] = []
+    passes, plan = [], HeadPlan()
+    for turn in range(1, TURNS + 1):  # in turns, so that a busy machine slows all alike
+        for one, times in ((page, ours), (bare, theirs)):
+            done = one.evaluate("labTimes.length")
+            cell = one.get_by_role("gridcell").nth(turn)
+            if action == "prune":
+                cell.press("p")
+            else:
+                cell.click()
+            times.append(_wait(one, done))
+        plan = plan.with_heads([lab.kinds[0].addresses[turn]], gate=0.0)
+        began = time.perf_counter()
+        run_prompt(lab, prompt, plan)
+        passes.append((time.perf_counter() - began) * 1e3)
+    page.close()
+    bare.close()
+    return ours, theirs, passes
+
+
+def _open(browser: Browser, address: str, part: str, event: str) -> Page:
+    """A page that measures from each such event to the next drawing of the part."""
+    page = browser.new_page(viewport=WINDOW)
+    page.add_init_script(MESSAGES)
+    page.goto(address)
+    page.get_by_role("gridcell").first.wait_for()
+    page.wait_for_timeout(500)
+    page.evaluate(WATCH, [part, event])
+    return page
+
+
+def _wait(page: Page, done: int) -> float:
+    page.wait_for_function("count => labTimes.length > count", arg=done)
+    page.wait_for_timeout(120)  # what else the answer brings
+    return page.evaluate("labTimes.at(-1)")
+
+
+def _beside_peer(peer: Peer | None, ours: list[Load], typed: list[Load], theirs: list[Load]) -> Rows:
+    def median(loads: list[Load], field: str) -> float:
+        return statistics.median(getattr(load, field) for load in loads) if loads else math.nan
+
+    came, named, asked = median(theirs, "came"), "BertViz's model view", median(theirs, "asked")
+    opened = f"{named}, opened{f'; written before, in {peer.seconds * 1e3:.0f} ms' if peer else ''}"
+    size = peer.size / 1e3 if peer else math.nan
+    return [
+        _row("another text: maps in the browser to all heads drawn, ms", median(typed, "came"), named, came),
+        _row("another text: typed to all heads drawn, pass included, ms", median(typed, "asked"), opened, asked),
+        _row("link opened: maps in the browser to all heads drawn, ms", median(ours, "came"), named, came),
+        _row("link opened to all heads drawn, ms", median(ours, "asked"), opened, asked),
+        _row("another text: the message with all maps, kB", median(typed, "maps") / 1e3, f"{named}, its HTML", size),
+        _row("another text: the whole answer, kB", median(typed, "size") / 1e3, f"{named}, its HTML", size),
+        _row("link opened: all that is fetched, scripts too, kB", median(ours, "size") / 1e3, named,
+             median(theirs, "size") / 1e3)]
+
+
+def _beside_floor(action: str, ours: list[float], theirs: list[float], passes: list[float]) -> Rows:
+    def bound(share: float) -> float:
+        return 2 * quantile(theirs, share) + quantile(passes, share)
+
+    what = {"prune": "key that prunes a head to new maps", "select": "click on a head to its map"}[action]
+    beside = "2 x floor ({:.1f}) + forward pass ({:.1f})"
+    return [_row(f"{what}, p{share * 100:.0f} ms", quantile(ours, share),
+                 beside.format(quantile(theirs, share), quantile(passes, share)), bound(share))
+            for share in (0.5, 0.95)]
+
+
+def _row(what: str, ours: float, beside: str, theirs: float) -> dict[str, Any]:
+    """One row; a NaN is what was not measured."""
+    told = {"its": theirs, "its / ours": theirs / ours} if not math.isnan(theirs) else \
+           {"its": "not measured: benchmarks/bertviz.sh", "its / ours": ""}
+    return {"": what, "ours": ours, "beside": beside, **told}
