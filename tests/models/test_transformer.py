@@ -17,6 +17,7 @@ CONFIG = Config("softmax", vocabulary=512, width=256, layers=2, heads=4, trained
 C, D, H, N = 256, 64, 4, 96
 SCORES = {  # parameters of one layer's scores, as the papers count them
     **dict.fromkeys(("softmax", "log-n", "temperature", "selective"), 2 * C**2), "scalable-softmax": 2 * C**2 + H,
+    "gated": 2 * C**2 + C * H,  # not of the scores, but of the gate after them
     # Tay et al. 2020, table 1, with a W2 for each head and biases b1 and b2; a and b are 8 and 12
     "dense": C**2 + C + H * (D * N + N), "random": H * N**2, "fixed-random": 0,
     "factorized-dense": C**2 + C + H * (D + 1) * (8 + 12), "factorized-random": H * 2 * N * 8,
