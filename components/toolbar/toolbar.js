@@ -63,6 +63,8 @@ function update(state, { query, mode, undo, redo, visit }) {
     state.send({ type: 'address', query: location.search });
     return;
   }
+  // Until that is answered, what comes is still about the older state.
+  if (state.waiting().some(({ type }) => type === 'address')) return;
   const address = root() + wanted + location.hash;
   if (mode === 'push') history.pushState({}, '', address);
   else history.replaceState({}, '', address);
