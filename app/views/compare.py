@@ -64,6 +64,7 @@ def _columns(state: LabState, shown: str) -> None:
     for row in (_map, _effect):
         for index, ((name, column), one) in enumerate(zip(_beside(names), found, strict=True)):
             if one is not None:
+                serving.give_way()
                 with column:
                     st.markdown(f"**{plain(name)}**")
                     row(one, index)

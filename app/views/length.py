@@ -84,6 +84,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     titles = list(QUANTITIES)
     for row in (titles[:2], titles[2:]):
         for column, title in zip(st.columns(2, gap="medium"), row, strict=True):
+            serving.give_way()
             with column:
                 st.markdown(f"**{title}**")
                 st.vega_lite_chart(_with_points(_spec(curves, title, length, lab.trained_length), points, title),
@@ -95,6 +96,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                f"under your plan{shorter}.")
     st.markdown(f"**Every head at {length} tokens**: mean entropy of a row in nats, of at most {math.log(length):.2f} "
                 "for the last query.")
+    serving.give_way()
     st.vega_lite_chart(copy.deepcopy(_heads_spec(curves, length)), alt=_told(curves, titles[2], length))
     st.download_button("Download as CSV", _csv(curves), "length.csv", "text/csv", on_click="ignore")
 
