@@ -48,23 +48,28 @@ function icon(path) {
   return svg;
 }
 
-function update(state, { query, mode, undo, redo, visit }) {
+function update(state, { query, mode, undo, redo, visit, sequence }) {
   state.undo.disabled = !undo;
   state.redo.disabled = !redo;
   // Only a new message says what the address should be; drawing again because of the theme does not.
   if (state.addressed === state.bytes) return;
   state.addressed = state.bytes;
   const wanted = query ? `?${query}` : '';
-  const before = globalThis.attentionLabVisit; // on the page, which outlives sessions and components
-  globalThis.attentionLabVisit = visit;
-  if (location.search === wanted) return;
-  if (before && before !== visit) {
-    // A new session has opened what the page was loaded with; what was done since stands in the address.
-    state.send({ type: 'address', query: location.search });
+  const page = globalThis; // what stands here outlives sessions, and components that are mounted anew
+  // A new session has opened what the page was loaded with; what was done since stands in the address.
+  if (page.attentionLabVisit && page.attentionLabVisit !== visit && location.search !== wanted)
+    page.attentionLabAddress = { query: location.search, sequence: Infinity };
+  page.attentionLabVisit = visit;
+  if (page.attentionLabAddress && sequence < page.attentionLabAddress.sequence) {
+    const { query: own } = page.attentionLabAddress;
+    // Sent again if it went with the component that sent it. Until it is answered, what comes is about the older state.
+    const sent = () => state.waiting().find(({ type }) => type === 'address');
+    if (!sent()) state.send({ type: 'address', query: own });
+    page.attentionLabAddress.sequence = sent()?.sequence ?? Infinity;
     return;
   }
-  // Until that is answered, what comes is still about the older state.
-  if (state.waiting().some(({ type }) => type === 'address')) return;
+  page.attentionLabAddress = null;
+  if (location.search === wanted) return;
   const address = root() + wanted + location.hash;
   if (mode === 'push') history.pushState({}, '', address);
   else history.replaceState({}, '', address);
