@@ -39,7 +39,7 @@ class Sweep:
 
 # Assignment is not learned at all before some 2,000 steps, so its trials are as long as its trainings.
 PLANS = {"assignment": Sweep(3000, 100, (5e-4, 1e-3, 2e-3)), "stories": Sweep(160, 40, (4e-3, 8e-3, 16e-3)),
-         "masked": Sweep(120, 30, (4e-3, 8e-3, 16e-3)), "translation": Sweep(300, 60, (2e-3, 4e-3, 8e-3))}
+         "masked": Sweep(120, 30, (4e-3, 8e-3, 16e-3)), "translation": Sweep(120, 30, (2e-3, 4e-3, 8e-3))}
 
 
 def read(family: str, folder: Path | None = None) -> list[dict[str, Any]]:
