@@ -33,6 +33,13 @@ lab.shade = (dark, scale, part) => {
   return `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
 };
 
+/** The same of a step, 0 to 255, as files want it: `#rrggbb`. */
+lab.hex = (dark, scale, step) => {
+  const pixel = lab.table(dark, scale)[step];
+  const pair = shift => ((pixel >> shift) & 255).toString(16).padStart(2, '0');
+  return `#${pair(0)}${pair(8)}${pair(16)}`;
+};
+
 /** Black or white, whichever reads better on a scale's colour at `part`. */
 lab.ink = (dark, scale, part) => {
   const light = lab
