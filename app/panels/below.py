@@ -10,7 +10,9 @@ from app.panels import card, forgetting
 from app.panels.heads import selected
 from app.state import events, session
 from app.state.lab_state import SECTIONS, LabState
-from components.charts import entropy_chart, entropy_table
+from app.texts import _
+from components import chart
+from components.charts import entropy_chart
 from models import HeadPlan, Lab
 from models.trace import row_entropy
 
@@ -20,7 +22,7 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
     offered = {"entropy": True, "memory": lab.can_forget, "card": bool(lab.card)}
     sections = [name for name in SECTIONS if offered[name]]
     st.session_state[session.SECTION] = state.section if state.section in sections else None
-    section = st.segmented_control("More", sections, format_func=SECTIONS.__getitem__, key=session.SECTION,
+    section = st.segmented_control(_("More"), sections, format_func=lambda name: _(SECTIONS[name]), key=session.SECTION,
                                    on_change=events.on_section, label_visibility="collapsed")
     if section == "entropy":
         _entropy(lab, state, before, after)
@@ -34,16 +36,19 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
 def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
     kind, layer, head = selected(lab, state)
     if kind.causal:
-        told = "**Entropy against n**, all heads of layer {}; n is the number of keys that a query sees."
+        told = _("**Entropy against n**, all heads of layer {layer}; n is the number of keys that a query sees. A "
+                 "scale of log n aims to keep a head's entropy from growing with n (Su Jianlin); the effect panel "
+                 "shows what that does to the prediction. The Length page shows longer texts.", layer=layer + 1)
     else:
-        told = "**Entropy of each query's row**, all heads of layer {}; every query sees all n keys."
-    st.markdown(f"{told.format(layer + 1)} Dotted: ln n, the most there can be. A scale of log n aims to keep a head's "
-                "entropy from growing with n (Su Jianlin); the effect panel shows what that does to the prediction. "
-                "The Length page shows longer texts.")
+        told = _("**Entropy of each query's row**, all heads of layer {layer}; every query sees all n keys. A scale "
+                 "of log n aims to keep a head's entropy from growing with n (Su Jianlin); the effect panel shows what "
+                 "that does to the prediction. The Length page shows longer texts.", layer=layer + 1)
+    st.markdown(told)
     trained, planned = (row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
                         for seen, plan in ((before, HeadPlan()), (after, state.plan)))
-    table = entropy_table(trained, planned, bool(state.plan), kind.causal)
-    last = ", ".join(f"head {number} {nats:.2f}" for number, nats in enumerate(planned[:, -1], 1))
-    st.altair_chart(entropy_chart(table, head), alt=f"Entropy of the last query in layer {layer + 1}, nats: {last}")
-    st.download_button("Entropies as CSV", table.to_csv(index=False), f"{lab.name}-entropy.csv", "text/csv",
-                       on_click="ignore")
+    last = ", ".join(_("head {head} {nats:.2f}", head=number, nats=nats)
+                     for number, nats in enumerate(planned[:, -1], 1))
+    chart(key="entropy of heads", spec=entropy_chart(trained, planned, bool(state.plan), kind.causal, head),
+          title=_("Entropy of each row, layer {layer}, nats", layer=layer + 1), models=[lab.name],
+          what=f"entropy-layer-{layer + 1}",
+          alt=_("Entropy of the last query in layer {layer}, nats: {values}", layer=layer + 1, values=last))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
-import pandas
 import streamlit as st
 
 from app.markdown import literal, spaces
 from app.state import events, session
 from app.state.lab_state import LabState
+from app.texts import N_, _
+from components import chart
 from components.memory_chart import memory_chart
 from models import Lab
 from models.decoding import Step
@@ -20,8 +22,10 @@ from models.studies.claims.selective import largest_factor
 ALL = "Memory: all"
 BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
 CONTROL = "stories-softmax"  # what forgetting with F is compared with
-_WAYS = {"chosen": "chosen budgets", "equal": "equal budgets", "chosen-oldest": "chosen budgets, the oldest goes",
-         "equal-oldest": "equal budgets, the oldest goes"}
+_WAYS = {"chosen": N_("chosen budgets"), "equal": N_("equal budgets"),
+         "chosen-oldest": N_("chosen budgets, the oldest goes"), "equal-oldest": N_("equal budgets, the oldest goes")}
+_OLDEST = {"chosen": _WAYS["chosen-oldest"], "equal": _WAYS["equal-oldest"]} | \
+    {way: title for way, title in _WAYS.items() if way.endswith("oldest")}  # of a model that has no F, the oldest go
 
 
 def choose(lab: Lab, state: LabState) -> None:
@@ -82,24 +86,26 @@ def section(lab: Lab) -> None:
     """The curve of perplexity against memory, as measured on held-out text."""
     result = store.read(lab.name, "memory")
     if result is None:
-        st.caption(f"Not measured yet: `python -m models.studies.forgetting {lab.name}`")
+        st.caption(_("Not measured yet: `{command}`", command=f"python -m models.studies.forgetting {lab.name}"))
         return
     control = store.read(CONTROL, "memory")
-    table, order = points(lab.name, result, control)
-    st.markdown(f"**Perplexity against memory**, on {result['windows']} held-out windows of {result['window']} tokens, "
-                "half of them from books. At 8, the layers together keep an eighth of all tokens; those with the "
-                "largest F go, or, for comparison, the oldest but the first." + _verdict(result, control))
+    st.markdown(_("**Perplexity against memory**, on {windows} held-out windows of {window} tokens, half of them from "
+                  "books. At 8, the layers together keep an eighth of all tokens; those with the largest F go, or, for "
+                  "comparison, the oldest but the first.", windows=result["windows"], window=result["window"]))
+    verdict = _verdict(result, control)
+    if verdict:
+        st.markdown(verdict)
     chosen = ", ".join(f"1/{point['factor']} {point['perplexity']:.2f}" for point in result["points"])
-    st.altair_chart(memory_chart(table, order), alt=f"Perplexity of {lab.name} by memory, chosen budgets: {chosen}")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button("Points as CSV", table.to_csv(index=False), f"{lab.name}-memory.csv", "text/csv",
-                           on_click="ignore")
-        st.caption(f"Chosen budgets: shared out among the layers on {result['validation_windows']} other windows. "
-                   f"`{result['command']}`")
+    budgets = _("Chosen budgets: shared out among the layers on {windows} other windows.",
+                windows=result["validation_windows"])
+    chart(key="memory chart", spec=memory_chart(points(lab.name, result, control)), models=[lab.name], what="memory",
+          title=_("Perplexity against memory"), about=[budgets],
+          alt=_("Perplexity of {model} by memory, chosen budgets: {values}", model=lab.name, values=chosen))
+    st.caption(f"{budgets} `{result['command']}`")
 
 
-def points(name: str, result: dict, control: dict | None) -> tuple[pandas.DataFrame, list[str]]:
-    """All measured points of a model, and of the control, a row each; and the names of the lines in order."""
+def points(name: str, result: dict, control: dict | None) -> list[dict[str, Any]]:
+    """All measured points of a model, and of the control, a row each; those of a line together."""
     rows = []
     for model, its in ((name, result), (CONTROL, control)):
         if its is None:
@@ -107,12 +113,12 @@ def points(name: str, result: dict, control: dict | None) -> tuple[pandas.DataFr
         whole, *lessened = its["points"]
         for way, title in _WAYS.items():
             line = [point for point in (*lessened, *its["comparisons"]) if point["way"] == way]
-            title = title if model == name else f"{model}, {title}, the oldest goes"
+            called = _(title) if model == name else _("{model}: {way}", model=model, way=_(_OLDEST[way]))
             for point in [whole, *line] if line else []:  # every line starts where nothing is forgotten
                 budgets = " ".join(map(str, point["budgets"]))
-                rows.append({"line": title, "model": model} | point | {"way": way, "budgets": budgets})
-    table = pandas.DataFrame(rows)
-    return table, list(dict.fromkeys(table["line"]))
+                rows.append({"line": called, "model": model, "factor": point["factor"],
+                             "perplexity": point["perplexity"], "budgets": budgets})
+    return rows
 
 
 def _verdict(result: dict, control: dict | None) -> str:
@@ -122,6 +128,9 @@ def _verdict(result: dict, control: dict | None) -> str:
     limit = control["points"][0]["perplexity"]
     factor = largest_factor({point["factor"]: point["perplexity"] for point in result["points"]}, limit)
     if not factor:
-        return f" {CONTROL} with all its memory: {limit:.2f}."
-    part = f"1/{factor} of the memory" if factor > 1 else "all the memory"
-    return f" With {part} it reads as well as {CONTROL} with all of its own ({limit:.2f}) or better."
+        return _("{model} with all its memory: {limit:.2f}.", model=CONTROL, limit=limit)
+    if factor == 1:
+        return _("With all the memory it reads as well as {model} with all of its own ({limit:.2f}) or better.",
+                 model=CONTROL, limit=limit)
+    return _("With 1/{factor} of the memory it reads as well as {model} with all of its own ({limit:.2f}) or better.",
+             factor=factor, model=CONTROL, limit=limit)

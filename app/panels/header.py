@@ -14,23 +14,32 @@ from app.texts import _
 from components import navigation, toolbar
 
 
-def draw(history: History, read_chars: int = MAX_LINK_TEXT) -> None:
+def draw(history: History, read_chars: int = MAX_LINK_TEXT, picks: bool = True) -> None:
     """Call it inside the fragment: the links carry the state as it is now.
 
     Args:
         read_chars: how much of a long text the model reads, which is what its link holds.
+        picks: whether a model can be chosen here.
     """
     query = query_of(history.present, read_chars)
+    embedded = bool(st.context.is_embedded)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
-        st.markdown("# Attention Lab", width="content")
-        navigation(key="navigation", pages={page: _(title) for page, title in PAGES.items()},
-                   present=history.present.page, query=query, on_event=events.on_toolbar)
-        # A model whose folder is missing can still be asked for by a link: the page then tells of it.
-        st.selectbox(_("Model"), list(dict.fromkeys([*models.names(), history.present.model])), key=session.MODEL,
-                     on_change=events.on_model, width=240, label_visibility="collapsed")
+        if not embedded:
+            _navigate(history, query, picks)
         with st.container(width="stretch"):
             toolbar(key="toolbar", query=query, mode="push" if history.push else "replace",
                     can_undo=bool(history.past), can_redo=bool(history.future), languages=texts.LANGUAGES,
-                    on_event=events.on_toolbar)
+                    embedded=embedded, on_event=events.on_toolbar)
     history.push = False
     session.remember_address(query)
+
+
+def _navigate(history: History, query: str, picks: bool) -> None:
+    """What a page that stands in another one does not show."""
+    st.markdown("# Attention Lab", width="content")
+    navigation(key="navigation", pages={page: _(title) for page, title in PAGES.items()},
+               present=history.present.page, query=query, on_event=events.on_toolbar)
+    if picks:
+        # A model whose folder is missing can still be asked for by a link: the page then tells of it.
+        st.selectbox(_("Model"), list(dict.fromkeys([*models.names(), history.present.model])), key=session.MODEL,
+                     on_change=events.on_model, width=240, label_visibility="collapsed")

@@ -15,8 +15,8 @@ from models.heads import MAX_BASE
 from models.kind import policies_of
 
 
-def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads") -> None:
-    """All heads, a grid a kind, with the controls of what is selected."""
+def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False) -> None:
+    """All heads, a grid a kind, with the controls of what is selected, unless `bare`."""
     selection, scale = state.selection, state.plan.scale
     trained = any(scale.policy == kind.attention.trained_policy for kind in lab.kinds)
     policies = [p for p in policies_of(lab.kinds) if any(p in kind.attention.readings for kind in lab.kinds)]
@@ -25,7 +25,7 @@ def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads") -> None:
                      "scope": selection.scope},
           scale={"policy": "trained" if trained else scale.policy,
                  "base": scale.base or min(lab.trained_length, MAX_BASE)},
-          policies=policies, on_event=events.on_heads)
+          policies=policies, bare=bare, on_event=events.on_heads)
 
 
 def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen) -> Grid:

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from app.state import session
 from app.state.company import fit, policies_of, views_of
-from app.state.lab_state import CLAIMS, LAST, MAX_COMPARED, MAX_TEXT, PAGES, SECTIONS, LabState
+from app.state.lab_state import CLAIMS, LAST, MAX_COMPARED, MAX_TEXT, PAGES, PARTS, SECTIONS, LabState
 from app.state.link import MAX_ASKED, MAX_LENGTH, read_query
 from app.state.selection import SCOPES, Selection
 from app.state.session import history, widget
@@ -62,7 +62,10 @@ def on_compared() -> None:
     present = history().present
     family = catalogue.family(present.model)
     chosen = [name for name in widget(session.COMPARED, list, present.compared) if name in family]
-    history().do(replace(present, compared=tuple(chosen[:MAX_COMPARED])).with_model(present.model))
+    # In the order in which they were chosen: one too many takes the place of the first.
+    order = [name for name in present.compared if name in chosen]
+    order += [name for name in chosen if name not in order]
+    history().do(replace(present, compared=tuple(order[-MAX_COMPARED:])).with_model(present.model))
 
 
 def on_length() -> None:
@@ -71,10 +74,22 @@ def on_length() -> None:
         history().do(replace(history().present, length=length), merge="length")
 
 
+def on_length_chart(event: dict[str, Any]) -> None:
+    """A place in a chart of lengths."""
+    if event.get("type") == "at" and _index(event.get("x"), MAX_LENGTH + 1):
+        history().do(replace(history().present, length=event["x"]), merge="length")
+
+
 def on_section() -> None:
     section = widget(session.SECTION, str, "")
     if section in ("", *SECTIONS):
         history().do(replace(history().present, section=section), merge="viewing")
+
+
+def on_part() -> None:
+    part = widget(session.PART, str)
+    if part in PARTS:
+        history().do(replace(history().present, part=part), merge="viewing")
 
 
 def on_claim() -> None:

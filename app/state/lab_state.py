@@ -19,6 +19,8 @@ PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "length": N_("Lengt
 CLAIMS = MODULES
 # Below Explore, closed at first.
 SECTIONS = {"entropy": N_("Entropy"), "memory": N_("Memory"), "card": N_("Model card")}
+# On Compare, level for all models.
+PARTS = {"map": N_("Map"), "prediction": N_("Prediction"), "entropy": N_("Entropy of each row")}
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 LAST = -1  # of a text's predictions
 MAX_TEXT = 200_000  # characters that are kept of a text
@@ -67,6 +69,7 @@ class LabState:
         length: tokens, the length that the Length page looks at; 0 for the trained one.
         budgets: tokens that each layer of a selective model keeps while it writes; none for all.
         section: what is open below Explore, one of SECTIONS; empty for nothing.
+        part: which of PARTS the Compare page shows below the heads.
         claim: which of CLAIMS the Results page shows.
         page: which of PAGES is open.
         language: which of texts.LANGUAGES all texts are in; those of the models stay as they are.
@@ -82,6 +85,7 @@ class LabState:
     length: int = 0
     budgets: tuple[int, ...] = ()
     section: str = ""
+    part: str = "map"
     claim: str = FIRST_CLAIM
     page: str = FIRST_PAGE
     language: str = ENGLISH

@@ -21,6 +21,7 @@ from app.state.lab_state import (
     MAX_COMPARED,
     MAX_TEXT,
     PAGES,
+    PARTS,
     SECTIONS,
     LabState,
     default_model,
@@ -199,6 +200,7 @@ FIELDS = (
     Field("n", "length", _number("a length of", MAX_LENGTH, 0), carry=_kept_in_family),
     Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets)), _carry_budgets),
     Field("open", "section", _one_of("opens", {"": "", **SECTIONS})),
+    Field("part", "part", _one_of("opens", PARTS)),
     Field("claim", "claim", _one_of("asks for the claim", CLAIMS)),
     Field("lang", "language", _one_of("asks for the language", LANGUAGES)),
 )

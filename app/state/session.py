@@ -18,8 +18,8 @@ from app.state.link import read_query
 from models.foreign import is_foreign
 
 # Keys of Streamlit's widgets.
-TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
-    "text", "model", "example", "compared", "length", "hidden", "memory", "section", "claim")
+TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM, PART = (
+    "text", "model", "example", "compared", "length", "hidden", "memory", "section", "claim", "part")
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM = "looked", "job problem"

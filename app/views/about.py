@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -10,33 +12,64 @@ import models
 from app.markdown import plain
 from app.panels import card, frame
 from app.state import session
+from app.texts import _
 from models.checkpoint import CheckpointError
 
 TEXT = Path(__file__).parents[2] / "assets" / "about.md"
 
 
 def page() -> None:
-    frame.in_one_column(_text)
+    frame.in_one_column(_text, "stretch")
 
 
 def _text() -> None:
-    st.markdown(TEXT.read_text(encoding="utf-8"))
-    st.markdown("#### The models")
     cards = []
     for name in models.names():
         try:
             cards.append(card.card_of(name))
         except CheckpointError as error:
-            st.error(plain(str(error)))
-    st.table([{"model": each["name"], "attention": each["attention"]["title"],
-               "parameters": f"{each['model']['parameters']:,}", "held out": card.headline(each)}
-              for each in cards])
+            st.error(plain(_(str(error))))
+    with st.container(key="about"):  # style.css puts them below each other where there is no room
+        text, facts = st.columns([46, 54], gap="large")
+    with text:
+        st.markdown(TEXT.read_text(encoding="utf-8"))
+    with facts:
+        _facts(cards)
+
+
+def numbers(each: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """What a card's held-out numbers are, and each by what stands above it; of a metric without lengths, in words."""
+    metric = each["metric"]
+    if "accuracy_by_events" in metric:
+        return _("right answers, by events of a text"), {n: f"{share:.1%}" for n, share in
+                                                         metric["accuracy_by_events"].items()}
+    if "accuracy_by_length" in metric:
+        return _("hidden tokens guessed right, by tokens of a text"), {n: f"{share:.1%}" for n, share in
+                                                                       metric["accuracy_by_length"].items()}
+    if "perplexity_books" in metric:
+        return _("perplexity"), {_("all"): f"{metric['perplexity']:.1f}", _("books"): f"{metric['perplexity_books']:.1f}",
+                                 _("stories"): f"{metric['perplexity_stories']:.1f}"}
+    return "", {_("held out"): card.headline(each)}
+
+
+def _facts(cards: Sequence[dict[str, Any]]) -> None:
+    st.markdown(_("#### The models"))
+    families: dict[str, list[dict[str, Any]]] = {}
+    for each in cards:
+        families.setdefault(each["task"], []).append(each)
+    for task, its in families.items():
+        what, _first = numbers(its[0])
+        st.markdown(f"**{plain(task)}**" + (f": {plain(what)}" if what else ""))
+        st.table([{_("model"): plain(each["name"]), _("attention"): plain(_(each["attention"]["title"])),
+                   _("parameters"): f"{each['model']['parameters']:,}", **numbers(each)[1]} for each in its],
+                 border="horizontal")
     for each in cards:
         if each["name"] == session.history().present.model:
             with st.container(border=True):
                 card.draw(each)
-    st.markdown("#### The data")
+    st.markdown(_("#### The data"))
     sources = {source["name"]: source for each in cards for source in each["data"] if source["licence"]}
     for source in sources.values():
-        st.markdown(f"- {plain(source['name'])}. Licence: {plain(source['licence'])}. {plain(source['attribution'])}.")
-    st.markdown("The code and the models' weights are under the MIT licence.")
+        st.markdown(_("- {name}. Licence: {licence}. {attribution}.", name=plain(source["name"]),
+                      licence=plain(source["licence"]), attribution=plain(source["attribution"])))
+    st.markdown(_("The code and the models' weights are under the MIT licence."))

@@ -3,21 +3,23 @@ computed, a chart, and the command that measures it again."""
 
 from __future__ import annotations
 
-import copy
 import csv
 import io
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import altair
 import streamlit as st
 
-from app import caches
+from app import caches, serving
 from app.markdown import plain
 from app.panels import frame
 from app.state import events, session
 from app.state.lab_state import FIRST_CLAIM
-from components import charts
+from app.texts import _
+from components import chart, charts
+from components.charts import Spec
 from models import checkpoint
 from models.studies import seeds
 from models.studies.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, claims
@@ -30,62 +32,73 @@ BADGES: dict[str, tuple[Colour, str]] = {
 
 
 def page() -> None:
-    frame.in_one_column(_claims)
+    frame.in_one_column(_claims, "stretch")
 
 
 def _claims() -> None:
-    st.markdown("Papers say what these kinds of attention do. Here is each statement that can be checked, the source's "
-                "number, ours from the small models of this site, and a verdict that a rule computes from the numbers. "
-                "A verdict is about these models and this training, not about the paper.")
+    with st.container(width=960):
+        st.markdown(_("Papers say what these kinds of attention do. Here is each statement that can be checked, the "
+                      "source's number, ours from the small models of this site, and a verdict that a rule computes "
+                      "from the numbers. A verdict is about these models and this training, not about the paper."))
     stamp = _stamp()
     found = {claim.key: claim for claim in _found(stamp)}
-    titles = {key: claim.title.split(":")[0] for key, claim in found.items()}
+    titles = {key: re.split("[:：]", _(claim.title))[0] for key, claim in found.items()}
     asked = session.history().present.claim
     st.session_state[session.CLAIM] = asked if asked in found else next(iter(found))
-    key = st.segmented_control("Claim", list(titles), format_func=titles.__getitem__, key=session.CLAIM, required=True,
-                               on_change=events.on_claim, label_visibility="collapsed")
+    key = st.segmented_control(_("Claim"), list(titles), format_func=titles.__getitem__, key=session.CLAIM,
+                               required=True, on_change=events.on_claim, label_visibility="collapsed")
     claim = found[key or FIRST_CLAIM]
-    st.markdown(f"#### {plain(claim.title)}")
-    st.caption(f"{plain(claim.source)}. {plain(claim.setting)}")
-    _summary(claim)
+    st.markdown(f"#### {plain(_(claim.title))}")
+    with st.container(width=960):
+        st.caption(f"{plain(claim.source)}. {plain(_(claim.setting))}")
+    groups = [(word, [its for its in claim.statements if its.verdict.word == word]) for word in BADGES]
+    _overview([(word, its) for word, its in groups if its])
     specs = _specs(claim.key, stamp)
-    for statement in claim.statements:
-        _statement(statement, specs.get(statement.key))
-    with st.expander("How verdicts are computed"):
+    for _word, statements in groups:
+        for statement in statements:
+            serving.give_way()
+            _statement(statement, specs.get(statement.key))
+    with st.expander(_("How verdicts are computed")):
         st.markdown(RULES)
 
 
-def _summary(claim: Claim) -> None:
-    """How many statements have which verdict."""
-    words = [statement.verdict.word for statement in claim.statements]
-    with st.container(horizontal=True, gap="small"):
-        for word, (colour, icon) in BADGES.items():
-            if word in words:
-                st.badge(f"{word}: {words.count(word)}", icon=icon, color=colour)
+def _overview(groups: Sequence[tuple[str, Sequence[Statement]]]) -> None:
+    """All statements by verdict, each a link to its place below."""
+    with st.container(horizontal=True, gap="medium", key="verdicts"):
+        for word, statements in groups:
+            colour, icon = BADGES[word]
+            with st.container(width=430, gap="xsmall", key=f"group-{colour}"):
+                st.badge(_("{verdict}: {count}", verdict=_(word), count=len(statements)), icon=icon, color=colour)
+                st.markdown("\n".join(f"- [{plain(_(its.text))}](#{its.key})" for its in statements))
 
 
-def _statement(statement: Statement, spec: dict[str, Any] | None) -> None:
+def _statement(statement: Statement, spec: Spec | None) -> None:
     colour, icon = BADGES[statement.verdict.word]
-    with st.container(border=True, key=f"claim-{statement.key}"):
-        st.markdown(f"**{plain(statement.text)}**")
-        st.badge(statement.verdict.word, icon=icon, color=colour)
-        if statement.verdict.why:
-            st.caption(f"{plain(statement.verdict.why)}.")
-        st.markdown(f"Source: {plain(statement.source)}. *{plain(statement.sure)}*  \n"
-                    f"Asked here: {plain(statement.rule)}.")
-        if statement.chart is not None:
-            # A copy, because Streamlit takes the data out of what it is given.
-            st.vega_lite_chart(copy.deepcopy(spec), width="stretch", alt=statement.chart.alt)
-        st.table([{plain(name): plain(value) for name, value in row.items()} for row in statement.table],
-                 border="horizontal", hide_index=True)
-        if statement.reason and statement.verdict.word in (PART, FAILS):
-            how = f"tested: {plain(statement.tested)}" if statement.tested else "a guess, not tested"
-            st.markdown(f"Likeliest reason (*{how}*): {plain(statement.reason)}")
-        with st.container(horizontal=True, vertical_alignment="top"):
-            st.download_button("Table as CSV", as_csv(statement), file_name=f"{statement.key}.csv", mime="text/csv",
-                               key=f"csv-{statement.key}", on_click="ignore", icon=":material/download:")
-            with st.popover("Measure it again"):
-                st.code(statement.command, language="bash", wrap_lines=True)
+    with st.container(border=True, key=f"claim-{colour}-{statement.key}"):
+        st.subheader(plain(_(statement.text)), anchor=statement.key)
+        words, picture = st.columns(2, gap="large") if spec else (st.container(width=960), None)
+        with words:
+            st.badge(_(statement.verdict.word), icon=icon, color=colour)
+            if statement.verdict.why:
+                st.caption(f"{plain(_(statement.verdict.why))}.")
+            st.markdown(_("Source: {source}. *{sure}*  \nAsked here: {rule}.", source=plain(_(statement.source)),
+                          sure=plain(_(statement.sure)), rule=plain(_(statement.rule))))
+            if statement.reason and statement.verdict.word in (PART, FAILS):
+                how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested \
+                    else _("a guess, not tested")
+                st.markdown(_("Likeliest reason (*{how}*): {reason}", how=how, reason=plain(_(statement.reason))))
+            st.table([{plain(_(name)): plain(_(value)) for name, value in row.items()} for row in statement.table],
+                     border="horizontal", hide_index=True)
+            with st.container(horizontal=True, vertical_alignment="top"):
+                st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv",
+                                   mime="text/csv", key=f"csv-{statement.key}", on_click="ignore",
+                                   icon=":material/download:")
+                with st.popover(_("Measure it again")):
+                    st.code(statement.command, language="bash", wrap_lines=True)
+        if picture is not None and statement.chart is not None and spec is not None:
+            with picture:
+                chart(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
+                      what="results", about=[_(statement.chart.title)], heading=_(statement.chart.title), alt=_(statement.chart.alt))
 
 
 RULES = """
@@ -114,19 +127,19 @@ def as_csv(statement: Statement) -> str:
     return file.getvalue()
 
 
-def drawn(chart: Chart) -> altair.LayerChart:
+def drawn(its: Chart) -> Spec:
     """The picture of a chart's numbers."""
-    if chart.kind == "dots":
-        return charts.dots_chart(chart.points, chart.title, chart.rule, chart.form)
-    return charts.lines_chart(chart.points, chart.title, chart.across, chart.rule, chart.form)
+    percent = its.form.endswith("%")
+    if its.kind == "dots":
+        return charts.dots_chart(its.points, its.title, its.rule, percent)
+    return charts.lines_chart(its.points, its.title, its.across, its.rule, percent)
 
 
-@caches.remembered(8)
-def _specs(key: str, stamp: tuple[tuple[str, int], ...]) -> dict[str, dict[str, Any]]:
-    """Key of a statement of this claim -> its chart as Vega-Lite. Altair takes 35 ms for each, so they are made once,
-    not once a visitor."""
+@caches.remembered(8, worded=True)
+def _specs(key: str, stamp: tuple[tuple[str, int], ...]) -> dict[str, Spec]:
+    """Key of a statement of this claim -> its chart."""
     (claim,) = (claim for claim in _found(stamp) if claim.key == key)
-    return {s.key: charts.to_spec(drawn(s.chart)) for s in claim.statements if s.chart is not None}
+    return {s.key: drawn(s.chart) for s in claim.statements if s.chart is not None}
 
 
 def _stamp() -> tuple[tuple[str, int], ...]:

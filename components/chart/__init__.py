@@ -11,17 +11,19 @@ from components.payload import pack
 _mount = register("chart")
 
 
-def chart(*, key: str, spec: dict[str, Any], title: str, alt: str, names: Sequence[str],
-          about: Sequence[str] = (), on_event: OnEvent | None = None) -> None:
+def chart(*, key: str, spec: dict[str, Any], title: str, alt: str, models: Sequence[str], what: str,
+          about: Sequence[str] = (), heading: str = "", on_event: OnEvent | None = None) -> None:
     """Draws a chart.
 
     Args:
         spec: one of components/charts.py.
         title: what it shows, the heading of its files.
         alt: its numbers in words.
-        names: what its files are called by: the models, the picture.
+        models, what: what its files are called by; `what` is a word, like `entropy`.
         about: sentences under it in its files.
+        heading: above it on the page.
         on_event: called with {type: at, x, sequence} when a place of a chart is chosen whose spec has `chooses`.
     """
-    header = {"spec": spec, "title": title, "alt": alt, "names": list(names), "about": list(about), **answer(key)}
+    header = {"spec": spec, "title": title, "alt": alt, "models": list(models), "what": what,
+              "about": list(about), "heading": heading, **answer(key)}
     _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

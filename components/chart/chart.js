@@ -6,8 +6,9 @@ function create(state) {
   const plot = lab.make('div', { className: 'plot', attributes: { role: 'group' } });
   const tip = lab.make('div', { className: 'tip', hidden: true });
   const said = lab.make('div', { className: 'said', attributes: { role: 'status' } });
-  const take = lab.takeAway(state, () => offer(state));
-  state.root.append(lab.make('div', { className: 'corner' }, take.element), plot, tip, said);
+  const heading = lab.make('b');
+  const take = lab.takeAway(() => offer(state));
+  state.root.append(lab.make('div', { className: 'corner' }, heading, take.element), plot, tip, said);
   const pointed = event => {
     const box = plot.getBoundingClientRect();
     const found = lab.nearest(state.drawing?.plots ?? [], event.clientX - box.left, event.clientY - box.top);
@@ -21,10 +22,11 @@ function create(state) {
   plot.addEventListener('blur', () => point(state, null));
   const observer = new ResizeObserver(() => draw(state));
   observer.observe(plot);
-  return { plot, tip, said, take, observer, at: null, width: 0 };
+  return { plot, tip, said, heading, take, observer, at: null, width: 0 };
 }
 
-function update(state) {
+function update(state, { heading }) {
+  lab.write(state.heading, heading);
   state.width = 0;
   state.at = null;
   draw(state);
@@ -118,11 +120,12 @@ function choose(state, found) {
 
 const WIDTH = { lines: 720, dots: 640, squares: 720 }; // px of a chart that is taken away
 
-function offer({ data: { spec, title, about, names } }) {
+function offer({ data: { spec, title, about, models, what } }) {
   return {
     title,
     about,
-    names,
+    models,
+    what,
     picture: () => lab.chartPicture(spec, WIDTH[spec.form], lab.paper, true),
     table: () => lab.chartTable(spec),
   };

@@ -55,7 +55,7 @@ const SQUARE = [14, 30]; // px, the least and the most a head takes
 lab.squaresChart = (spec, width, theme) => {
   const { ink, faint, line } = theme;
   const most = spec.most || 1;
-  const across = Math.max(1, Math.min(spec.panels.length, Math.floor((width + 24) / 240)));
+  const across = Math.max(1, Math.min(spec.panels.length, Math.floor((width + 24) / 210)));
   const each = (width - 24 * (across - 1)) / across;
   const nodes = [];
   let [y, tallest] = [0, 0];
@@ -78,7 +78,12 @@ lab.squaresChart = (spec, width, theme) => {
       row.forEach((value, head) => {
         const fill = lab.hex(theme.dark, 'sequential', Math.round(255 * Math.min(1, Math.max(0, value / most))));
         const place = { x: lab.px(left + head * side), y: lab.px(top + layer * side), width: side, height: side, fill, stroke: line };
-        nodes.push(['rect', place, ['title', {}, `${title}, layer ${layer + 1}, head ${head + 1}: ${lab.value(value)} ${spec.unit}`]]);
+        nodes.push(['rect', place, ['title', {}, lab._('{title}, layer {layer}, head {head}: {value}', {
+          title,
+          layer: layer + 1,
+          head: head + 1,
+          value: `${lab.value(value)} ${spec.unit}`,
+        })]]);
       });
     });
     tallest = Math.max(tallest, 42 + side * values.length);

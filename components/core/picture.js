@@ -9,7 +9,13 @@ const FADED = 0.22; // of a pruned head's weights, as on the screen
 
 /** What a cell says when it is pointed at. */
 const told = (rows, columns, i, j, value, difference) =>
-  `query ${i + 1} ${lab.quoted(rows[i])} → key ${j + 1} ${lab.quoted(columns[j])}: ${lab.exact(value, difference)}`;
+  lab._('query {i} {query} → key {j} {key}: {value}', {
+    i: i + 1,
+    query: lab.quoted(rows[i]),
+    j: j + 1,
+    key: lab.quoted(columns[j]),
+    value: lab.exact(value, difference),
+  });
 
 const shown = (token, size) => {
   let count = 24;
@@ -61,8 +67,8 @@ lab.mapPicture = ({ rows, columns, causal, value, most, difference, pruned }) =>
       }),
     ],
     ['g', { 'font-size': 12, fill: faint, 'text-anchor': 'end' },
-      ['text', { x: left - 8, y: top - 22 }, 'key →'],
-      ['text', { x: left - 8, y: top - 6 }, 'query ↓'],
+      ['text', { x: left - 8, y: top - 22 }, lab._('key →')],
+      ['text', { x: left - 8, y: top - 6 }, lab._('query ↓')],
     ],
     ...lab.colourBar({
       x: left + 80,
@@ -70,8 +76,8 @@ lab.mapPicture = ({ rows, columns, causal, value, most, difference, pruned }) =>
       width: Math.max(160, Math.min(300, width - 160)),
       scale,
       ticks: lab.ticks(Number(most.toPrecision(2)), difference).filter(({ fine }) => !fine),
-      before: difference ? 'live is higher' : 'weight',
-      after: difference ? 'constant is higher' : 'square-root scale',
+      before: difference ? lab._('live is higher') : lab._('weight'),
+      after: difference ? lab._('constant is higher') : lab._('square-root scale'),
     }),
   ];
   return { width: left + Math.max(width, 500), height: top + height + 48, nodes };
@@ -114,16 +120,20 @@ lab.gridPicture = (grids, tilesOf) => {
     }
     const word = (text, x, at, anchor = 'middle') => ['text', { x, y: at, 'font-size': 12, fill: faint, 'text-anchor': anchor }, text];
     const [left, top] = [64, y + 24];
-    for (let head = 0; head < heads; head += 1) nodes.push(word(`head ${head + 1}`, left + head * (TILE + GAP) + TILE / 2, top - 8));
+    for (let head = 0; head < heads; head += 1) nodes.push(word(lab._('head {head}', { head: head + 1 }), left + head * (TILE + GAP) + TILE / 2, top - 8));
     for (let layer = 0; layer < layers; layer += 1) {
-      nodes.push(word(`layer ${layer + 1}`, left - 8, top + layer * (TILE + GAP + 4) + TILE / 2, 'end'));
+      nodes.push(word(lab._('layer {layer}', { layer: layer + 1 }), left - 8, top + layer * (TILE + GAP + 4) + TILE / 2, 'end'));
       for (let head = 0; head < heads; head += 1) {
         const [constant, gate] = [grid.constant[layer][head], grid.gates[layer][head]];
         const drawn = paths(tilesOf(grid.kind), layer * heads + head, grid);
         const scale = `scale(${lab.px(TILE / columns)} ${lab.px(TILE / rows)})`;
         const border = constant ? { stroke: lab.colours.light.accent, 'stroke-width': 2 } : { stroke: line };
         nodes.push(['g', { transform: `translate(${left + head * (TILE + GAP)} ${top + layer * (TILE + GAP + 4)})` },
-          ['title', {}, `layer ${layer + 1}, head ${head + 1}, ${lab.stateName(constant, gate)}`],
+          ['title', {}, lab._('layer {layer}, head {head}, {state}', {
+            layer: layer + 1,
+            head: head + 1,
+            state: lab.stateName(constant, gate),
+          })],
           ['rect', { width: TILE, height: TILE, fill: panel, ...border }],
           ['g', { transform: scale, ...(gate === 0 ? { opacity: FADED } : {}) }, ...drawn],
           ...(constant ? [['text', { x: TILE - 5, y: 15, 'font-size': 13, 'font-weight': 700, fill: ink, 'text-anchor': 'end' }, 'C']] : []),
@@ -137,7 +147,7 @@ lab.gridPicture = (grids, tilesOf) => {
   }
   nodes.push(...lab.colourBar({
     x: 130, y, width: 260, scale: 'sequential', ticks: lab.ticks(1, false).filter(({ fine }) => !fine),
-    before: 'weight', after: 'square-root scale',
+    before: lab._('weight'), after: lab._('square-root scale'),
   }));
   return { width, height: y + 32, nodes };
 };

@@ -53,7 +53,7 @@ class Grid:
 
 
 def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: dict[str, Any],
-          policies: Sequence[str], on_event: OnEvent) -> None:
+          policies: Sequence[str], bare: bool = False, on_event: OnEvent) -> None:
     """Draws the grids, with one selection. Layers and heads count from 0 here, from 1 on the screen.
 
     Args:
@@ -61,6 +61,7 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
         selection: kind, layer, head, and scope: `head`, `row` (of the layer), `column` (of the head) or `all`
             (of the kind).
         scale: policy, one of `policies`, and base, a length that `logn` takes.
+        bare: no controls, where those of another component act on this one's heads too.
         policies: the scale policies to choose from; the control is hidden if there is but one.
         on_event: called in Streamlit's callback, before the run, with one of
             {type: select, kind, layer, head, scope}
@@ -76,5 +77,6 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
               "gates": numpy.asarray(grid.gates, dtype=numpy.float64).round(4).tolist(),
               "can_constant": bool(grid.can_constant)} for grid in grids]
     tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal else grid.tiles for grid in grids}
-    header = {"grids": shown, "selection": selection, "scale": scale, "policies": list(policies), **answer(key)}
+    header = {"grids": shown, "selection": selection, "scale": scale, "policies": list(policies),
+              "bare": bool(bare), **answer(key)}
     _mount(key=key, data=pack(header, tiles), on_event_change=dispatch(key, on_event))

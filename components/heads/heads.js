@@ -38,6 +38,8 @@ function update(state, data) {
   state.now.selection = lab.fittingSelection(state.now.selection, data.grids);
   showGrids(state);
   state.controls.show(state.now, data);
+  state.controls.element.hidden = Boolean(data.bare);
+  state.root.classList.toggle('bare', Boolean(data.bare));
 }
 
 function build(state, grids) {
