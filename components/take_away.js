@@ -46,6 +46,7 @@ const MAKE = {
         title,
         rest: lab._('Point at the picture, or use the arrow keys, for its values.'),
         tree: framed().tree,
+        script: lab.pointing,
         language: lab.language,
       }),
       'text/html;charset=utf-8',

@@ -47,7 +47,8 @@ def numbers(each: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
         return _("hidden tokens guessed right, by tokens of a text"), {n: f"{share:.1%}" for n, share in
                                                                        metric["accuracy_by_length"].items()}
     if "perplexity_books" in metric:
-        return _("perplexity"), {_("all"): f"{metric['perplexity']:.1f}", _("books"): f"{metric['perplexity_books']:.1f}",
+        return _("perplexity"), {_("all"): f"{metric['perplexity']:.1f}",
+                                 _("books"): f"{metric['perplexity_books']:.1f}",
                                  _("stories"): f"{metric['perplexity_stories']:.1f}"}
     return "", {_("held out"): card.headline(each)}
 

@@ -97,8 +97,9 @@ def _statement(statement: Statement, spec: Spec | None) -> None:
                     st.code(statement.command, language="bash", wrap_lines=True)
         if picture is not None and statement.chart is not None and spec is not None:
             with picture:
+                what = _(statement.chart.title)
                 chart(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
-                      what="results", about=[_(statement.chart.title)], heading=_(statement.chart.title), alt=_(statement.chart.alt))
+                      what="results", about=[what], heading=what, alt=_(statement.chart.alt))
 
 
 RULES = """

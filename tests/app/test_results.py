@@ -13,10 +13,14 @@ import itertools
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import models
 from app.state import session
 from app.views import results
+from components.charts import style
+from models import catalogue
 from models.studies.claims import FAILS, HOLDS, MODULES, OPEN, PART, Chart, Claim, Statement, Verdict, claims
 from models.studies.claims.evidence import Evidence
+from tests.app.test_pages import all_sent
 from tests.browser import ROOT
 
 
@@ -44,7 +48,9 @@ def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
     assert {element.value for element in app.code} >= {statement.command for statement in claim.statements}
     assert len(app.table) == len(claim.statements)
     assert len(app.get("download_button")) == len(claim.statements)
-    assert len(app.get("vega_lite_chart")) == sum(statement.chart is not None for statement in claim.statements)
+    drawn = [header for header, _ in all_sent(app, "chart")]
+    assert {header["models"][0] for header in drawn} == {its.key for its in claim.statements if its.chart is not None}
+    assert all(header["alt"] and header["spec"]["series"] for header in drawn)
 
 
 def test_claims_have_the_keys_that_links_name():
@@ -76,7 +82,7 @@ def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):
     app = opened()
     assert not app.exception
     assert OPEN in texts(app)
-    assert not app.get("vega_lite_chart")
+    assert not all_sent(app, "chart")
 
 
 CHARTS = (Chart("dots", [{"name": "a [b](c)", "value": 1.0, "which": "source"},
@@ -109,16 +115,28 @@ def test_verdicts_are_words_and_reasons_say_whether_they_were_tested(monkeypatch
     assert "\\*bold\\*" in "".join(element.value for element in app.markdown)  # text, not Markdown
 
 
-@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.kind)
-def test_charts_can_be_saved_as_they_are(chart: Chart):
-    spec = results.drawn(chart).to_dict()
-    values = [row for rows in spec["datasets"].values() for row in rows]
-    assert all(point["name"] in [row.get("name") for row in values] for point in chart.points)
-    marks = [layer["mark"]["type"] for layer in spec["layer"]]
-    assert ("rule" in marks) == (chart.rule is not None)
-    encodings = [layer["encoding"] for layer in spec["layer"]]
-    # Never colour alone.
-    assert any("shape" in encoding or "strokeDash" in encoding for encoding in encodings)
+def test_charts_hold_every_number():
+    dots, lines = map(results.drawn, CHARTS)
+    assert [(dots["rows"][row], dots["series"][series]["name"], value) for row, series, value in dots["points"]] == \
+        [(point["name"], point["which"], point["value"]) for point in CHARTS[0].points]
+    assert dots["rule"] == {"at": 1.0, "label": "equal"}
+    (panel,) = lines["panels"]
+    assert [line["points"] for line in panel["lines"]] == [[[64, 32.0], [128, 64.0]]] * 2  # the means of two seeds
+    assert {(seed["x"], seed["y"], seed["note"]) for seed in panel["seeds"]} == {
+        (x, x / 2, f"seed {seed}") for x in (64, 128) for seed in (0, "source")}
+
+
+def test_a_name_has_one_look_on_all_pages_and_what_stands_together_differs():
+    """Never colour alone: two series of a chart differ in colour or in dashes, which forms go with."""
+    for claim in claims():
+        for statement in claim.statements:
+            series = results.drawn(statement.chart)["series"] if statement.chart else []
+            looks = [(one["colour"], one["dash"]) for one in series]
+            assert len(set(looks)) == len(looks), (statement.key, series)
+    assert style("stories-softmax") == style("masked-softmax") == style("softmax") == style("1/√d")
+    for name in models.names():
+        family = [style(other) for other in catalogue.family(name)]
+        assert all(family.count(one) == 1 for one in family), name
 
 
 def test_tables_are_files():
