@@ -22,7 +22,8 @@ TEMPLATE = FOLDER / "app.pot"
 KEYWORDS = {"_": None, "N_": None, "told": None, "ngettext": (1, 2), "told_n": (1, 2),
             "lab._": None, "lab.N_": None, "lab.ngettext": (1, 2)}
 METHODS = [("app/**.py", "python"), ("components/**.py", "python"), ("models/**.py", "python"),
-           ("components/**.js", "javascript"), ("assets/about.md", "app.extract:markdown")]
+           ("components/**.js", "javascript"), ("assets/about.md", "app.extract:markdown"),
+           ("assets/verdicts.md", "app.extract:markdown")]
 
 
 def markdown(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
