@@ -139,14 +139,14 @@ def conclude(checks: list[Check]) -> Verdict:
         word = PART
     parts = [_count(checks)] if len(checks) > 1 else []
     labels = {PARTLY: N_("Not clearly: {parts}"), NO: N_("Not: {parts}"), UNKNOWN: N_("Not measured yet: {parts}")}
-    parts += [told(label, parts=listed((check.what for check in checks if check.outcome == outcome), "; "))
+    parts += [told(label, parts=listed((check.what for check in checks if check.outcome == outcome), N_("; ")))
               for outcome, label in labels.items()
               if outcome in outcomes and (word != FAILS or len(checks) > 1 or outcome == PARTLY)]
     counts = [check.seeds for check in checks if check.seeds]
     if counts:
         fewest = min(counts)
         parts.append(told_n("One seed", "Spread over {n} seeds", fewest))
-    return Verdict(word, listed(parts, ". "))
+    return Verdict(word, listed(parts, N_(". ")))
 
 
 def _count(checks: list[Check]) -> str:
