@@ -46,9 +46,9 @@ def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
     st.markdown(told)
     trained, planned = (row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
                         for seen, plan in ((before, HeadPlan()), (after, state.plan)))
-    last = ", ".join(_("head {head} {nats:.2f}", head=number, nats=nats)
+    last = ", ".join(_("head {number} {nats:.2f}", number=number, nats=nats)
                      for number, nats in enumerate(planned[:, -1], 1))
     chart(key="entropy of heads", spec=entropy_chart(trained, planned, bool(state.plan), kind.causal, head),
           title=_("Entropy of each row, layer {layer}, nats", layer=layer + 1), models=[lab.name],
           what=f"entropy-layer-{layer + 1}",
-          alt=_("Entropy of the last query in layer {layer}, nats: {values}", layer=layer + 1, values=last))
+          alt=_("Entropy of the last query in layer {layer}, nats: {last}", layer=layer + 1, last=last))

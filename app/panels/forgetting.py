@@ -19,7 +19,7 @@ from models.decoding import Step
 from models.studies import store
 from models.studies.claims.selective import largest_factor
 
-ALL = "Memory: all"
+ALL = N_("Memory: all")
 BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
 CONTROL = "stories-softmax"  # what forgetting with F is compared with
 _WAYS = {"chosen": N_("chosen budgets"), "equal": N_("equal budgets"),
@@ -34,10 +34,10 @@ def choose(lab: Lab, state: LabState) -> None:
         return
     offered = choices(lab)
     if state.budgets not in [budgets or () for budgets in offered.values()]:  # a link may ask for any
-        offered[f"Memory: {', '.join(map(str, state.budgets))}"] = state.budgets
+        offered[_("Memory: {budgets}", budgets=", ".join(map(str, state.budgets)))] = state.budgets
     st.session_state[session.MEMORY] = next(name for name, its in offered.items() if (its or ()) == state.budgets)
-    st.selectbox("Memory", list(offered), key=session.MEMORY, label_visibility="collapsed",
-                 help="How many tokens each layer keeps while the text is read and written",
+    st.selectbox(_("Memory"), list(offered), key=session.MEMORY, label_visibility="collapsed",
+                 help=_("How many tokens each layer keeps while the text is read and written"),
                  on_change=lambda: events.set_budgets(
                      offered.get(session.widget(session.MEMORY, str)) or ()))
 
@@ -45,12 +45,13 @@ def choose(lab: Lab, state: LabState) -> None:
 def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:
     """What a visitor can choose -> a budget for each layer; None for all tokens."""
     layers = lab.kinds[0].layers
-    offered: dict[str, tuple[int, ...] | None] = {ALL: None}
-    offered |= {f"Memory: {budget} a layer": (budget,) * layers for budget in BUDGETS}
+    offered: dict[str, tuple[int, ...] | None] = {_(ALL): None}
+    offered |= {_("Memory: {budget} a layer", budget=budget): (budget,) * layers for budget in BUDGETS}
     for point in (store.read(lab.name, "memory") or {"points": []})["points"]:
         if point["factor"] > 1:
             budgets = tuple(point["budgets"])
-            offered[f"Memory: 1/{point['factor']}, chosen ({', '.join(map(str, budgets))})"] = budgets
+            offered[_("Memory: 1/{factor}, chosen ({budgets})", factor=point["factor"],
+                      budgets=", ".join(map(str, budgets)))] = budgets
     return offered
 
 
@@ -58,9 +59,9 @@ def counts(steps: Sequence[Step]) -> str:
     """How many tokens each layer keeps, in words."""
     kept = [len(places) for places in steps[-1].kept]
     if len(set(kept)) == 1:
-        return f"Each layer keeps {kept[0]} of {len(steps)} tokens"
-    others = "".join(f" · layer {layer} {count}" for layer, count in enumerate(kept[1:], 2))
-    return f"Layer 1 keeps {kept[0]} of {len(steps)} tokens{others}"
+        return _("Each layer keeps {kept} of {count} tokens", kept=kept[0], count=len(steps))
+    by_layer = " · ".join(_("layer {layer} {count}", layer=layer, count=count) for layer, count in enumerate(kept, 1))
+    return _("Of {count} tokens are kept: {by_layer}", count=len(steps), by_layer=by_layer)
 
 
 def struck(steps: Sequence[Step], layer: int) -> str:
@@ -100,7 +101,7 @@ def section(lab: Lab) -> None:
                 windows=result["validation_windows"])
     chart(key="memory chart", spec=memory_chart(points(lab.name, result, control)), models=[lab.name], what="memory",
           title=_("Perplexity against memory"), about=[budgets],
-          alt=_("Perplexity of {model} by memory, chosen budgets: {values}", model=lab.name, values=chosen))
+          alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}", name=lab.name, chosen=chosen))
     st.caption(f"{budgets} `{result['command']}`")
 
 
@@ -128,9 +129,9 @@ def _verdict(result: dict, control: dict | None) -> str:
     limit = control["points"][0]["perplexity"]
     factor = largest_factor({point["factor"]: point["perplexity"] for point in result["points"]}, limit)
     if not factor:
-        return _("{model} with all its memory: {limit:.2f}.", model=CONTROL, limit=limit)
+        return _("{control} with all its memory: {limit:.2f}.", control=CONTROL, limit=limit)
     if factor == 1:
-        return _("With all the memory it reads as well as {model} with all of its own ({limit:.2f}) or better.",
-                 model=CONTROL, limit=limit)
-    return _("With 1/{factor} of the memory it reads as well as {model} with all of its own ({limit:.2f}) or better.",
-             factor=factor, model=CONTROL, limit=limit)
+        return _("With all the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
+                 control=CONTROL, limit=limit)
+    return _("With 1/{factor} of the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
+             factor=factor, control=CONTROL, limit=limit)

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 import models
-from app.markdown import plain
+from app.markdown import plain, translated
 from app.panels import card, frame
 from app.state import session
 from app.texts import _
@@ -32,7 +32,7 @@ def _text() -> None:
     with st.container(key="about"):  # style.css puts them below each other where there is no room
         text, facts = st.columns([46, 54], gap="large")
     with text:
-        st.markdown(TEXT.read_text(encoding="utf-8"))
+        st.markdown(translated(TEXT.read_text(encoding="utf-8")))
     with facts:
         _facts(cards)
 
@@ -50,7 +50,7 @@ def numbers(each: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
         return _("perplexity"), {_("all"): f"{metric['perplexity']:.1f}",
                                  _("books"): f"{metric['perplexity_books']:.1f}",
                                  _("stories"): f"{metric['perplexity_stories']:.1f}"}
-    return "", {_("held out"): card.headline(each)}
+    return "", {_("held out"): _(card.headline(each))}
 
 
 def _facts(cards: Sequence[dict[str, Any]]) -> None:
@@ -71,6 +71,6 @@ def _facts(cards: Sequence[dict[str, Any]]) -> None:
     st.markdown(_("#### The data"))
     sources = {source["name"]: source for each in cards for source in each["data"] if source["licence"]}
     for source in sources.values():
-        st.markdown(_("- {name}. Licence: {licence}. {attribution}.", name=plain(source["name"]),
+        st.markdown(_("- {name}. Licence: {licence}. {attribution}.", name=plain(_(source["name"])),
                       licence=plain(source["licence"]), attribution=plain(source["attribution"])))
     st.markdown(_("The code and the models' weights are under the MIT licence."))

@@ -91,7 +91,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     found = {name: curves_of(name) for name in state.models}
     missing = [name for name, curves in found.items() if not curves]
     if missing:
-        st.info(_("Not measured yet: {models}.", models=plain(", ".join(missing))))
+        st.info(_("Not measured yet: {names}.", names=plain(", ".join(missing))))
     curves = sum(found.values(), ())
     if not curves:
         return

@@ -13,7 +13,7 @@ from typing import Literal
 import streamlit as st
 
 from app import caches, serving
-from app.markdown import plain
+from app.markdown import plain, translated
 from app.panels import frame
 from app.state import events, session
 from app.state.lab_state import FIRST_CLAIM
@@ -59,7 +59,7 @@ def _claims() -> None:
             serving.give_way()
             _statement(statement, specs.get(statement.key))
     with st.expander(_("How verdicts are computed")):
-        st.markdown(RULES)
+        st.markdown(translated(RULES.read_text(encoding="utf-8")))
 
 
 def _overview(groups: Sequence[tuple[str, Sequence[Statement]]]) -> None:
@@ -80,7 +80,7 @@ def _statement(statement: Statement, spec: Spec | None) -> None:
         with words:
             st.badge(_(statement.verdict.word), icon=icon, color=colour)
             if statement.verdict.why:
-                st.caption(f"{plain(_(statement.verdict.why))}.")
+                st.caption(_("{why}.", why=plain(_(statement.verdict.why))))
             st.markdown(_("Source: {source}. *{sure}*  \nAsked here: {rule}.", source=plain(_(statement.source)),
                           sure=plain(_(statement.sure)), rule=plain(_(statement.rule))))
             if statement.reason and statement.verdict.word in (PART, FAILS):
@@ -102,20 +102,7 @@ def _statement(statement: Statement, spec: Spec | None) -> None:
                       what="results", about=[what], heading=what, alt=_(statement.chart.alt))
 
 
-RULES = """
-- A difference between two models is taken seed by seed: same seed, same texts in the same order, same number of steps.
-- Models that ship are trained once, in full. Three seeds of each are trained for fewer steps, without being kept, to
-  see how much is chance: a quarter of the steps for stories, a third for masked words, all of them for variable
-  assignment.
-- The longest training decides. A difference is *clear* if chance alone would make one as large less than once in
-  twenty: by Student's t over its own seeds, or, where it has one, over those of the shorter training. Three seeds
-  settle large differences only. What was measured once and has no other seeds must differ by 2% of perplexity or two
-  points of accuracy, and the verdict says *one seed*.
-- *No worse* and *as good as* allow 1% of perplexity or one point of accuracy.
-- If the shorter training clearly says the opposite, that part holds in part.
-- **holds**: every part, clearly. **does not hold here**: no part, or none clearly; the verdict says which. **holds in
-  part**: anything between. **not measured yet**: what is missing could still decide.
-"""
+RULES = Path(__file__).parents[2] / "assets" / "verdicts.md"
 
 
 def as_csv(statement: Statement) -> str:
