@@ -133,8 +133,8 @@ FLOW = {  # who -> what of ours they import, as CONTRIBUTING.md says
     "models": ("models",),
     "components": ("components", "app.texts", "streamlit"),
     "app/state": ("app.state", "app.serving", "app.jobs", "app.texts", "models", "streamlit"),
-    "app/panels": ("app.panels", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute", "app.markdown",
-                   "app.texts", "components", "models", "streamlit"),
+    "app/panels": ("app.panels", "app.exports", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute",
+                   "app.markdown", "app.texts", "components", "models", "streamlit"),
     "app/views": ("app.panels", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute", "app.markdown",
                   "app.texts", "components", "models", "streamlit"),
 }

@@ -16,8 +16,9 @@ from models.heads import MAX_BASE
 from models.kind import policies_of
 
 
-def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False) -> None:
-    """All heads, a grid a kind, with the controls of what is selected, unless `bare`."""
+def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False, files: bool = False) -> None:
+    """All heads, a grid a kind, with the controls of what is selected, unless `bare`; `files`: the page draws
+    panels/taking.py too."""
     selection, scale = state.selection, state.plan.scale
     trained = any(scale.policy == kind.attention.trained_policy for kind in lab.kinds)
     policies = [p for p in policies_of(lab.kinds) if any(p in kind.attention.readings for kind in lab.kinds)]
@@ -26,7 +27,8 @@ def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool 
                      "scope": selection.scope},
           scale={"policy": "trained" if trained else scale.policy,
                  "base": scale.base or min(lab.trained_length, MAX_BASE)},
-          policies=policies, bare=bare, on_event=events.on_heads)
+          policies=policies, bare=bare, model=lab.name, files=files,
+          on_event=events.on_heads)
 
 
 def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen) -> Grid:
@@ -51,7 +53,8 @@ def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
              live=maps.live[head], weights=maps.weights[head],
              constant=None if constant is None else constant[head], is_distribution=kind.attention.is_distribution,
              scores=None if voted is None else maps.scores[head], selected=voted,
-             view=state.view, is_constant=chosen.constant, gate=chosen.gate, on_event=events.on_map)
+             view=state.view, is_constant=chosen.constant, gate=chosen.gate, model=lab.name,
+             on_event=events.on_map)
 
 
 def notes(lab: Lab, state: LabState) -> None:

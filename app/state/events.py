@@ -127,6 +127,9 @@ def on_heads(event: dict[str, Any]) -> None:
     """A click or a key on the grid."""
     past = history()
     present = past.present
+    if event.get("type") == "take":
+        session.ask_for(event.get("what"))
+        return
     if event.get("type") == "scale":
         if event.get("policy") in [*policies_of(present.models)]:
             past.do(replace(present, plan=_scaled(present.plan, event)), merge="scale")

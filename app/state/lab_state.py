@@ -85,10 +85,10 @@ class LabState:
     length: int = 0
     budgets: tuple[int, ...] = ()
     section: str = ""
-    part: str = "map"
     claim: str = FIRST_CLAIM
     page: str = FIRST_PAGE
     language: str = ENGLISH
+    part: str = "map"
 
     def __post_init__(self) -> None:
         if self.text is None:

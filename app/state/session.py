@@ -23,6 +23,8 @@ TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM, PART = (
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM = "looked", "job problem"
+TAKE = "take"  # which of FILES was asked for last
+FILES = ("npz", "json", "csv")
 HISTORY, CONTINUATION, _ADDRESSES, _DRAWN = "history", "continuation", "addresses", "library drawn"
 MAX_ADDRESSES = 300  # that a session remembers as its own
 
@@ -43,6 +45,12 @@ def widget(key: str, kind: type, default: Any = None) -> Any:
     """A widget's value, or `default` where it has none or, forged, one of another type."""
     value = st.session_state.get(key)
     return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else default
+
+
+def ask_for(ending: object) -> None:
+    """A file of all numbers, one of FILES: the page that is drawn next has the button that fetches it."""
+    if ending in [*FILES]:
+        st.session_state[TAKE] = ending
 
 
 def once(draw: Callable[[], None]) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
-from app.panels import below, continuation, effect, forgetting, frame, heads, picture
+from app.panels import below, continuation, effect, forgetting, frame, heads, picture, taking
 from app.panels.text import Reading
 from app.state.lab_state import LabState
 from models import Lab
@@ -27,7 +27,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     with st.container(key="work"):  # style.css puts the panel below the map where there is no room beside it
         grid, large, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
-        heads.grid(lab, state, after)
+        heads.grid(lab, state, after, files=True)
     with large:
         heads.large(lab, state, after)
         heads.notes(lab, state)
@@ -40,4 +40,5 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
         forgetting.choose(lab, state)
         place = st.container()
     below.draw(lab, state, before, after)
+    taking.draw(lab, state, after, reading.prompt.read_chars)
     return place, lab, reading, state

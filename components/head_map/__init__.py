@@ -15,7 +15,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
              head: int, live: ndarray, weights: ndarray, constant: ndarray | None = None,
              scores: ndarray | None = None, selected: ndarray | None = None, view: str = "used",
              is_constant: bool = False, gate: float = 1.0, causal: bool = True, is_distribution: bool = True,
-             on_event: OnEvent | None = None) -> None:
+             model: str = "", on_event: OnEvent | None = None) -> None:
     """Draws the map. Rows are queries, columns are keys.
 
     Args:
@@ -33,6 +33,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         view: `used`, `live`, `constant`, `difference` (constant - live) or `mask`.
         is_constant, gate: the head's state, for the title; with a gate of 0 the used weights look pruned.
         is_distribution: rows sum to 1, and the scale goes to 1 at least; else to the largest weight.
+        model: whose head it is, for what is taken away.
         causal: the matrices are zero above the diagonal, which is neither sent nor drawn; needs N = M.
         on_event: called with {type: view, view, sequence} when another view is chosen.
 
@@ -62,7 +63,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         arrays |= {"scores": packed(scores), "selected": packed(selected)}
     header = {"rows": queries, "kind_title": kind_title, "layer": layer, "head": head, "used": used, "view": view,
               "constant": bool(is_constant), "gate": round(float(gate), 4), "causal": causal,
-              "distribution": is_distribution, **answer(key)}
+              "distribution": is_distribution, "model": model, **answer(key)}
     if keys is not None:
         header["columns"] = keys
     _mount(key=key, data=pack(header, arrays), on_event_change=dispatch(key, on_event))

@@ -1,6 +1,6 @@
 // The selected head, large: title, views, map, readout and legend.
 
-const LABELS = {
+lab.VIEWS = {
   used: lab.N_('Used'),
   live: lab.N_('Live'),
   constant: lab.N_('Constant'),
@@ -26,7 +26,11 @@ function create(state) {
   });
   const [first, second] = [lab.make('div'), lab.make('div', { className: 'second' })];
   const readout = lab.make('div', { className: 'readout', attributes: { 'aria-live': 'polite' } }, first, second);
-  const matrix = lab.matrix((i, j) => tell(state, i, j));
+  const matrix = lab.matrix((i, j) => {
+    tell(state, i, j);
+    lab.pointTogether(state, i, j);
+  });
+  const take = lab.takeAway(() => lab.mapOffer(state));
   const legend = lab.make('div', { className: 'legend' });
   const map = lab.make('div', { className: 'map' }, matrix.element, readout, legend);
   const player = lab.forgetting();
@@ -36,7 +40,7 @@ function create(state) {
     map,
     player.element,
   );
-  state.root.append(lab.make('div', { className: 'head' }, title, tabs), panel);
+  state.root.append(lab.make('div', { className: 'head' }, title, take.element, tabs), panel);
   state.root.onkeydown = event => lab.headKey(event);
   tabs.addEventListener('click', event => choose(state, event.target.closest('[role="tab"]')));
   tabs.addEventListener('keydown', event => {
@@ -49,7 +53,7 @@ function create(state) {
     tab.focus();
     choose(state, tab);
   });
-  return { title, tabs, matrix, first, second, legend, map, player, panel, numbers: panel, views: null };
+  return { take, title, tabs, matrix, first, second, legend, map, player, panel, numbers: panel, views: null };
 }
 
 function choose(state, tab) {
@@ -103,7 +107,7 @@ function showTabs(state, views) {
       ...views.map(view =>
         lab.make('button', {
           type: 'button',
-          textContent: lab._(LABELS[view]),
+          textContent: lab._(lab.VIEWS[view]),
           dataset: { view },
           attributes: { role: 'tab', 'aria-controls': 'panel' },
         }),
@@ -187,5 +191,6 @@ lab.head_map = lab.component({
     state.root.onkeydown = null;
     state.matrix.stop();
     state.player.stop();
+    state.take.close();
   },
 });

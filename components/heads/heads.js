@@ -9,6 +9,8 @@ const hint = () => lab._('Keys: arrows · C constant · P prune · R live · + �
 function create(state) {
   const board = lab.make('div', { className: 'board' });
   const controls = lab.headControls(state, lab.make('p', { className: 'hint', id: 'hint', textContent: hint() }));
+  const take = lab.takeAway(() => lab.gridOffer(state));
+  controls.element.append(take.element);
   state.root.append(board, controls.element);
   board.addEventListener('click', event => {
     const target = event.target.closest('[data-scope]');
@@ -19,6 +21,7 @@ function create(state) {
   return {
     board,
     controls,
+    take,
     numbers: board,
     shape: '',
     marked: () => showGrids(state),
@@ -132,7 +135,8 @@ lab.heads = lab.component({
   create,
   update,
   parts: ['numbers'],
-  destroy: ({ root }) => {
+  destroy: ({ root, take }) => {
+    take.close();
     root.onkeydown = null;
   },
 });

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import models
 from app.state.company import VIEWS, fit
 from app.state.history import History
-from app.state.lab_state import CLAIMS, MAX_COMPARED, PAGES, SECTIONS, LabState
+from app.state.lab_state import CLAIMS, MAX_COMPARED, PAGES, PARTS, SECTIONS, LabState
 from app.state.link import MAX_LINK_TEXT, query_of, read_query
 from app.state.selection import SCOPES, Selection
 from models import HeadPlan
@@ -40,7 +40,7 @@ def states(draw) -> LabState:
     return LabState(model, draw(TEXTS), plan, selection, draw(st.sampled_from(views)), draw(st.integers(-1, 9)),
                     tuple(compared), draw(st.integers(0, 2000)), tuple(budgets),
                     draw(st.sampled_from(["", *SECTIONS])), draw(st.sampled_from(list(CLAIMS))),
-                    draw(st.sampled_from(list(PAGES))))
+                    draw(st.sampled_from(list(PAGES))), part=draw(st.sampled_from(list(PARTS))))
 
 
 def params(query: str) -> dict[str, str]:
