@@ -69,8 +69,8 @@ def as_csv(info: Mapping[str, Any], said: Said, maps: Maps, causal: Mapping[str,
     rows.writerow(["kind", "layer", "head", "query", "key", "weight"])
     for (kind, layer), its in maps.items():
         for head, weights in enumerate(its.weights, 1):
-            seen = numpy.tri(*weights.shape, dtype=bool) if causal[kind] else numpy.ones(weights.shape, dtype=bool)
-            queries, keys = numpy.nonzero(seen)
+            seen = numpy.ones(weights.shape, dtype=bool)
+            queries, keys = numpy.nonzero(numpy.tril(seen) if causal[kind] else seen)
             rows.writerows((kind, layer + 1, head, i + 1, j + 1, f"{w:.{DIGITS}g}") for i, j, w in
                            zip(queries.tolist(), keys.tolist(), weights[queries, keys].tolist(), strict=True))
     return file.getvalue().encode("utf-8", "replace")
