@@ -55,7 +55,7 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
                asked=asked(there), changed=bool(state.plan))
     if not there:
         return
-    for index, (one, column) in enumerate(_beside(there)):
+    for index, (one, column) in enumerate(_beside(there, "heads")):
         with column:
             _name(one)
             heads.grid(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0)
@@ -65,16 +65,18 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
     if part == "entropy":
         _entropies(there)
         return
-    for index, (one, column) in enumerate(_beside(there)):
+    for index, (one, column) in enumerate(_beside(there, "part")):
         serving.give_way()
         with column:
             _name(one)
             (_effect if part == "prediction" else _map)(one, index)
 
 
-def _beside(there: Sequence[Compared]) -> list[tuple[Compared, DeltaGenerator]]:
-    """A column for each model; at least two, so that a first model has its width before a second one comes."""
-    return list(zip(there, st.columns(max(2, len(there)), gap="small"), strict=False))
+def _beside(there: Sequence[Compared], what: str) -> list[tuple[Compared, DeltaGenerator]]:
+    """A column for each model; at least two, so that a first model has its width before a second one comes. Where there
+    is no room for all, style.css sets two in a row."""
+    with st.container(key=f"beside-{what}"):
+        return list(zip(there, st.columns(max(2, len(there)), gap="small"), strict=False))
 
 
 def _name(one: Compared) -> None:

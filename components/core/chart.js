@@ -55,7 +55,7 @@ const SQUARE = [14, 30]; // px, the least and the most a head takes
 lab.squaresChart = (spec, width, theme) => {
   const { ink, faint, line } = theme;
   const most = spec.most || 1;
-  const across = Math.max(1, Math.min(spec.panels.length, Math.floor((width + 24) / 210)));
+  const across = Math.max(1, Math.min(spec.panels.length, Math.floor((width + 24) / 185)));
   const each = (width - 24 * (across - 1)) / across;
   const nodes = [];
   let [y, tallest] = [0, 0];

@@ -26,7 +26,7 @@ function domain(panels, spec, panel) {
 lab.linesChart = (spec, width, theme, every) => {
   const across = Math.max(1, Math.min(spec.columns ?? 1, Math.floor((width + 20) / (spec.least ?? LEAST)), spec.panels.length));
   const each = (width - 24 * (across - 1)) / across;
-  const labels = Math.min(215, Math.max(...spec.series.map(({ name }) => 1.1 * lab.textWidth(name, 13)))) + SAMPLE + 16;
+  const labels = Math.min(235, Math.max(...spec.series.map(({ name }) => 1.17 * lab.textWidth(name, 13)))) + SAMPLE + 16;
   const direct = !spec.keyed && spec.series.length > 1 && each - LEFT - labels >= NARROW;
   const key = direct || spec.series.length < 2 ? { height: 0, nodes: [] } : lab.key(spec.series, width, theme);
   const nodes = [...key.nodes];
