@@ -188,7 +188,7 @@ def lines_chart(points: Sequence[dict[str, Any]], title: str, across: str, rule:
         seeds += [{"series": index, "x": p["x"], "y": p["value"], "note": _("seed {seed}", seed=p["seed"])}
                   for its in at.values() if len(its) > 1 for p in its]
     rules = [] if rule is None else [{"y": rule[0], "label": _(rule[1]), "dashed": True}]
-    panel = {"unit": _(title), "percent": percent, "lines": lines, "seeds": seeds, "rules": rules}
+    panel = {"title": _(title), "percent": percent, "lines": lines, "seeds": seeds, "rules": rules}
     return {"form": "lines", "x": {"title": _(across), "scale": "band"}, "series": series, "panels": [panel],
             "height": 320}
 

@@ -99,7 +99,7 @@ def _statement(statement: Statement, spec: Spec | None) -> None:
             with picture:
                 what = _(statement.chart.title)
                 chart(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
-                      what="results", about=[what], heading=what, alt=_(statement.chart.alt))
+                      what="results", about=[what], alt=_(statement.chart.alt))
 
 
 RULES = Path(__file__).parents[2] / "assets" / "verdicts.md"

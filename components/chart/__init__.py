@@ -12,7 +12,7 @@ _mount = register("chart")
 
 
 def chart(*, key: str, spec: dict[str, Any], title: str, alt: str, models: Sequence[str], what: str,
-          about: Sequence[str] = (), heading: str = "", on_event: OnEvent | None = None) -> None:
+          about: Sequence[str] = (), on_event: OnEvent | None = None) -> None:
     """Draws a chart.
 
     Args:
@@ -21,9 +21,8 @@ def chart(*, key: str, spec: dict[str, Any], title: str, alt: str, models: Seque
         alt: its numbers in words.
         models, what: what its files are called by; `what` is a word, like `entropy`.
         about: sentences under it in its files.
-        heading: above it on the page.
         on_event: called with {type: at, x, sequence} when a place of a chart is chosen whose spec has `chooses`.
     """
     header = {"spec": spec, "title": title, "alt": alt, "models": list(models), "what": what,
-              "about": list(about), "heading": heading, **answer(key)}
+              "about": list(about), **answer(key)}
     _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

@@ -6,9 +6,8 @@ function create(state) {
   const plot = lab.make('div', { className: 'plot', attributes: { role: 'group' } });
   const tip = lab.make('div', { className: 'tip', hidden: true });
   const said = lab.make('div', { className: 'said', attributes: { role: 'status' } });
-  const heading = lab.make('b');
   const take = lab.takeAway(() => offer(state));
-  state.root.append(lab.make('div', { className: 'corner' }, heading, take.element), plot, tip, said);
+  state.root.append(lab.make('div', { className: 'corner' }, take.element), plot, tip, said);
   const pointed = event => {
     const box = plot.getBoundingClientRect();
     const found = lab.nearest(state.drawing?.plots ?? [], event.clientX - box.left, event.clientY - box.top);
@@ -22,11 +21,10 @@ function create(state) {
   plot.addEventListener('blur', () => point(state, null));
   const observer = new ResizeObserver(() => draw(state));
   observer.observe(plot);
-  return { plot, tip, said, heading, take, observer, at: null, width: 0 };
+  return { plot, tip, said, take, observer, at: null, width: 0 };
 }
 
-function update(state, { heading }) {
-  lab.write(state.heading, heading);
+function update(state) {
   state.width = 0;
   state.at = null;
   draw(state);

@@ -14,13 +14,14 @@ lab.dotsChart = (spec, width, theme) => {
   const key = several ? lab.key(spec.series, width, theme) : { height: 0, nodes: [] };
   const left = Math.min(Math.max(...spec.rows.map(name => lab.textWidth(name, 13))) + 14, 0.42 * width);
   const tall = 14 + 15 * spec.series.length;
-  const [top, right] = [key.height + 8, width - 56];
+  const [top, right] = [key.height + 34, width - 56];
   const bottom = top + tall * spec.rows.length;
   const limits = lab.extent([...spec.points.map(([, , value]) => value), ...(spec.rule ? [spec.rule.at] : [])]);
   const toX = lab.axis('linear', [], left + 8, right, limits);
   const ticks = lab.sparse(lab.roundTicks(limits.low, limits.high, 5), toX, tick => lab.value(tick, spec.percent));
   const word = (text, x, y, attributes) => ['text', { x: lab.px(x), y: lab.px(y), 'font-size': 12, fill: faint, ...attributes }, text];
-  const nodes = [...key.nodes];
+  const title = { x: 0, y: 15, 'font-size': 14, 'font-weight': 600, fill: ink };
+  const nodes = [['text', title, spec.x.title], ['g', { transform: 'translate(0 26)' }, ...key.nodes]];
   for (const tick of ticks) {
     nodes.push(['line', { x1: lab.px(toX(tick)), x2: lab.px(toX(tick)), y1: top, y2: bottom, stroke: line }]);
     nodes.push(word(lab.value(tick, spec.percent), toX(tick), bottom + 17, { 'text-anchor': 'middle' }));
@@ -45,8 +46,7 @@ lab.dotsChart = (spec, width, theme) => {
     const alone = spec.points.filter(([r, s]) => r === row && s === series).length === 1;
     if (alone) nodes.push(word(lab.value(value, spec.percent), toX(value) + 9, y + 4, { 'font-size': 11, fill: ink }));
   }
-  nodes.push(word(spec.x.title, (left + right) / 2, bottom + 35, { 'text-anchor': 'middle' }));
-  return { width, height: bottom + 44, nodes, plots: [] };
+  return { width, height: bottom + 28, nodes, plots: [] };
 };
 
 const SQUARE = [14, 30]; // px, the least and the most a head takes

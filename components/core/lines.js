@@ -3,6 +3,7 @@
 const [LEFT, TOP, BOTTOM, RIGHT] = [50, 12, 42, 16]; // px around a plot, without its title and its labels
 const TITLE = 24;
 const APART = 16; // px between two labels
+const MENU = 120; // px beside the names above, where the page has its menu
 const LEAST = 330; // px, the smallest panel
 const SAMPLE = 18; // px of a line beside its name
 const NARROW = 230; // px of a plot, below which its lines are not named at their ends
@@ -28,7 +29,7 @@ lab.linesChart = (spec, width, theme, every) => {
   const each = (width - 24 * (across - 1)) / across;
   const labels = Math.min(235, Math.max(...spec.series.map(({ name }) => 1.17 * lab.textWidth(name, 13)))) + SAMPLE + 16;
   const direct = !spec.keyed && spec.series.length > 1 && each - LEFT - labels >= NARROW;
-  const key = direct || spec.series.length < 2 ? { height: 0, nodes: [] } : lab.key(spec.series, width, theme);
+  const key = direct || spec.series.length < 2 ? { height: 0, nodes: [] } : lab.key(spec.series, width - MENU, theme);
   const nodes = [...key.nodes];
   const plots = [];
   let y = key.height;
