@@ -2,7 +2,7 @@
 // hidden (assets/style.css): what is chosen here is pressed there, so that all of the page follows, without a reload.
 
 const KEPT = `stActiveTheme-${location.pathname}-v2`; // where Streamlit 1.67 keeps the name of the theme
-const PATIENCE = 1000; // ms until its menu must have opened
+const PATIENCE = 5000; // ms until its menu must have opened
 
 /** The themes, by Streamlit's names for them. */
 lab.THEMES = { System: lab.N_('As the system'), Light: lab.N_('Light'), Dark: lab.N_('Dark') };
