@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from numpy import ndarray
 
 from app import caches, serving
@@ -10,11 +12,12 @@ from models.kind import TARGET, TEXT, Kind
 from models.sketch import Sketch, bytes_of_maps
 from models.stack import own
 from models.studies import lengths
-from models.tasks.base import InputError, Prompt, Reader
+from models.tasks.base import LONGEST_TEXT, InputError, Prompt, Reader
 from models.thumbnails import thumbnails
 from models.trace import Layer
 
 LARGE = 32 * 2**20  # bytes of a trace's maps beyond which it is sketched: 12 x 12 heads from 171 tokens on
+LONG = 2000  # characters of a text beyond which reading it takes longer than another visitor should wait
 
 Seen = Trace | Sketch  # what a page shows of a pass
 
@@ -83,7 +86,7 @@ def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:
     Raises:
         InputError: it cannot be read.
     """
-    prompt = _read(lab.task, text, limit or lab.limit)
+    prompt = _read(lab.task, text[:LONGEST_TEXT], limit or lab.limit)
     if isinstance(prompt, InputError):
         raise InputError(str(prompt), prompt.start, prompt.stop)  # a new one: each raise adds frames to what it holds
     return prompt
@@ -94,7 +97,8 @@ def _read(task: Reader, text: str, limit: int) -> Prompt | InputError:
     # By task, which models of a family share, and folders of one name do not: a remembered text must not keep a model
     # in memory that has been let go.
     try:
-        return task.read(text, limit)
+        with serving.aside() if len(text) > LONG else contextlib.nullcontext():
+            return task.read(text, limit)
     except InputError as error:
         return error.with_traceback(None)
 

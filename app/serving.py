@@ -51,17 +51,24 @@ def give_way() -> None:
 
 
 @contextlib.contextmanager
-def computing() -> Iterator[None]:
-    """The turn to run or load a model; while it waits and works, others draw. Inside drawing() or outside of it."""
+def aside() -> Iterator[None]:
+    """For work that needs no turn: others draw meanwhile. Inside drawing() or outside of it."""
     held = _drawing.is_mine()
     if held:
         _drawing.release()
     try:
-        with _computing:
-            yield
+        yield
     finally:
         if held:
             _drawing.acquire()
+
+
+@contextlib.contextmanager
+def computing() -> Iterator[None]:
+    """The turn to run or load a model; while it waits and works, others draw. Inside drawing() or outside of it."""
+    with aside(), _computing:
+        yield
+
 
 FULL_COLLECTION = 60.0  # seconds from one full collection to the next
 

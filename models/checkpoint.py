@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 import torch
 from safetensors import SafetensorError
@@ -24,6 +24,8 @@ from torch import Tensor
 from models.attention import TYPES, kinds_of
 from models.attention.base import Record
 from models.config import Config, PairConfig
+from models.damage import CheckpointError as CheckpointError
+from models.damage import broken
 from models.kind import Kind
 from models.seq2seq import Seq2Seq
 from models.seq2seq import mean_weights as mean_weights_of_pairs
@@ -35,12 +37,16 @@ from models.transformer import Model, Transformer
 CHECKPOINTS = Path(__file__).with_name("checkpoints")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
 CARD_KEYS = ("name", "task", "attention", "model", "data", "training", "metric", "evaluate")
+SHOWN = {  # of the card's parts, what pages show of every model
+    "attention": ("title", "formula", "source"),
+    "model": ("parameters", "layers", "heads", "width", "vocabulary", "longest_text"),
+    "cost": ("score_parameters", "score_multiplications", "softmax_score_parameters",
+             "softmax_score_multiplications"),
+    "training": ("steps", "tokens_per_step", "optimiser", "learning_rate", "seed", "minutes", "command"),
+}
+SHOWN_DATA = ("name", "licence", "attribution")
 CONSTANT_TEXTS = 256  # training texts that a constant matrix is the mean of
 CONSTANT_PAIRS = 4096  # the same of pairs, which are short: few have a tenth or a thirtieth token
-
-
-class CheckpointError(Exception):
-    """A model's folder that cannot be read; the message names the file and the command that makes it again."""
 
 
 @torch.inference_mode()
@@ -160,20 +166,35 @@ def digests(folder: Path) -> dict[str, str]:
 
 def read(folder: Path, task: Task) -> tuple[Any, dict[str, Tensor], dict[str, Any]]:
     """Model, constant matrices and card; raises CheckpointError as read_model does."""
+    card = read_card(folder)
     model = read_model(folder)
-    return model, read_constant(folder, model.config, limit_of(model, task)), read_card(folder)
+    constant = read_constant(folder, model.config, limit_of(model, task))
+    known = card.get("weights")  # of cards that are not written yet, nothing
+    for file, digest in digests(folder).items() if isinstance(known, dict) else ():
+        if known.get(file, digest) != digest:
+            raise _broken(folder, file, "is not the one that the card was written for: its SHA-256 differs")
+    return model, constant, card
 
 
 def read_config(folder: Path) -> Config:
     """The Config, a PairConfig where there is an encoder; raises CheckpointError as read_model does."""
     config = _guarded(folder, "config.json", lambda path: _config(read_json(path)))
-    if config.attention not in TYPES:
+    if config.attention not in TYPES:  # a string, as _config has seen
         raise _broken(folder, "config.json", f"names an unknown attention type, {config.attention!r},")
     return config
 
 
 def _config(fields: dict[str, Any]) -> Config:
-    return PairConfig(**fields) if "encoder_layers" in fields else Config(**fields)
+    """Raises ValueError or TypeError where a field is unknown, missing, or of another type."""
+    config = PairConfig(**fields) if "encoder_layers" in fields else Config(**fields)
+    for name, kind in get_type_hints(type(config)).items():
+        value = getattr(config, name)
+        fits = isinstance(value, (int, float) if kind is float else kind)
+        if not fits or isinstance(value, bool) != (kind is bool) or kind is int and value < (name != "attention_width"):
+            raise ValueError(f"{name} is {value!r}")
+    if config.inner_width % config.heads:
+        raise ValueError(f"{config.heads} heads do not share {config.inner_width} numbers")
+    return config
 
 
 def read_model(folder: Path) -> Any:
@@ -216,6 +237,20 @@ def read_card(folder: Path) -> dict[str, Any]:
     return card
 
 
+def complete_card(folder: Path) -> dict[str, Any]:
+    """The card, with all that pages show of it; raises CheckpointError as read_model does."""
+    card = read_card(folder)
+    try:
+        missing = [f"{part}.{key}" for part, keys in SHOWN.items() for key in keys if key not in card[part]]
+        missing += [f"data.{key}" for source in card["data"] for key in SHOWN_DATA if key not in source]
+        if missing or not isinstance(card["licence"], str):
+            raise _broken(folder, "card.json", f"lacks {', '.join(missing[:4]) or 'a licence'}")
+        TASKS[card["task"]]().in_words(card["metric"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _broken(folder, "card.json", "is damaged") from error
+    return card
+
+
 def _guarded(folder: Path, file: str, reader: Any) -> Any:
     try:
         return reader(folder / file)
@@ -226,9 +261,8 @@ def _guarded(folder: Path, file: str, reader: Any) -> Any:
 
 
 def _broken(folder: Path, file: str, what: str) -> CheckpointError:
-    place = Path(*folder.parts[-3:]) / file  # from the repository's root: no path of the server
-    return CheckpointError(f"{place} {what}. Restore it with: git checkout -- {place}; "
-                           f"or train it again with: python -m models.training {folder.name}")
+    return broken(Path(*folder.parts[-3:]) / file, what,
+                  f"train it again with: python -m models.training {folder.name}")
 
 
 def finish(name: str, model: Model, task: Task, folder: Path, seed: int, target: Path) -> None:

@@ -20,6 +20,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from models.quoting import cut
+
 KINDS = ("self", "encoder", "decoder", "cross")
 POLICIES = ("trained", "sqrt", "logn", "length", "fixed")  # of the scale
 GATE_DECIMALS = 4  # gates are kept to this precision, so that the text form is exact and short
@@ -282,7 +284,7 @@ def _short(value: float) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= 24 else text[:24] + "…"
+    return cut(text, 24)
 
 
 def _person(address: Address, shape: Mapping[str, tuple[int, int]]) -> str:

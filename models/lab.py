@@ -186,6 +186,7 @@ def _load(name: str) -> Lab:
     from models.tasks.translation import Translation
 
     task = catalogue.task_named(catalogue.find(name).task.name)
+    _ = task.labels  # which read its tokenizer: what is missing is told now, and not at the first text
     model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task)
     if isinstance(model, Seq2Seq) and isinstance(task, Translation):
         return Seq2SeqLab(name, task, model, constant, card)

@@ -6,12 +6,14 @@ import streamlit as st
 
 from app import compute
 from app.compute import Seen
+from app.markdown import plain
 from app.panels import card, forgetting
 from app.panels.heads import selected
 from app.state import events, session
 from app.state.lab_state import SECTIONS, LabState
 from components.charts import entropy_chart, entropy_table
 from models import HeadPlan, Lab
+from models.checkpoint import CheckpointError
 from models.trace import row_entropy
 
 
@@ -28,7 +30,10 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
         forgetting.section(lab)
     elif section == "card":
         with st.container(width=960):
-            card.draw(lab.card)
+            try:
+                card.draw(card.card_of(lab.name))
+            except CheckpointError as error:
+                st.error(plain(str(error)))
 
 
 def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:

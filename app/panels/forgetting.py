@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import pandas
 import streamlit as st
 
-from app.markdown import literal, spaces
+from app.markdown import literal, plain, spaces
 from app.state import events, session
 from app.state.lab_state import LabState
 from components.memory_chart import memory_chart
 from models import Lab
+from models.checkpoint import CheckpointError
 from models.decoding import Step
 from models.studies import store
 from models.studies.claims.selective import largest_factor
@@ -43,7 +44,7 @@ def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:
     layers = lab.kinds[0].layers
     offered: dict[str, tuple[int, ...] | None] = {ALL: None}
     offered |= {f"Memory: {budget} a layer": (budget,) * layers for budget in BUDGETS}
-    for point in (store.read(lab.name, "memory") or {"points": []})["points"]:
+    for point in (store.found(lab.name, "memory") or {"points": []})["points"]:
         if point["factor"] > 1:
             budgets = tuple(point["budgets"])
             offered[f"Memory: 1/{point['factor']}, chosen ({', '.join(map(str, budgets))})"] = budgets
@@ -80,11 +81,15 @@ def _forgotten(text: str) -> str:
 
 def section(lab: Lab) -> None:
     """The curve of perplexity against memory, as measured on held-out text."""
-    result = store.read(lab.name, "memory")
+    try:
+        result = store.read(lab.name, "memory")
+    except CheckpointError as error:
+        st.error(plain(str(error)))
+        return
     if result is None:
         st.caption(f"Not measured yet: `python -m models.studies.forgetting {lab.name}`")
         return
-    control = store.read(CONTROL, "memory")
+    control = store.found(CONTROL, "memory")
     table, order = points(lab.name, result, control)
     st.markdown(f"**Perplexity against memory**, on {result['windows']} held-out windows of {result['window']} tokens, "
                 "half of them from books. At 8, the layers together keep an eighth of all tokens; those with the "

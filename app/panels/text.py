@@ -13,7 +13,8 @@ from app.state.history import History
 from app.state.link import MAX_LINK_TEXT
 from components import notice
 from models import Lab
-from models.tasks.base import InputError, Prompt
+from models.quoting import cut
+from models.tasks.base import LONGEST_TEXT, InputError, Prompt
 
 EXCERPT = 28  # characters shown on either side of a mistake
 
@@ -78,7 +79,7 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
     prompt, error, text = reading.prompt, reading.error, history.present.text
     if error is not None:
         shown = lab.task.join(prompt.tokens[1:])
-        messages = [*history.problems, str(error), f"Shown below: {_cut(shown)}"]
+        messages = [*history.problems, str(error), f"Shown below: {cut(shown.strip(), EXCERPT)}"]
         notice(key="notice", messages=messages, excerpt=excerpt(text, error.start, error.stop), is_problem=True)
         return
     messages = history.problems + _left_out(reading, lab, text)
@@ -97,14 +98,12 @@ def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:
 
 def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
     """What is told of a text that is longer than what a model reads."""
-    if not reading.prompt.left_out:
-        return []
+    count, is_cut = reading.prompt.left_out, len(text) > LONGEST_TEXT
     link = " A link holds the part that is read." if len(text) > MAX_LINK_TEXT else ""
     reason = ", for its tables have no weights beyond" if lab.longest == reading.limit else ""
-    return [f"{reading.prompt.left_out:,} tokens at the end were left out: this model reads {reading.limit} at "
-            f"most{reason}. The box keeps the whole text.{link}"]
-
-
-def _cut(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= EXCERPT else text[:EXCERPT] + "…"
+    if count:
+        return [f"{'More than ' if is_cut else ''}{count:,} tokens at the end were left out: this model reads "
+                f"{reading.limit} at most{reason}. The box keeps the whole text.{link}"]
+    if is_cut:
+        return [f"What follows the first {LONGEST_TEXT:,} characters was left out. The box keeps the whole text.{link}"]
+    return []

@@ -31,6 +31,7 @@ from models import catalogue
 from models.checkpoint import CheckpointError
 from models.foreign import ForeignError
 from models.heads import HeadPlan
+from models.quoting import cut
 
 MAX_LINK_TEXT = 4000  # characters; of a longer text a link holds what the model reads
 MAX_LENGTH = 9999  # tokens that the Length page can be asked for
@@ -95,8 +96,8 @@ def _parse_model(text: str, state: LabState) -> Read:
     try:
         return catalogue.find(text).name, []
     except ForeignError as error:
-        return state.model, [f"{text.removeprefix('hf:')}: {error}. It can be opened on this page, where this host "
-                             "allows it."]
+        return state.model, [f"{cut(text.removeprefix('hf:'))}: {error}. It can be opened on this page, where this "
+                             "host allows it."]
     except CheckpointError as error:
         return state.model, [f"{error}. {state.model} was opened instead."]
     except ValueError:
@@ -240,7 +241,3 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
             state = replace(state, selection=state.selection.within(state.shape))
     return state, problems
 
-
-def cut(text: str) -> str:
-    """A part of a link, short enough for a sentence, and unable to turn the rest of it around."""
-    return "\u2068" + (text if len(text) <= 40 else text[:40] + "…") + "\u2069"

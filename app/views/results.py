@@ -20,13 +20,16 @@ from app.state.lab_state import FIRST_CLAIM
 from components import charts
 from models import checkpoint
 from models.studies import seeds
-from models.studies.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, claims
+from models.studies.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, claims, evidence
 from models.studies.store import MEASUREMENTS
 
 Colour = Literal["green", "orange", "red", "gray"]
 BADGES: dict[str, tuple[Colour, str]] = {
     HOLDS: ("green", ":material/check_circle:"), PART: ("orange", ":material/contrast:"),
     FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
+
+
+NUMBERS = "models/studies/measurements"
 
 
 def page() -> None:
@@ -38,7 +41,13 @@ def _claims() -> None:
                 "number, ours from the small models of this site, and a verdict that a rule computes from the numbers. "
                 "A verdict is about these models and this training, not about the paper.")
     stamp = _stamp()
-    found = {claim.key: claim for claim in _found(stamp)}
+    for problem in _damaged(stamp):
+        st.error(plain(problem))
+    try:
+        found = {claim.key: claim for claim in _found(stamp)}
+    except (LookupError, TypeError, ValueError, AttributeError):  # numbers of another shape than they were written in
+        st.error(plain(f"{NUMBERS} cannot be read. Restore them with: git checkout -- {NUMBERS}"))
+        return
     titles = {key: claim.title.split(":")[0] for key, claim in found.items()}
     asked = session.history().present.claim
     st.session_state[session.CLAIM] = asked if asked in found else next(iter(found))
@@ -134,6 +143,11 @@ def _stamp() -> tuple[tuple[str, int], ...]:
     patterns = ((checkpoint.CHECKPOINTS, "*/card.json"), (seeds.SEEDS, "*.json"), (MEASUREMENTS, "*.json"))
     return tuple((str(path), path.stat().st_mtime_ns) for folder, pattern in patterns
                  for path in sorted(Path(folder).glob(pattern)))
+
+
+@caches.remembered(2)
+def _damaged(stamp: tuple[tuple[str, int], ...]) -> list[str]:
+    return evidence.damaged()
 
 
 @caches.remembered(2)

@@ -17,6 +17,7 @@ from typing import Any
 
 from models.foreign.errors import CancelledError, ForeignError
 from models.foreign.files import PICKLES, weight_files
+from models.quoting import cut
 
 MB = 10**6
 SETTING = "ATTENTION_LAB_HOSTED"  # in the environment: not empty on a host that strangers visit
@@ -244,4 +245,4 @@ class UnreachableError(ForeignError):
 
 
 def _shown(text: str) -> str:
-    return f"“{text if len(text) <= 60 else text[:60] + '…'}”"
+    return f"“{cut(text, 60)}”"

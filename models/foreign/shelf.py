@@ -19,6 +19,7 @@ from models.foreign.errors import ForeignError
 from models.foreign.facts import kinds_of, make_reader
 from models.foreign.lab import ForeignLab
 from models.foreign.opening import open_folder
+from models.quoting import cut
 
 LEAST = 2  # models that are held, whatever their size
 
@@ -134,7 +135,7 @@ def entry(name: str) -> Entry:
         hub.access().check(hub.repo_of(name))
         folder = hub.here(name)
     if folder is None:
-        raise ForeignError(f"{name.removeprefix(HUB)} is not on this machine yet")
+        raise ForeignError(f"{cut(name.removeprefix(HUB))} is not on this machine yet")
     return _entry(name, folder, _stamp(folder))
 
 

@@ -17,6 +17,7 @@ import torch
 
 from models.attention import TYPES
 from models.attention.base import Intervention
+from models.damage import broken
 from models.heads import Scale
 from models.tasks.base import Task
 from models.tasks.masked import TEST_LENGTHS, Masked
@@ -63,6 +64,14 @@ def readings(model: Transformer, task: Masked) -> dict[str, dict[str, dict[str, 
 
 
 def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any]]:
-    """Seed -> metric of a model's short trainings; empty if there are none."""
+    """Seed -> metric of a model's short trainings; empty if there are none; raises CheckpointError."""
     path = (folder or SEEDS) / f"{name}.json"
-    return json.loads(path.read_text(encoding="utf-8"))["metrics"] if path.exists() else {}
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        metrics = {str(int(seed)): dict(metric) for seed, metric in found["metrics"].items()}
+        int(found["steps"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise broken(Path(*path.parts[-4:]), "is damaged") from error
+    return metrics
