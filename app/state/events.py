@@ -12,6 +12,7 @@ from app.state.lab_state import CLAIMS, LAST, MAX_COMPARED, MAX_TEXT, PAGES, SEC
 from app.state.link import MAX_ASKED, MAX_LENGTH, read_query
 from app.state.selection import SCOPES, Selection
 from app.state.session import history, widget
+from app.texts import LANGUAGES
 from models import catalogue, held
 from models.heads import MAX_BASE, MIN_BASE, HeadPlan
 
@@ -99,6 +100,8 @@ def on_toolbar(event: dict[str, Any]) -> None:
                             view="used", asked=LAST, budgets=()))
         case "page" if event.get("page") in [*PAGES]:  # a list has `in` for what has no hash, too
             past.do(replace(past.present, page=event["page"]))
+        case "language" if event.get("language") in [*LANGUAGES]:
+            past.speak(event["language"])
         case "address" if isinstance(event.get("query"), str) and len(event["query"]) <= 4 * MAX_TEXT:
             session.begin_at(event["query"].removeprefix("?"))
 

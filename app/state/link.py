@@ -27,6 +27,7 @@ from app.state.lab_state import (
     example_text,
 )
 from app.state.selection import Selection
+from app.texts import LANGUAGES
 from models import catalogue
 from models.checkpoint import CheckpointError
 from models.foreign import ForeignError
@@ -200,6 +201,7 @@ FIELDS = (
     Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets)), _carry_budgets),
     Field("open", "section", _one_of("opens", {"": "", **SECTIONS})),
     Field("claim", "claim", _one_of("asks for the claim", CLAIMS)),
+    Field("lang", "language", _one_of("asks for the language", LANGUAGES)),
 )
 
 
