@@ -6,7 +6,7 @@ import contextlib
 
 from numpy import ndarray
 
-from app import caches, serving
+from app import caches, limits, serving
 from models import HeadPlan, Lab, Trace
 from models.kind import TARGET, TEXT, Kind
 from models.sketch import Sketch, bytes_of_maps
@@ -30,6 +30,7 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
     before, after = caches.traces.find(first), caches.traces.find(second)
     if before is None or after is None:
         missing = [HeadPlan()] * (before is None) + [plan] * (after is None and bool(plan))
+        limits.spend(limits.PASSES, len(missing))
         with serving.computing():
             text = lab.anchored(prompt if before is None else before.prompt)
             found: list[Seen] = [*(lab.sketch(text, missing) if _is_large(lab, prompt) else lab.run(text, missing))]
@@ -61,6 +62,7 @@ def layer_of(lab: Lab, seen: Seen, plan: HeadPlan, kind: str, layer: int) -> Lay
     key = (lab.identity, seen.prompt, plan, kind, layer)
     found = caches.layers.find(key)
     if found is None:
+        limits.spend(limits.PASSES)
         with serving.computing():
             found = lab.layer(seen.prompt, plan, kind, layer)
         caches.layers.keep(key, found)
@@ -110,5 +112,6 @@ def facts_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None
 
 @caches.remembered()
 def _facts(name: str, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
+    limits.spend(limits.PASSES)
     with serving.computing():
         return lengths.facts(own(name), prompt, plan)

@@ -16,6 +16,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 
 import streamlit as st
 import torch
@@ -101,6 +102,20 @@ def tune() -> None:
         mallopt = ctypes.CDLL(None).mallopt
         for parameter, value in _MALLOPT.items():
             mallopt(parameter, value)
+
+
+def waiting() -> dict[str, int]:
+    """Threads that wait for a turn."""
+    return {"drawing": _drawing.queue, "computing": _computing.queue}
+
+
+def resident() -> int:
+    """Bytes of this process in memory; 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def settle() -> None:

@@ -175,6 +175,11 @@ def held(name: str) -> Lab | None:
     return lab
 
 
+def in_memory() -> list[Lab]:
+    """All models that are held, ours and foreign ones."""
+    return [*_held.copy().values(), *foreign.in_memory()]
+
+
 _loading = threading.Lock()
 _held: OrderedDict[str, Lab] = OrderedDict()
 

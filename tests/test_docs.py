@@ -34,7 +34,7 @@ CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = {path: (ROOT / path).read_text(encoding="utf-8")
          for path in ("README.md", "CONTRIBUTING.md", "assets/about.md", "assets/data/README.md",
                       "benchmarks/README.md")}
-OURS = ("app", "assets", "benchmarks", "components", "models", "tests")
+OURS = ("app", "assets", "benchmarks", "components", "deploy", "models", "tests")
 ANY = re.compile(r"NAME|KIND|FAMILY")  # in a path: whatever is there
 
 

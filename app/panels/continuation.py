@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from app import serving
+from app import limits, serving
 from app.panels import forgetting
 from app.panels.text import Reading
 from app.state import session
@@ -33,6 +33,7 @@ class Continuation:
         steps: for `trained`, and where there is a plan for `planned`.
         memory: for `remembered`, where memory is limited.
         began, done: when it was begun, by perf_counter, and the tokens written since.
+        refused: why it was not begun at all.
     """
 
     key: tuple
@@ -44,6 +45,7 @@ class Continuation:
     memory: Iterator[Step] = field(default_factory=lambda: iter(()))
     began: float = field(default_factory=time.perf_counter)
     done: int = 0
+    refused: str = ""
 
     @property
     def left(self) -> float:
@@ -68,7 +70,12 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
         if now is not None and running:
             now.running = False
         else:
-            st.session_state[session.CONTINUATION] = _begun(lab, key)
+            try:
+                limits.spend(limits.GENERATIONS)
+                begun = _begun(lab, key)
+            except limits.LimitError as error:
+                begun = Continuation(key, running=False, refused=str(error))
+            st.session_state[session.CONTINUATION] = begun
 
     reason = None
     if reading.error is not None:
@@ -120,6 +127,9 @@ def _step(now: Continuation) -> bool:
 def _show(now: Continuation | None, places: list[st.delta_generator.DeltaGenerator], state: LabState) -> None:
     if now is None:
         places[0].caption("The most probable next words, as trained and under your plan.")
+        return
+    if now.refused:
+        places[0].caption(now.refused)
         return
     left = f" ({now.left:.0f} s left)" if now.running else ""
     places[0].text(f"As trained{left}: …{_line(now.trained)}")
