@@ -65,8 +65,16 @@ def aside() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def computing() -> Iterator[None]:
-    """The turn to run or load a model; while it waits and works, others draw. Inside drawing() or outside of it."""
+def computing(light: bool = False) -> Iterator[None]:
+    """The turn to run or load a model; while it waits and works, others draw. Inside drawing() or outside of it.
+
+    Args:
+        light: a pass as short as drawing a page. It stays within the turn to draw: with 200 visitors at once, who gives
+            a turn away stands behind all the others to get it back, and waits twice for one answer.
+    """
+    if light and _drawing.is_mine():
+        yield
+        return
     with aside(), _computing:
         yield
 
