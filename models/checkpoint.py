@@ -20,6 +20,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from models.attention import TYPES, kinds_of
 from models.attention.base import Record
@@ -146,6 +147,20 @@ def write(folder: Path, model: Model, constant: Mapping[str, Tensor]) -> None:
                for kind in kinds_of(model.config)}, folder / "constant.safetensors")
 
 
+FILLING = ("normal_", "uniform_", "zero_", "fill_", "div_", "mul_", "copy_")  # a tensor's own ways
+
+
+class Unfilled(TorchFunctionMode):
+    """Parameters are made and stay as they are. To fill them on no device, torch would import its compiler and sympy: 70 MB
+    of memory and two seconds."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", "") == "torch.nn.init" or getattr(func, "__name__", "") in FILLING:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
+
+
 def stamp(folder: Path | str) -> tuple[int, ...]:
     """Changes when config or card do; 0 for a file that is missing. Asked for at every click, so it makes no Path."""
     return tuple(_changed(f"{folder}/{file}") for file in ("config.json", "card.json"))
@@ -204,7 +219,7 @@ def read_model(folder: Path) -> Any:
         CheckpointError: a file is missing, truncated, or does not fit the others.
     """
     config = read_config(folder)
-    with torch.device("meta"):  # no time is spent on initialising what is about to be overwritten
+    with torch.device("meta"), Unfilled():  # no time is spent on what is about to be overwritten
         model = build(config)
     weights = _guarded(folder, "model.safetensors", load_file)
     try:

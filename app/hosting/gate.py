@@ -41,7 +41,8 @@ class Gate:
         self._app = app
         self._hosts = tuple(host.lower().rstrip(".") for host in hosts)
         self._frames = " ".join(["'self'", *frames])
-        self._scripts = " ".join(["'self'", "blob:", *inline_scripts()])
+        # Components' scripts come as blobs; WebAssembly does the 64-bit numbers of Streamlit's messages.
+        self._scripts = " ".join(["'self'", "blob:", "'wasm-unsafe-eval'", *inline_scripts()])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):

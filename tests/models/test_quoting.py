@@ -46,7 +46,7 @@ def test_a_link_cannot_turn_our_sentences_around(key: str, value: str):
         assert problems
 
 
-@pytest.mark.parametrize("text", ["\u202e=1", "x\u202e1", "x=\u202e", "x=1\u202e", "xy\u202e=1"])
+@pytest.mark.parametrize("text", ["\u202e=1", "x\u202e1", "x=\u202e", "x=1\u202e"])
 def test_nor_can_a_text(text: str):
     with pytest.raises(InputError) as error:
         Assignment().read(text)
