@@ -31,8 +31,8 @@ def worst_link(draw: random.Random) -> str:
     family = [other for other in catalogue.family(name) if other != name]
     page = draw.choice(("", "compare", "compare", "length", "length", "results", "about"))
     if name.startswith("assignment"):
-        text = "; ".join(f"{draw.choice('abcdefgh')}={draw.randrange(10)}" for _ in range(draw.choice((60, 250)))) + "; a=?"
-        text = f"a=1; {text}"
+        events = [f"{draw.choice('abcdefgh')}={draw.randrange(10)}" for _ in range(draw.choice((60, 250)))]
+        text = "; ".join(["a=1", *events, "a=?"])
     else:
         text = " ".join(draw.choices(WORDS, k=draw.choice((100, 480, 480))))
         if draw.random() < 0.05:

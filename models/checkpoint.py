@@ -34,6 +34,7 @@ from models.tasks import TASKS
 from models.tasks.base import Task
 from models.tasks.translation import read_by_decoder
 from models.transformer import Model, Transformer
+from models.words import told
 
 CHECKPOINTS = Path(__file__).with_name("checkpoints")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
@@ -151,8 +152,8 @@ FILLING = ("normal_", "uniform_", "zero_", "fill_", "div_", "mul_", "copy_")  # 
 
 
 class Unfilled(TorchFunctionMode):
-    """Parameters are made and stay as they are. To fill them on no device, torch would import its compiler and sympy: 70 MB
-    of memory and two seconds."""
+    """Parameters are made and stay as they are. To fill them on no device, torch would import its compiler and
+    sympy: 70 MB of memory and two seconds."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -187,15 +188,15 @@ def read(folder: Path, task: Task) -> tuple[Any, dict[str, Tensor], dict[str, An
     known = card.get("weights")  # of cards that are not written yet, nothing
     for file, digest in digests(folder).items() if isinstance(known, dict) else ():
         if known.get(file, digest) != digest:
-            raise _broken(folder, file, "is not the one that the card was written for: its SHA-256 differs")
+            raise _broken(folder, file, told("is not the one that the card was written for: its SHA-256 differs"))
     return model, constant, card
 
 
 def read_config(folder: Path) -> Config:
     """The Config, a PairConfig where there is an encoder; raises CheckpointError as read_model does."""
     config = _guarded(folder, "config.json", lambda path: _config(read_json(path)))
-    if config.attention not in TYPES:  # a string, as _config has seen
-        raise _broken(folder, "config.json", f"names an unknown attention type, {config.attention!r},")
+    if config.attention not in TYPES:
+        raise _broken(folder, "config.json", told("names an unknown attention type, {name!r},", name=config.attention))
     return config
 
 
@@ -225,7 +226,7 @@ def read_model(folder: Path) -> Any:
     try:
         model.load_state_dict(dequantise(weights), assign=True)
     except RuntimeError as error:
-        raise _broken(folder, "model.safetensors", "does not fit config.json") from error
+        raise _broken(folder, "model.safetensors", told("does not fit config.json")) from error
     return model.eval().requires_grad_(False)
 
 
@@ -238,7 +239,7 @@ def read_constant(folder: Path, config: Config, limit: int) -> dict[str, Tensor]
 def _read_kind(folder: Path, packed: Tensor | None, kind: Kind, limit: int) -> Tensor:
     expected = (kind.layers, kind.heads, *([limit * (limit + 1) // 2] if kind.causal else [limit, limit]))
     if packed is None or tuple(packed.shape) != expected:
-        raise _broken(folder, "constant.safetensors", f"has not the shape {expected}")
+        raise _broken(folder, "constant.safetensors", told("has not the shape {shape}", shape=expected))
     return unpack(packed, limit, kind.causal, kind.attention.is_distribution)
 
 
@@ -246,9 +247,9 @@ def read_card(folder: Path) -> dict[str, Any]:
     """The card; raises CheckpointError as read_model does."""
     card = _guarded(folder, "card.json", read_json)
     if missing := [key for key in CARD_KEYS if key not in card]:
-        raise _broken(folder, "card.json", f"lacks {', '.join(missing)}")
+        raise _broken(folder, "card.json", told("lacks {names}", names=", ".join(missing)))
     if card["task"] not in [*TASKS]:  # a list has `in` for what has no hash, too
-        raise _broken(folder, "card.json", f"names an unknown task, {card['task']!r},")
+        raise _broken(folder, "card.json", told("names an unknown task, {name!r},", name=card["task"]))
     return card
 
 
@@ -259,10 +260,10 @@ def complete_card(folder: Path) -> dict[str, Any]:
         missing = [f"{part}.{key}" for part, keys in SHOWN.items() for key in keys if key not in card[part]]
         missing += [f"data.{key}" for source in card["data"] for key in SHOWN_DATA if key not in source]
         if missing or not isinstance(card["licence"], str):
-            raise _broken(folder, "card.json", f"lacks {', '.join(missing[:4]) or 'a licence'}")
+            raise _broken(folder, "card.json", told("lacks {names}", names=", ".join(missing[:4] or ["licence"])))
         TASKS[card["task"]]().in_words(card["metric"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _broken(folder, "card.json", "is damaged") from error
+        raise _broken(folder, "card.json", told("is damaged")) from error
     return card
 
 
@@ -270,14 +271,13 @@ def _guarded(folder: Path, file: str, reader: Any) -> Any:
     try:
         return reader(folder / file)
     except FileNotFoundError as error:
-        raise _broken(folder, file, "is missing") from error
+        raise _broken(folder, file, told("is missing")) from error
     except (SafetensorError, ValueError, TypeError, AttributeError, OSError) as error:
-        raise _broken(folder, file, "is damaged") from error
+        raise _broken(folder, file, told("is damaged")) from error
 
 
 def _broken(folder: Path, file: str, what: str) -> CheckpointError:
-    return broken(Path(*folder.parts[-3:]) / file, what,
-                  f"train it again with: python -m models.training {folder.name}")
+    return broken(Path(*folder.parts[-3:]) / file, what, f"python -m models.training {folder.name}")
 
 
 def finish(name: str, model: Model, task: Task, folder: Path, seed: int, target: Path) -> None:

@@ -22,6 +22,7 @@ from models.heads import Scale
 from models.tasks.base import Task
 from models.tasks.masked import TEST_LENGTHS, Masked
 from models.transformer import Model, Transformer
+from models.words import told
 
 SEEDS = Path(__file__).with_name("seed_metrics")
 READINGS = ("fixed", "length")  # of relu² / n: what n is where a text has another length than those of training
@@ -73,5 +74,5 @@ def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any
         metrics = {str(int(seed)): dict(metric) for seed, metric in found["metrics"].items()}
         int(found["steps"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise broken(Path(*path.parts[-4:]), "is damaged") from error
+        raise broken(Path(*path.parts[-4:]), told("is damaged")) from error
     return metrics

@@ -12,6 +12,7 @@ from typing import Any
 
 from models.checkpoint import CHECKPOINTS, CheckpointError, read_json, write_json
 from models.damage import broken
+from models.words import told
 
 MEASUREMENTS = Path(__file__).with_name("measurements")
 
@@ -34,8 +35,8 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
             CHECKS[kind](result)
         metric = result["metric"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise broken(Path(*path.parts[-4:]), "is damaged",
-                     f"measure it again with: python -m {COMMANDS[kind]} {name}" if kind in COMMANDS else "") from error
+        command = f"python -m {COMMANDS[kind]} {name}" if kind in COMMANDS else ""
+        raise broken(Path(*path.parts[-4:]), told("is damaged"), command) from error
     try:
         card = _read((checkpoints or CHECKPOINTS) / name / "card.json")
         return result if metric == card["metric"] else None

@@ -13,6 +13,7 @@ from models import catalogue, checkpoint
 from models.damage import broken
 from models.studies import store
 from models.studies.seeds import SEEDS, read_seeds
+from models.words import told
 
 CLAIMS = "claims.json"  # what `python -m models.studies.claims all` measures
 
@@ -110,8 +111,7 @@ def _claims_file(path: Path) -> None:
     """Raises CheckpointError where claims.json is no dict of dicts."""
     measured = _read_dict(path)
     if path.exists() and not (measured and all(isinstance(part, dict) for part in measured.values())):
-        raise broken(Path(*path.parts[-4:]), "is damaged",
-                     "measure it again with: python -m models.studies.claims all")
+        raise broken(Path(*path.parts[-4:]), told("is damaged"), "python -m models.studies.claims all")
 
 
 def _read(path: Path) -> Any:
