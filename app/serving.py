@@ -37,10 +37,15 @@ _drawing = Turns(1)
 _computing = Turns(max(2, os.cpu_count() or 1))
 
 
+# Pages under way, drawn or waiting for a pass: each may hold 50 MB of maps (Compare with four models). Without a limit
+# twenty visitors took 2 GB. And who gave the turn to draw away for a pass waits behind three others to get it back.
+_pages = Turns(4)
+
+
 @contextlib.contextmanager
 def drawing() -> Iterator[None]:
     """The turn to draw a page."""
-    with _drawing:
+    with _pages, _drawing:
         yield
 
 
@@ -117,7 +122,7 @@ def tune() -> None:
 
 def waiting() -> dict[str, int]:
     """Threads that wait for a turn."""
-    return {"drawing": _drawing.queue, "computing": _computing.queue}
+    return {"page": _pages.queue, "drawing": _drawing.queue, "computing": _computing.queue}
 
 
 def resident() -> int:

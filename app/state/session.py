@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 import streamlit as st
 
 from app import serving, texts
-from app.state.history import History
+from app.state.history import MAX_HELD, History
 from app.state.lab_state import FIRST_PAGE, MAX_TEXT, LabState
 from app.state.link import read_query
 from app.texts import _
@@ -116,7 +116,7 @@ def _remember(address: str) -> None:
     known = st.session_state[_ADDRESSES]
     known[address] = history().present
     known.move_to_end(address)
-    while len(known) > MAX_ADDRESSES or sum(len(state.text) for state in known.values()) > 5 * MAX_TEXT:
+    while len(known) > MAX_ADDRESSES or sum(len(state.text) for state in known.values()) > MAX_HELD:
         known.popitem(last=False)
 
 
