@@ -28,7 +28,7 @@ from benchmarks.soak import Record, Visitor, _answers, links
 from tests.browser import ROOT
 
 SITE, PORTS, NUMBERS = 8660, (8661, 8662), (8663, 8664)
-VISITORS, SECONDS, EVERY = 30, 25.0, 3.0
+VISITORS, SECONDS, EVERY = 30, 20.0, 3.0
 BALANCERS = ("none", "haproxy", "nginx")
 PATHS = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 

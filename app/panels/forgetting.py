@@ -45,7 +45,7 @@ def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:
     layers = lab.kinds[0].layers
     offered: dict[str, tuple[int, ...] | None] = {_(ALL): None}
     offered |= {_("Memory: {budget} a layer", budget=budget): (budget,) * layers for budget in BUDGETS}
-    for point in (store.found(lab.name, "memory") or {"points": []})["points"]:
+    for point in (_measured(lab.name) or {"points": []})["points"]:
         if point["factor"] > 1:
             budgets = tuple(point["budgets"])
             offered[_("Memory: 1/{factor}, chosen ({budgets})", factor=point["factor"],
@@ -91,7 +91,7 @@ def section(lab: Lab) -> None:
     if result is None:
         st.caption(_("Not measured yet: `python -m models.studies.forgetting {name}`", name=lab.name))
         return
-    control = store.found(CONTROL, "memory")
+    control = _measured(CONTROL)
     table, order = points(lab.name, result, control)
     st.markdown(_("**Perplexity against memory**, on {windows} held-out windows of {window} tokens, half of them from "
                   "books. At 8, the layers together keep an eighth of all tokens; those with the largest F go, or, for "
@@ -105,6 +105,14 @@ def section(lab: Lab) -> None:
                            on_click="ignore")
         st.caption(_("Chosen budgets: shared out among the layers on {windows} other windows. `{command}`",
                      windows=result["validation_windows"], command=result["command"]))
+
+
+def _measured(name: str) -> dict | None:
+    """None where there is nothing, and where what there is cannot be read: `section` tells of it."""
+    try:
+        return store.read(name, "memory")
+    except CheckpointError:
+        return None
 
 
 def points(name: str, result: dict, control: dict | None) -> tuple[pandas.DataFrame, list[str]]:

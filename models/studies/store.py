@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from models.checkpoint import CHECKPOINTS, CheckpointError, read_json, write_json
+from models.checkpoint import CHECKPOINTS, read_json, write_json
 from models.damage import broken
 from models.words import told
 
@@ -27,16 +27,22 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
         CheckpointError: it is damaged; the message names the file and what makes it again.
     """
     path = (folder or MEASUREMENTS) / f"{name}.{kind}.json"
-    if not path.exists():
-        return None
     try:
-        result = _read(path)
-        if kind in CHECKS:
+        result = _measured(path, name, checkpoints)
+        if result is not None and kind in CHECKS:
             CHECKS[kind](result)
-        metric = result["metric"]
+    except FileNotFoundError:
+        return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         command = f"python -m {COMMANDS[kind]} {name}" if kind in COMMANDS else ""
         raise broken(Path(*path.parts[-4:]), told("is damaged"), command) from error
+    return result
+
+
+def _measured(path: Path, name: str, checkpoints: Path | None) -> dict[str, Any] | None:
+    """What a file says, None if it was measured on other weights; raises whatever reading it does."""
+    result = _read(path)
+    metric = result["metric"]
     try:
         card = _read((checkpoints or CHECKPOINTS) / name / "card.json")
         return result if metric == card["metric"] else None
@@ -45,10 +51,10 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
 
 
 def found(name: str, kind: str, folder: Path | None = None, checkpoints: Path | None = None) -> dict[str, Any] | None:
-    """As read; None for what is damaged, too."""
+    """As read, without a look at its parts; None for what is damaged, too."""
     try:
-        return read(name, kind, folder, checkpoints)
-    except CheckpointError:
+        return _measured((folder or MEASUREMENTS) / f"{name}.{kind}.json", name, checkpoints)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

@@ -80,15 +80,21 @@ class Evidence:
         """Factor -> perplexity of a model that keeps 1 / factor of its memory, on the same windows for all models;
         `way` as in models/studies/forgetting.py. Empty if not measured, or measured on other weights."""
         found = store.found(name, "memory", self._measurements, self._checkpoints) or {}
-        points = [*found.get("points", []), *found.get("comparisons", [])]
-        return {point["factor"]: point["perplexity"] for point in sorted(points, key=lambda point: point["factor"])
-                if point["way"] == way or point["factor"] == 1}
+        try:
+            points = sorted([*found.get("points", []), *found.get("comparisons", [])], key=lambda its: its["factor"])
+            return {point["factor"]: point["perplexity"] for point in points
+                    if point["way"] == way or point["factor"] == 1}
+        except (KeyError, TypeError, AttributeError):  # `damaged` tells of it
+            return {}
 
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
         """Length -> mean entropy of each head in nats, all layers in one list; empty as `memory` is."""
         found = store.found(name, "length", self._measurements, self._checkpoints) or {}
-        return {int(n): [value for layer in values["entropy"] for value in layer]
-                for n, values in found.get("readings", {}).get(policy, {}).items() if "entropy" in values}
+        try:
+            return {int(n): [value for layer in values["entropy"] for value in layer]
+                    for n, values in found.get("readings", {}).get(policy, {}).items() if "entropy" in values}
+        except (ValueError, TypeError, AttributeError):
+            return {}
 
 
 def damaged() -> list[str]:
