@@ -185,8 +185,9 @@ def read(folder: Path, task: Task) -> tuple[Any, dict[str, Tensor], dict[str, An
     card = read_card(folder)
     model = read_model(folder)
     constant = read_constant(folder, model.config, limit_of(model, task))
-    known = card.get("weights")  # of cards that are not written yet, nothing
-    for file, digest in digests(folder).items() if isinstance(known, dict) else ():
+    known = card.get("weights")
+    known = known if isinstance(known, dict) else {}  # a card that is not written yet knows none
+    for file, digest in digests(folder).items():
         if known.get(file, digest) != digest:
             raise _broken(folder, file, told("is not the one that the card was written for: its SHA-256 differs"))
     return model, constant, card

@@ -96,4 +96,4 @@ def _sessions() -> int:
     if not Runtime.exists():
         return 0
     found = Runtime.instance().stats_mgr.get_stats(family_names=["active_sessions"])
-    return sum(int(stat.value) for stats in found.values() for stat in stats)  # type: ignore[attr-defined]  # gauges
+    return sum(int(getattr(stat, "value", 0)) for stats in found.values() for stat in stats)
