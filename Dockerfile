@@ -6,11 +6,11 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates python3 python3-venv \
     && rm -rf /var/lib/apt/lists/*
 
-# torch without CUDA comes from the index that requirements.txt names; headers are for compiling against it.
+# torch without CUDA comes from the index that requirements.txt names; its headers and tests are for who changes it.
 COPY requirements.txt /srv/requirements.txt
 RUN python3 -m venv /srv/venv \
     && /srv/venv/bin/pip install --no-cache-dir --no-compile --requirement /srv/requirements.txt \
-    && rm -rf /srv/venv/lib/python3.11/site-packages/torch/include
+    && rm -rf /srv/venv/lib/python3.11/site-packages/torch/include /srv/venv/lib/python3.11/site-packages/torch/test
 
 COPY .streamlit /srv/lab/.streamlit
 COPY assets /srv/lab/assets
