@@ -23,21 +23,22 @@ from websockets.typing import Origin, Subprotocol
 from benchmarks.visitors import act, queries
 from tests.browser import ROOT, serve
 
-LINKS = 150  # different ones in a round
+LINKS = 150  # different ones in a round, a multiple of PART
+PART = 15  # so few that their traces are still remembered at the second time
 ROUNDS = 4
 TICKS = os.sysconf("SC_CLK_TCK")  # of the processor's clock, a second
 
 
-def measure(roots: list[Path]) -> list[dict[str, Any]]:
+def measure(roots: list[Path], rounds: int) -> list[dict[str, Any]]:
     """A row a tree, medians over rounds that were taken in turns."""
     found: dict[Path, list[tuple[float, float]]] = {root: [] for root in roots}
-    for number in range(ROUNDS):
+    for number in range(rounds):
         for root in roots:
             with serve(root=root) as address:
                 found[root].append(asyncio.run(_round(address, number)))
-    return [{"tree": root.name, "links": LINKS * ROUNDS, "CPU ms a link": median(first for first, _ in rounds),
-             "the same, remembered": median(again for _, again in rounds),
-             "the models": median(first - again for first, again in rounds)} for root, rounds in found.items()]
+    return [{"tree": root.name, "links": LINKS * rounds, "CPU ms a link": median(first for first, _ in both),
+             "the same, remembered": median(again for _, again in both),
+             "the models": median(first - again for first, again in both)} for root, both in found.items()]
 
 
 async def _round(address: str, number: int) -> tuple[float, float]:
@@ -49,8 +50,8 @@ async def _round(address: str, number: int) -> tuple[float, float]:
         for query in queries(20, seed=1000):  # loads the models
             await act(socket, query)
         taken = [0.0, 0.0]
-        for part in range(LINKS // 15):  # so few that their traces are still remembered at the second time
-            links = queries(LINKS, seed=number)[15 * part:15 * part + 15]
+        for first in range(0, LINKS, PART):
+            links = queries(LINKS, seed=number)[first:first + PART]
             for again in (0, 1):
                 before = _cpu(process)
                 for query in links:
@@ -76,8 +77,9 @@ def _cpu(process: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--beside", type=Path, metavar="FOLDER", help="another working tree of this repository")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     asked = parser.parse_args()
-    for row in measure([ROOT, *([asked.beside.resolve()] if asked.beside else [])]):
+    for row in measure([ROOT, *([asked.beside.resolve()] if asked.beside else [])], asked.rounds):
         print(" | ".join(f"{key} {value:.1f}" if isinstance(value, float) else f"{key} {value}"
                          for key, value in row.items()), flush=True)
 

@@ -88,7 +88,7 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
                   disabled=reason is not None, help=reason)
     # With memory the text is long: what was written last is what one looks at.
     with st.container(height=HEIGHT_WITH_MEMORY if budgets else HEIGHT, border=False, autoscroll=bool(budgets)):
-        places = [st.empty() for _ in range(4)]
+        places = [st.empty() for _ in range(1 if now is None else 4)]  # each costs every page 0.2 ms
         _show(now, places, state)
         if now is None or not running:
             return
