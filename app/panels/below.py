@@ -6,6 +6,7 @@ import streamlit as st
 
 from app import compute
 from app.compute import Seen
+from app.markdown import plain
 from app.panels import card, forgetting
 from app.panels.heads import selected
 from app.state import events, session
@@ -14,6 +15,7 @@ from app.texts import _
 from components import chart
 from components.charts import entropy_chart
 from models import HeadPlan, Lab
+from models.checkpoint import CheckpointError
 from models.trace import row_entropy
 
 
@@ -30,7 +32,10 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
         forgetting.section(lab)
     elif section == "card":
         with st.container(width=960):
-            card.draw(lab.card)
+            try:
+                card.draw(card.card_of(lab.name))
+            except CheckpointError as error:
+                st.error(plain(_(str(error))))
 
 
 def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import compute, serving
 from app.compute import Seen
-from app.markdown import plain
+from app.markdown import literal
 from app.panels import companions, effect, frame, heads
 from app.panels.text import Reading
 from app.state import events, session, visitor_models
@@ -80,7 +80,7 @@ def _beside(there: Sequence[Compared], what: str) -> list[tuple[Compared, DeltaG
 
 
 def _name(one: Compared) -> None:
-    st.markdown(f"**{plain(short(one.lab.name))}**")
+    st.markdown(f"**{literal(short(one.lab.name))}**")
 
 
 def _map(one: Compared, index: int) -> None:
@@ -96,7 +96,7 @@ def _entropies(there: Sequence[Compared]) -> None:
     rows = {one.lab.name: entropies(one) for one in there}
     last = "; ".join(f"{name} {values[-1]:.2f}" for name, values in rows.items())
     st.markdown(_("**Entropy of each row** of the selected head, as used: {heads}.",
-                  heads=plain("; ".join(where(one) for one in there))))
+                  heads=literal("; ".join(where(one) for one in there))))
     causal = heads.selected(there[0].lab, there[0].state)[0].causal
     chart(key="entropies", spec=row_entropy_chart(rows, causal), models=list(rows), what="entropy",
           title=_("Entropy of each row, nats"), about=[where(one) for one in there],

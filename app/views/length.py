@@ -14,7 +14,7 @@ from typing import Any
 import streamlit as st
 
 from app import caches, compute, serving
-from app.markdown import plain
+from app.markdown import literal, plain
 from app.panels import companions, frame
 from app.panels.text import Reading
 from app.state import events, session
@@ -88,10 +88,17 @@ def page() -> None:
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     companions.choose(lab.name)
-    found = {name: curves_of(name) for name in state.models}
+    found, damaged = {}, []
+    for name in state.models:
+        try:
+            found[name] = curves_of(name)
+        except CheckpointError as error:
+            damaged.append(str(error))
+    for problem in damaged:
+        st.error(plain(_(problem)))
     missing = [name for name, curves in found.items() if not curves]
     if missing:
-        st.info(_("Not measured yet: {names}.", names=plain(", ".join(missing))))
+        st.info(_("Not measured yet: {names}.", names=literal(", ".join(missing))))
     curves = sum(found.values(), ())
     if not curves:
         return
@@ -109,8 +116,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
               on_event=events.on_length_chart)
         st.caption(plain(about))
         for name, limit in unread:
-            st.caption(_("{model} reads {limit} tokens at most, fewer than the text in the box has.", model=plain(name),
-                         limit=limit))
+            st.caption(_("{model} reads {limit} tokens at most, fewer than the text in the box has.",
+                         model=literal(name), limit=limit))
     with beside:
         st.session_state[session.LENGTH] = length
         st.select_slider(_("Length, tokens"), lengths, key=session.LENGTH, on_change=events.on_length)
@@ -131,7 +138,7 @@ def _about(curves: Sequence[Curve], trained: int) -> str:
 
 
 def curves_of(name: str) -> tuple[Curve, ...]:
-    """The measured curves of a model, as it was trained first; none if it was not measured."""
+    """The measured curves of a model, as it was trained first; none if it was not measured. Raises CheckpointError."""
     return _curves(name, store.stamp(name, "length", seeds.SEEDS / f"{name}.json"))
 
 
