@@ -105,7 +105,8 @@ function walk(state, event) {
   const index = state.at ? plots.indexOf(state.at.plot) : 0;
   const plot = plots[Math.max(0, Math.min(plots.length - 1, index + down))];
   const last = plot.xs.length - 1;
-  const now = state.at ? plot.xs.indexOf(state.at.x) + step : last;
+  const from = state.at && Number.isFinite(step) ? plot.xs.indexOf(state.at.x) : Number.isFinite(step) ? last - step : 0;
+  const now = from + step;
   const x = plot.xs[Math.max(0, Math.min(last, now))];
   point(state, { plot, x, values: lab.at(plot, x) });
   lab.write(state.said, state.tip.hidden ? '' : state.tip.innerText.replace(/\n+/g, ' '));

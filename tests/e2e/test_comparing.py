@@ -91,10 +91,10 @@ def test_what_is_pointed_at_in_one_map_is_marked_in_all(visit):
 
 def test_what_stands_below_is_part_of_the_link(visit):
     page = visit(**PAIR, page="compare", plan="self-0.0c")
-    page.get_by_role("button", name="Entropy of each row").click()
+    page.get_by_role("radio", name="Entropy of each row").click()
     expect(page.get_by_role("application", name=re.compile("Entropy of each query"))).to_be_visible()
     page.wait_for_function("location.search.includes('part=entropy')")
-    page.get_by_role("button", name="Prediction", exact=True).click()
+    page.get_by_role("radio", name="Prediction", exact=True).click()
     expect(page.locator('[data-part="effect"]')).to_have_count(2)
 
 
@@ -144,7 +144,7 @@ def test_results_open_and_say_what_they_are_measured_by(visit):
     page = visit()
     go(page, "Results")
     page.get_by_role("button", name="Measure it again").first.click()
-    expect(page.get_by_text("python -m models.", exact=False).first).to_be_visible()
+    expect(page.get_by_text("python -m models.", exact=False).first).to_be_visible(timeout=20_000)
     page.keyboard.press("Escape")
     page.get_by_text("Normalisation", exact=True).click()
     expect(page.get_by_role("heading", name=re.compile("^Normalisation"))).to_be_visible()

@@ -71,7 +71,8 @@ def test_a_map_as_a_picture_holds_every_token_and_cell(page, trace, tmp_path):
         assert float(cell.rsplit(" ", 1)[1].replace("e−", "e-")) == pytest.approx(
             trace.weights["self"][0, 0, i, j], abs=6e-5)
     texts = [element.text or "" for element in root.iter(f"{SVG}text")]
-    plain = [token.strip() for token in trace.tokens if token.strip().isascii() and token.strip().isprintable()]
+    stripped = [token.strip() for token in trace.tokens]
+    plain = [token for token in stripped if token and token.isascii() and token.isprintable()]
     assert len(plain) > n / 2
     for token in plain:
         assert texts.count(token) >= 2 * plain.count(token), token
