@@ -61,7 +61,7 @@ def _facts(cards: Sequence[dict[str, Any]]) -> None:
     for task, its in families.items():
         what, _first = numbers(its[0])
         st.markdown(f"**{plain(task)}**" + (f": {plain(what)}" if what else ""))
-        st.table([{_("model"): plain(each["name"]), _("attention"): plain(_(each["attention"]["title"])),
+        st.table([{_("model"): each["name"], _("attention"): plain(_(each["attention"]["title"])),
                    _("parameters"): f"{each['model']['parameters']:,}", **numbers(each)[1]} for each in its],
                  border="horizontal")
     for each in cards:
