@@ -28,6 +28,7 @@ from babel.messages.pofile import read_po
 FOLDER = Path(__file__).parents[1] / "assets" / "texts"
 LANGUAGES = {"en": "English", "zh": "中文"}  # each by its own name; the first one is that of the code
 ENGLISH = next(iter(LANGUAGES))
+COOKIE = "attention-lab-language"  # in the browser: the language that was chosen in the header (toolbar.js)
 
 _spoken: ContextVar[str] = ContextVar("language", default=ENGLISH)  # each visitor's thread has its own
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 import models
-from app.markdown import plain, translated
+from app.markdown import linked, plain, translated
 from app.panels import card, frame
 from app.state import session
 from app.texts import _
@@ -21,7 +21,7 @@ def page() -> None:
 
 
 def _text() -> None:
-    st.markdown(translated(TEXT.read_text(encoding="utf-8")))
+    st.markdown(linked(translated(TEXT.read_text(encoding="utf-8"))))
     st.markdown(_("#### The models"))
     cards = []
     for name in models.names():
@@ -39,6 +39,6 @@ def _text() -> None:
     st.markdown(_("#### The data"))
     sources = {source["name"]: source for each in cards for source in each["data"] if source["licence"]}
     for source in sources.values():
-        st.markdown(_("- {name}. Licence: {licence}. {attribution}.", name=plain(_(source["name"])),
-                      licence=plain(source["licence"]), attribution=plain(source["attribution"])))
+        st.markdown(linked(_("- {name}. Licence: {licence}. {attribution}.", name=plain(_(source["name"])),
+                             licence=plain(source["licence"]), attribution=plain(source["attribution"]))))
     st.markdown(_("The code and the models' weights are under the MIT licence."))
