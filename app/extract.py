@@ -7,6 +7,7 @@ have one (tests/app/test_texts.py). Texts that are gone are removed. Commit what
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -24,7 +25,7 @@ ONE, TWO = ("_", "N_", "told"), ("ngettext", "told_n")  # functions whose first,
 KEYWORDS = {f"{lab}{name}": None if name in ONE else (1, 2) for name in (*ONE, *TWO) for lab in ("", "lab.")}
 METHODS = [*((f"{folder}/**.py", "app.extract:python") for folder in ("app", "components", "models")),
            ("components/**.js", "javascript"), ("assets/about.md", "app.extract:markdown"),
-           ("assets/verdicts.md", "app.extract:markdown")]
+           ("assets/verdicts.md", "app.extract:markdown"), ("assets/glossary.json", "app.extract:glossary")]
 
 
 def python(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
@@ -48,6 +49,12 @@ def markdown(file: BytesIO, keywords: object, tags: object, options: object) -> 
     """A Markdown file's headings, paragraphs and items, each a text; the form of an extractor of Babel's."""
     for block in blocks(file.read().decode("utf-8")):
         yield 1, None, block, []
+
+
+def glossary(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
+    """The glossary's terms and what they mean; the form of an extractor of Babel's."""
+    for entry in json.loads(file.read()).values():
+        yield from ((1, None, text, []) for text in entry)
 
 
 def template() -> Catalog:

@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 import models
+from app import texts
 from app.markdown import linked, plain, translated
 from app.panels import card, frame
 from app.state import session
@@ -22,6 +23,8 @@ def page() -> None:
 
 def _text() -> None:
     st.markdown(linked(translated(TEXT.read_text(encoding="utf-8"))))
+    st.markdown(_("#### Words"))
+    st.markdown("\n".join(f"- **{_(term)}**: {_(text)}" for term, text in texts.glossary().values()))
     st.markdown(_("#### The models"))
     cards = []
     for name in models.names():

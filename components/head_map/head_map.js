@@ -101,12 +101,15 @@ function showTabs(state, views) {
     state.views = views;
     state.tabs.replaceChildren(
       ...views.map(view =>
-        lab.make('button', {
-          type: 'button',
-          textContent: lab._(LABELS[view]),
-          dataset: { view },
-          attributes: { role: 'tab', 'aria-controls': 'panel' },
-        }),
+        lab.tip(
+          lab.make('button', {
+            type: 'button',
+            textContent: lab._(LABELS[view]),
+            dataset: { view },
+            attributes: { role: 'tab', 'aria-controls': 'panel' },
+          }),
+          view,
+        ),
       ),
     );
   }
@@ -120,7 +123,7 @@ function showLegend(state) {
   const difference = state.view === 'difference';
   const ticks = lab.ticks(Number(state.most.toPrecision(2)), difference);
   state.legend.replaceChildren(
-    lab.make('span', { textContent: difference ? lab._('← live is higher') : lab._('weight') }),
+    difference ? lab.make('span', { textContent: lab._('← live is higher') }) : lab.term('weight', lab._('weight')),
     lab.make(
       'div',
       { className: 'scale' },
@@ -136,7 +139,9 @@ function showLegend(state) {
         }),
       ),
     ),
-    lab.make('span', { textContent: difference ? lab._('constant is higher →') : lab._('square-root scale') }),
+    difference
+      ? lab.make('span', { textContent: lab._('constant is higher →') })
+      : lab.term('square-root', lab._('square-root scale')),
   );
 }
 

@@ -14,7 +14,6 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-import literals
 import pytest
 
 from app import caches, extract, texts
@@ -24,7 +23,9 @@ from app.state.link import query_of, read_query
 from app.texts import ENGLISH, LANGUAGES, _, ngettext
 from models.tasks.base import InputError
 from models.words import N_, listed, told, told_n
-from tests.conftest import ROOT
+from tests.app import literals
+from tests.app.test_pages import opened, sent
+from tests.browser import ROOT
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def test_plural_forms(chinese):
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
 # What is the same in every language: names, formulas, units and what holds no word.
 NAMES = {"KL", "softmax", "random", "dense", "log n", "CSV", "random + dense", "dense + softmax", "random + softmax",
-         "{title} / softmax"}
+         "{title} / softmax", "start"}
 
 
 def forms(message) -> tuple[str, ...]:
@@ -199,7 +200,7 @@ def test_a_text_beside_the_catalogues_is_found():
     assert not [*literals.in_python('st.caption(_("Some words")); st.markdown(f"**{plain(name)}**")')]
     script = ["lab.make('p', { textContent: 'Undo' })", "lab.write(a, `step ${n} of all`)", 'x.title = "two words"']
     assert [len([*literals.in_javascript(source)]) for source in script] == [1] * len(script)
-    assert not [*literals.in_javascript("lab._('Undo'); lab.ngettext('{n} old token', '{n} more tokens', 2) // Two words")]
+    assert not [*literals.in_javascript("lab._('Undo'); lab.ngettext('{n} old', '{n} very old', 2) // Two words")]
 
 
 def test_an_f_string_is_no_text():
@@ -215,3 +216,48 @@ def test_what_may_run_alone_says_its_language_first(path):
             first = node.body[1] if isinstance(node.body[0].value if isinstance(node.body[0], ast.Expr) else None,
                                                ast.Constant) else node.body[0]
             assert ast.unparse(first) == "session.speak()", f"{path}: {node.name}"
+
+
+def test_every_tip_is_in_the_glossary():
+    used = {key for path in sources("py") for key in re.findall(r'\btip\("([^"]+)"\)', path.read_text("utf-8"))}
+    script = "".join(path.read_text("utf-8") for path in sources("js"))
+    used |= {*re.findall(r"lab\.(?:term|meaning)\('([^']+)'", script), *re.findall(r"\bterm: '([^']+)'", script),
+             *re.findall(r"^    \[[\w.]+, '([^']+)'\],$", script, re.MULTILINE)}
+    assert {"gate", "kl", "weight"} <= used <= set(texts.glossary())
+
+
+def test_a_tip_is_said_in_the_visitors_language(chinese):
+    assert texts.tip("gate").startswith("头的输出")
+
+
+STATES = [{}, {"page": "compare", "with": "stories-softmax"}, {"page": "length", "model": "masked-gau-relu2"},
+          {"page": "yours"}, {"page": "results"}, {"page": "results", "claim": "normalisation"}, {"page": "about"},
+          {"model": "assignment-selective", "view": "mask", "plan": "self-0.0cg0.5"},
+          {"model": "masked-softmax", "open": "entropy", "text": "The cat sat"},
+          {"model": "stories-selective", "open": "memory", "text": "今天天气很好。"},
+          {"model": "assignment-softmax", "text": "x=?"}, {"model": "no-such", "plan": "zz", "at": "9", "n": "x"}]
+
+
+@pytest.mark.parametrize("state", STATES, ids=str)
+def test_every_page_opens_in_chinese(state):
+    app = opened(lang="zh", **state)
+    assert not app.exception
+    shown = "\n".join(str(element.value) for kind in ("markdown", "caption", "warning", "error", "info")
+                      for element in app.get(kind))
+    header = sent(app, "toolbar")[0]
+    assert header["language"] == "zh"
+    assert dict(sent(app, "navigation")[0]["pages"])["explore"] == "探索"
+    for line in shown.splitlines():  # a line of prose that is all English was not looked up
+        prose = re.sub(r"`[^`]*`|\[[^\]]*\]\([^)]*\)|\*\*", "", line)
+        assert len(re.findall(r"\b[a-z]{3,}\b", prose)) < 6 or re.search(r"[\u4e00-\u9fff]", prose) \
+            or any(name in line for name in CITED), line
+
+
+CITED = ("Standard Ebooks", "TinyStories", "Tatoeba", "tatoeba")  # whose credits stay as they ask for them
+
+
+def test_another_script_gets_a_note():
+    for text, told in (("今天天气很好。", True), ("Жил-был маленький дракон", True), ("Once upon a time", False),
+                       ("Café naïve, the “Kōan” 3 × 4", False), ("12 34", False)):
+        assert ("这个模型只读过英文" in sent(opened(lang="zh", text=text), "notice")[0]["status"]) is told, text
+    assert "this model read English only" in sent(opened(text="今天天气很好。"), "notice")[0]["status"]
