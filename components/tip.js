@@ -75,7 +75,41 @@ lab.tip = (element, key) => {
 /** A word with a tip that the tab key reaches. */
 lab.term = (key, textContent) => lab.tip(lab.make('span', { className: 'term', tabIndex: 0, textContent }), key);
 
-/** What ends every tip: Escape, a press elsewhere, scrolling. */
+// Streamlit's own widgets, by their keys: a label that is not shown has no room for a sign of help.
+const WIDGETS = {
+  text: 'text',
+  model: 'model',
+  compared: 'beside',
+  hidden: 'hidden',
+  memory: 'memory',
+  continue: 'continuation',
+  length: 'length',
+  section: 'section',
+  claim: 'claim',
+};
+
+const widgetOf = target => {
+  const widget = target.closest?.('[class*="st-key-"]');
+  const name = Array.from(widget?.classList ?? []).find(one => one.startsWith('st-key-'));
+  return name && Object.hasOwn(WIDGETS, name.slice(7)) ? [widget, WIDGETS[name.slice(7)]] : null;
+};
+
+function onWidget(event) {
+  const found = widgetOf(event.target);
+  if (!found || owner === found[0] || (event.type === 'pointerover' && event.pointerType !== 'mouse')) return;
+  if (event.type === 'focusin' && !event.target.matches(':focus-visible')) return;
+  if (event.type === 'focusin') lab.set(event.target, 'aria-description', lab.meaning(found[1]));
+  // What is typed in stays in sight: the tip waits for a rest of the pointer, and goes with the first letter.
+  if (event.type === 'focusin' && event.target.matches('input, textarea')) return;
+  later(() => show(...found), REST);
+}
+
+const offWidget = event => {
+  const found = widgetOf(event.target);
+  if (found && !found[0].contains(event.relatedTarget) && event.relatedTarget !== bubble) later(hide, GRACE);
+};
+
+/** What begins the tips of widgets, and what ends every tip: Escape, a press elsewhere, typing, scrolling. */
 lab.listenForTips = () => {
   globalThis.attentionLabTips?.abort();
   const { signal } = (globalThis.attentionLabTips = new AbortController());
@@ -84,5 +118,8 @@ lab.listenForTips = () => {
   document.addEventListener('keydown', event => event.key === 'Escape' && hide(), options);
   document.addEventListener('pointerdown', event => away(event) && hide(), options);
   document.addEventListener('scroll', hide, options);
+  document.addEventListener('input', hide, options);
+  for (const type of ['pointerover', 'focusin']) document.addEventListener(type, onWidget, options);
+  for (const type of ['pointerout', 'focusout']) document.addEventListener(type, offWidget, options);
 };
 lab.listenForTips();
