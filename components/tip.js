@@ -58,7 +58,9 @@ lab.tip = (element, key) => {
   });
   element.addEventListener('pointerdown', event => {
     if (event.pointerType === 'mouse') return hide();
-    if (inside(event)) later(() => show(element, key), event.target.closest('button, input, label') ? HOLD : 0);
+    if (!inside(event)) return;
+    if (event.target.closest('button, input, label')) later(() => show(element, key), HOLD);
+    else show(element, key);
   });
   element.addEventListener('pointerup', () => {
     if (!owner) clearTimeout(timer);
