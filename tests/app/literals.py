@@ -46,7 +46,9 @@ def _texts(node: ast.AST) -> Iterator[str]:
 
 _TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`""", re.DOTALL)
 _CALL = re.compile(r"lab\.(?:_|N_|ngettext)\(\s*(?:'(?:[^'\\\n]|\\.)*',\s*)?$")
-_CODE = re.compile(r"^(?:(?:a|button|input|label|select|textarea)(?:, |$))+|system-ui|sans-serif|\[[\w=\"-]+\]|^\(prefers-|^tick fine$")  # fonts, selectors, media, classes
+# Selectors, fonts, media, classes.
+_CODE = re.compile(r"^(?:(?:a|button|input|label|select|textarea)(?:, |$))+|system-ui|sans-serif|\[[\w=\"-]+\]|"
+                   r"^\(prefers-|^tick fine$")
 _WORDS = re.compile(r"[A-Za-z’]{2,}[,:]? [A-Za-z]{2,}|^[A-Z][a-z]+$|^[A-Z][a-z]+ ")
 
 
