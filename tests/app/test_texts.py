@@ -108,7 +108,7 @@ def test_the_catalogues_are_what_extraction_writes(language):
     """`python -m app.extract` was run after the last text was changed."""
     template = extract.template()
     assert extract.as_file(template) == extract.TEMPLATE.read_bytes()
-    assert extract.as_file(extract.renewed(texts.catalogue(language), template)) == \
+    assert extract.as_file(extract.renewed(template, texts.catalogue(language))) == \
         (texts.FOLDER / language / "LC_MESSAGES" / "app.po").read_bytes()
 
 
