@@ -27,6 +27,8 @@ def in_python(source: str, shown: Mapping[str, tuple[int | str, ...]] = SHOWN) -
         if not isinstance(node, ast.Call):
             continue
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if isinstance(node.func, ast.Attribute) and re.match(r"_?log(ger|ging)?\b", ast.unparse(node.func.value), re.I):
+            continue  # for who runs a host
         for place in shown.get(called, ()):
             given = node.args[place:place + 1] if isinstance(place, int) else \
                 [its.value for its in node.keywords if its.arg == place]
