@@ -49,6 +49,7 @@ class Stories(Task):
     name = "stories"
     title = N_("Next word")
     writes = True
+    only_english = True
     vocabulary = VOCABULARY
     limit = 128
     trained_length = CONTEXT
