@@ -1,4 +1,4 @@
-// What the components listen for on the page around them: Streamlit's own text box, and links to other pages.
+// What the components listen for on the page around them: Streamlit's own text box, links to other pages, keys.
 
 const BOX = '.st-key-text'; // the class that Streamlit gives the widget with the key `text`
 const SETTLE = [300, 1500]; // ms after a key or an answer when the box is looked at; Streamlit fills it in its own time
@@ -56,5 +56,6 @@ lab.listen = () => {
   const { signal } = (globalThis.attentionLabListening = new AbortController());
   document.addEventListener('input', onInput, { signal, capture: true });
   document.addEventListener('click', onClick, { signal, capture: true });
+  window.addEventListener('keydown', event => lab.headKey(event), { signal, capture: true });
 };
 lab.listen();

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas
 import streamlit as st
@@ -11,13 +11,13 @@ import streamlit as st
 from app.markdown import literal, spaces
 from app.state import events, session
 from app.state.lab_state import LabState
+from app.texts import _
 from components.memory_chart import memory_chart
 from models import Lab
 from models.decoding import Step
 from models.studies import store
 from models.studies.claims.selective import largest_factor
 
-ALL = "Memory: all"
 BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
 CONTROL = "stories-softmax"  # what forgetting with F is compared with
 _WAYS = {"chosen": "chosen budgets", "equal": "equal budgets", "chosen-oldest": "chosen budgets, the oldest goes",
@@ -25,28 +25,36 @@ _WAYS = {"chosen": "chosen budgets", "equal": "equal budgets", "chosen-oldest": 
 
 
 def choose(lab: Lab, state: LabState) -> None:
-    """The memory to write with, where a model says itself what may go."""
+    """The memory to write with, where a model says itself what may go. Who chooses one sees it written at once."""
     if not lab.can_forget:
         return
     offered = choices(lab)
-    if state.budgets not in [budgets or () for budgets in offered.values()]:  # a link may ask for any
-        offered[f"Memory: {', '.join(map(str, state.budgets))}"] = state.budgets
-    st.session_state[session.MEMORY] = next(name for name, its in offered.items() if (its or ()) == state.budgets)
-    st.selectbox("Memory", list(offered), key=session.MEMORY, label_visibility="collapsed",
-                 help="How many tokens each layer keeps while the text is read and written",
-                 on_change=lambda: events.set_budgets(
-                     offered.get(session.widget(session.MEMORY, str)) or ()))
+    if state.budgets not in offered.values():  # a link may ask for any
+        by_layer = ", ".join(map(str, state.budgets))
+        offered[_("Writing keeps {budgets} tokens, by layer", budgets=by_layer)] = state.budgets
+    st.session_state[session.MEMORY] = next(name for name, its in offered.items() if its == state.budgets)
+    st.selectbox(_("Tokens that writing keeps"), list(offered), key=session.MEMORY, label_visibility="collapsed",
+                 help=_("How many tokens each layer keeps while the text is read and written on"),
+                 on_change=_on_memory, args=(offered,))
 
 
-def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:
-    """What a visitor can choose -> a budget for each layer; None for all tokens."""
+def _on_memory(offered: Mapping[str, tuple[int, ...]]) -> None:
+    chosen = offered.get(session.widget(session.MEMORY, str))
+    if chosen is not None:
+        events.set_budgets(chosen)
+        st.session_state[session.BEGIN] = True
+
+
+def choices(lab: Lab) -> dict[str, tuple[int, ...]]:
+    """What a visitor can choose -> a budget for each layer; none for all tokens."""
     layers = lab.kinds[0].layers
-    offered: dict[str, tuple[int, ...] | None] = {ALL: None}
-    offered |= {f"Memory: {budget} a layer": (budget,) * layers for budget in BUDGETS}
+    offered: dict[str, tuple[int, ...]] = {_("Writing keeps all tokens"): ()}
+    offered |= {_("Writing keeps {budget} tokens a layer", budget=budget): (budget,) * layers for budget in BUDGETS}
     for point in (store.read(lab.name, "memory") or {"points": []})["points"]:
         if point["factor"] > 1:
             budgets = tuple(point["budgets"])
-            offered[f"Memory: 1/{point['factor']}, chosen ({', '.join(map(str, budgets))})"] = budgets
+            offered[_("Writing keeps 1/{factor} of the tokens, shared out as {budgets}", factor=point["factor"],
+                      budgets=", ".join(map(str, budgets)))] = budgets
     return offered
 
 
@@ -54,9 +62,10 @@ def counts(steps: Sequence[Step]) -> str:
     """How many tokens each layer keeps, in words."""
     kept = [len(places) for places in steps[-1].kept]
     if len(set(kept)) == 1:
-        return f"Each layer keeps {kept[0]} of {len(steps)} tokens"
-    others = "".join(f" · layer {layer} {count}" for layer, count in enumerate(kept[1:], 2))
-    return f"Layer 1 keeps {kept[0]} of {len(steps)} tokens{others}"
+        return _("Each layer keeps {kept} of {n} tokens", kept=kept[0], n=len(steps))
+    others = "".join(f" · {_('layer {layer} {count}', layer=layer, count=count)}"
+                     for layer, count in enumerate(kept[1:], 2))
+    return _("Layer 1 keeps {kept} of {n} tokens", kept=kept[0], n=len(steps)) + others
 
 
 def struck(steps: Sequence[Step], layer: int) -> str:

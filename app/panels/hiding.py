@@ -9,6 +9,10 @@ import streamlit as st
 
 from app.markdown import literal
 from app.state import events, session
+from app.state.lab_state import LAST
+from app.texts import _
+from models import catalogue
+from models.tasks.base import InputError, Reader
 from models.tasks.masked import MASK
 
 MOST_WORDS = 80  # that are offered; the rest can still be put in brackets
@@ -25,7 +29,7 @@ def words(text: str) -> list[tuple[int, int, str, bool]]:
 def with_hidden(text: str, chosen: Collection[int]) -> str:
     """The text in which exactly the chosen words, counted as `words` does, are in brackets."""
     parts, last = [], 0
-    for index, (start, stop, word, _) in enumerate(words(text)):
+    for index, (start, stop, word, _hidden) in enumerate(words(text)):
         parts += [text[last:start], f"[{word}]" if index in chosen else word]
         last = stop
     return "".join([*parts, text[last:]])
@@ -35,11 +39,25 @@ def draw(text: str) -> None:
     """One button a word."""
     found = words(text)
     st.session_state[session.HIDDEN] = [i for i, (*_, hidden) in enumerate(found) if hidden]
-    st.pills("Hide words", range(len(found)), selection_mode="multi", key=session.HIDDEN,
+    st.pills(_("Hide words"), range(len(found)), selection_mode="multi", key=session.HIDDEN,
              format_func=lambda i: literal(found[i][2]) if i < len(found) else "", on_change=on_hidden, args=(text,))
 
 
 def on_hidden(text: str) -> None:
     chosen = session.widget(session.HIDDEN, list)
     if chosen is not None:
-        events.set_text(with_hidden(text, chosen))
+        reader = catalogue.find(session.history().present.model).task
+        events.set_text(with_hidden(text, chosen), asked=newly_asked(reader, text, chosen))
+
+
+def newly_asked(reader: Reader, text: str, chosen: Collection[int]) -> int:
+    """Which prediction is the one about a word that is hidden now and was not: so many come before it. LAST if no word
+    was newly hidden."""
+    new = [i for i, (*_at, hidden) in enumerate(words(text)) if i in chosen and not hidden]
+    if not new:
+        return LAST
+    changed = with_hidden(text, chosen)
+    try:
+        return len(reader.read(changed[:words(changed)[new[0]][0]]).asked)
+    except InputError:  # nothing stands before it
+        return 0

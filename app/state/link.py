@@ -17,9 +17,11 @@ from urllib.parse import urlencode
 from app.state.company import entries, fit, views_of
 from app.state.lab_state import (
     CLAIMS,
+    FORMS,
     LAST,
     MAX_COMPARED,
     MAX_TEXT,
+    MEANS,
     PAGES,
     SECTIONS,
     LabState,
@@ -195,6 +197,8 @@ FIELDS = (
     Field("plan", "plan", _parse_plan, str, _carry_plan),
     Field("at", "selection", _parse_selection, str, lambda old, new, _: old.selection.within(new.shape)),
     Field("view", "view", _parse_view, carry=_carry_view),
+    Field("as", "form", _one_of("asks for a head as", dict.fromkeys(FORMS))),
+    Field("mean", "mean", _one_of("asks for the mean of", dict.fromkeys(MEANS))),
     Field("ask", "asked", _number("prediction", MAX_ASKED, LAST), carry=_kept_in_family),
     Field("n", "length", _number("a length of", MAX_LENGTH, 0), carry=_kept_in_family),
     Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets)), _carry_budgets),
@@ -202,6 +206,15 @@ FIELDS = (
     Field("claim", "claim", _one_of("asks for the claim", CLAIMS)),
     Field("lang", "language", _one_of("asks for the language", LANGUAGES)),
 )
+
+
+def returning(present: LabState, there: LabState | None, model: str) -> LabState:
+    """`present` on another model, whose family was left in the state `there`: the experiment that was left, seen as
+    things are seen now. None: nobody has been in that family yet."""
+    if there is None or catalogue.same_family(present.model, model):
+        return present.with_model(model)
+    seen = {field.attribute: getattr(present, field.attribute) for field in FIELDS if field.carry is _kept}
+    return replace(there, **seen).with_model(model)
 
 
 def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:

@@ -23,7 +23,8 @@ TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM = "looked", "job problem"
-HISTORY, CONTINUATION, _ADDRESSES, _DRAWN = "history", "continuation", "addresses", "library drawn"
+HISTORY, CONTINUATION, BEGIN = "history", "continuation", "begin writing"
+_ADDRESSES, _DRAWN = "addresses", "library drawn"
 MAX_ADDRESSES = 300  # that a session remembers as its own
 
 

@@ -4,22 +4,29 @@ const SAME = 0.0005; // nats, or whatever the unit; less is no change, and round
 const RANGE = 2; // nats of change that take the strongest colour, at least
 const LEAST = 0.01; // of another unit
 
+/** The percentage that lab.percent shows, as a number: differences of what is shown add up for who looks. */
+const shownPercent = value => {
+  const percent = 100 * value;
+  if (percent < 0.1) return 0;
+  return percent > 99.9 ? 100 : Number(percent.toFixed(1));
+};
+
 /** A row of the prediction: {label, title, right, before, after (lengths in %), numbers, points}. */
 lab.effectRow = ({ label, before, after, right }, changed) => ({
   label: lab.cut(lab.token(label), 24) + (right ? ' ✓' : ''),
-  title: right ? `${lab.token(label)}: the right answer` : lab.token(label),
+  title: right ? lab._('{word}: the right answer', { word: lab.token(label) }) : lab.token(label),
   right: Boolean(right),
   before: 100 * before,
   after: 100 * after,
   numbers: changed ? `${lab.percent(before).slice(0, -1)} → ${lab.percent(after)}` : lab.percent(before),
-  points: changed ? lab.number(100 * (after - before), 1, true) : '',
+  points: changed ? lab.number(shownPercent(after) - shownPercent(before), 1, true) : '',
 });
 
 /** [arrow, word, class] of a change, never told by colour alone; `judged`: more is worse, less is better. */
 lab.verdict = (change, judged = true) => {
-  if (Math.abs(change) < SAME) return ['=', 'no change', 'same'];
-  if (!judged) return change > 0 ? ['▲', 'more', 'more'] : ['▼', 'less', 'less'];
-  return change > 0 ? ['▲', 'worse', 'worse'] : ['▼', 'better', 'better'];
+  if (Math.abs(change) < SAME) return ['=', lab._('no change'), 'same'];
+  if (!judged) return change > 0 ? ['▲', lab._('more'), 'more'] : ['▼', lab._('less'), 'less'];
+  return change > 0 ? ['▲', lab._('worse'), 'worse'] : ['▼', lab._('better'), 'better'];
 };
 
 const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
@@ -39,9 +46,10 @@ lab.factLine = ({ name, before, after, unit = '' }, changed, judged = false) => 
 lab.factLines = ({ facts, before, after, changed }, shown) => {
   if (facts) return facts.map(fact => lab.factLine(fact, changed));
   const known = shown && changed && typeof shown.kl === 'number';
-  const kl = { name: 'KL', text: known ? `${shown.kl < SAME ? '0.000' : shown.kl.toFixed(3)} nats` : '–', verdict: null };
+  const nats = known && (shown.kl < SAME ? '0.000' : shown.kl.toFixed(3));
+  const kl = { name: lab._('KL'), text: known ? lab._('{n} nats', { n: nats }) : '–', verdict: null };
   const complete = before !== null && after !== null;
-  const loss = { name: 'Loss', before: complete ? before : null, after: complete ? after : null, unit: 'nats' };
+  const loss = { name: lab._('Loss'), before: complete ? before : null, after: complete ? after : null, unit: 'nats' };
   return [kl, lab.factLine(loss, changed, true)];
 };
 
@@ -59,8 +67,9 @@ lab.stripSteps = (tokens, { unit }) => {
 
 /** A token of the strip in words. */
 lab.stripSentence = ({ token, before, after }, { unit, worse_is_more: judged, what = '' }) => {
-  const name = `${lab.quoted(token)}:${what ? ` ${what}` : ''}`;
-  if (after === null) return `${lab.quoted(token)}: ${what ? `no ${what}` : 'unknown'}`;
+  const word = lab.quoted(token);
+  if (after === null) return what ? lab._('{word}: no {what}', { word, what }) : lab._('{word}: unknown', { word });
+  const name = what ? lab._('{word}: {what}', { word, what }) : `${word}:`;
   if (before === null) return `${name} ${withUnit(after.toFixed(3), unit)}`;
   const change = after - before;
   const words = `${lab.number(change, 3, true)}, ${lab.verdict(change, judged)[1]}`;
@@ -68,5 +77,11 @@ lab.stripSentence = ({ token, before, after }, { unit, worse_is_more: judged, wh
 };
 
 /** What the strip's colours mean. */
-lab.stripLegend = ({ worse_is_more: judged }, single) =>
-  single ? 'the stronger the colour, the more' : judged ? 'blue: better · orange: worse' : 'blue: less · orange: more';
+lab.stripLegend = ({ worse_is_more: judged }, single) => {
+  if (single && judged) return lab._('the stronger the colour, the less expected');
+  if (single) return lab._('the stronger the colour, the more');
+  return judged ? lab._('blue: better · orange: worse') : lab._('blue: less · orange: more');
+};
+
+/** How a strip of so many tokens is set: in steps, so that typing a word moves nothing below it. */
+lab.stripSize = count => (count <= 24 ? 'short' : count <= 64 ? 'medium' : 'long');

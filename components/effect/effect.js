@@ -2,14 +2,14 @@
 // token by token.
 
 const ROWS = 10;
-const LOSSES = { title: 'Loss per token, change', unit: 'nats', worse_is_more: true, what: 'loss' };
+const LOSSES = { unit: 'nats', worse_is_more: true };
 
 function create(state) {
   const part = (tag, className, attributes) => lab.make(tag, { className, attributes });
   const [title, count] = [part('h2', ''), part('span', 'count')];
   const [back, forth] = [
-    ['‹', 'Previous prediction', -1],
-    ['›', 'Next prediction', 1],
+    ['‹', lab._('Previous prediction'), -1],
+    ['›', lab._('Next prediction'), 1],
   ].map(([text, name, step]) =>
     lab.make('button', {
       type: 'button',
@@ -25,7 +25,7 @@ function create(state) {
   const key = part('div', 'key');
   const rows = part('div', 'rows', { role: 'list' });
   const facts = part('div', 'facts', { role: 'status' });
-  const written = part('section', 'written', { 'aria-label': 'What the model wrote' });
+  const written = part('section', 'written', { 'aria-label': lab._('What the model wrote') });
   const heading = lab.make('h3');
   const strip = part('div', 'strip', { role: 'list', tabindex: '0' });
   const story = part('div', 'story', { 'aria-live': 'polite' });
@@ -58,11 +58,11 @@ function update(state, data) {
   state.index = wanted >= 0 && wanted < total ? wanted : total - 1;
   const shown = data.predictions[state.index];
   const predicts = shown || !(data.facts || data.written);
-  const title = shown ? lab.cut(shown.title, 60) : predicts ? 'No prediction' : 'Effect';
+  const title = shown ? lab.cut(shown.title, 60) : predicts ? lab._('No prediction') : lab._('Effect');
   state.title.replaceChildren(lab.make('bdi', { textContent: title }));
   state.rows.hidden = !predicts;
   state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
-  lab.write(state.count, `${state.index + 1} of ${total}`);
+  lab.write(state.count, lab._('{i} of {n}', { i: state.index + 1, n: total }));
   state.back.disabled = state.index <= 0;
   state.forth.disabled = state.index >= total - 1;
   showKey(state, data);
@@ -77,8 +77,8 @@ function showKey({ key }, { changed }) {
   const swatch = className => lab.make('i', { className });
   key.replaceChildren(
     ...(changed
-      ? [swatch('before'), 'as trained', swatch('after'), 'with your change']
-      : ['As trained: change a head to see what it does.']),
+      ? [swatch('before'), lab._('as trained'), swatch('after'), lab._('with your change')]
+      : [lab._('Change a head to see what it does.')]),
   );
 }
 
@@ -114,7 +114,7 @@ function showRows({ rows }, list, changed) {
     bars.children[1].style.width = `${shown.after}%`;
     lab.write(numbers, shown.numbers);
     lab.write(points, shown.points);
-    points.title = 'change in percentage points';
+    points.title = shown.points && lab._('change in percentage points');
   });
 }
 
@@ -157,12 +157,26 @@ function showWritten({ written: element }, { written, changed }) {
         ),
       ),
     );
-  element.replaceChildren(line('As trained', 'del', before), ...(changed ? [line('Under the plan', 'ins', after)] : []));
+  element.replaceChildren(
+    line(lab._('As trained'), 'del', before),
+    ...(changed ? [line(lab._('Under the plan'), 'ins', after)] : []),
+  );
 }
 
-function showStrip(state, { tokens, changed, strip = LOSSES }) {
-  const known = changed && tokens.some(({ after }) => after !== null);
-  state.losses.style.visibility = known ? 'visible' : 'hidden';
+/** What the strip shows where Python says nothing else: the change of each token's loss; as trained, the loss. */
+const losses = changed => ({
+  ...LOSSES,
+  title: changed ? lab._('Loss per token, change') : lab._('Loss per token'),
+  what: lab._('loss'),
+});
+
+function showStrip(state, { tokens: sent, changed, strip: given }) {
+  const strip = given ?? losses(changed);
+  const known = (changed || !given) && sent.some(({ after }) => after !== null);
+  const tokens = changed ? sent : sent.map(entry => ({ ...entry, before: null }));
+  state.losses.style.visibility = known ? 'visible' : 'hidden'; // nothing moves when it comes
+  state.strip.tabIndex = known ? 0 : -1;
+  state.strip.dataset.size = lab.stripSize(tokens.length);
   state.strip.replaceChildren();
   Object.assign(state, { tokens, about: strip });
   lab.write(state.heading, strip.title);

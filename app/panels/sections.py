@@ -1,0 +1,59 @@
+"""What can stand in the place of the head's picture: entropy against n, what forgetting costs, the model's card."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import compute
+from app.compute import Seen
+from app.panels import card, forgetting
+from app.panels.heads import selected
+from app.state import events, session
+from app.state.lab_state import HEAD, SECTIONS, LabState
+from app.texts import N_, _
+from components.charts import entropy_chart, entropy_table
+from models import HeadPlan, Lab
+from models.trace import row_entropy
+
+
+def choose(lab: Lab, state: LabState) -> str:
+    """The choice of what stands in the middle; returns one of SECTIONS, or an empty string for the head's picture."""
+    names = {HEAD: N_("Head"), **SECTIONS}
+    offered = {"memory": lab.can_forget, "card": bool(lab.card)}
+    sections = [name for name in names if offered.get(name, True)]
+    st.session_state[session.SECTION] = state.section if state.section in sections else HEAD
+    with st.container(key="sections"):
+        chosen = st.segmented_control(_("In the middle"), sections, format_func=lambda name: _(names[name]),
+                                      key=session.SECTION, on_change=events.on_section, label_visibility="collapsed",
+                                      required=True)
+    return chosen if chosen in SECTIONS else ""
+
+
+def draw(section: str, lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
+    """A section, in the place of the head's picture."""
+    if section == "entropy":
+        _entropy(lab, state, before, after)
+    elif section == "memory":
+        forgetting.section(lab)
+    else:
+        card.draw(lab.card)
+
+
+def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
+    kind, layer, head = selected(lab, state)
+    if kind.causal:
+        told = _("**Entropy against n**, all heads of layer {layer}; n is the number of keys that a query sees. "
+                 "Dotted: ln n, the most there can be. A scale of log n aims to keep entropy from growing with n.",
+                 layer=layer + 1)
+    else:
+        told = _("**Entropy of each query's row**, all heads of layer {layer}; every query sees all n keys. Dotted: ln "
+                 "n, the most there can be. A scale of log n aims to keep entropy from growing with n.",
+                 layer=layer + 1)
+    st.markdown(told)
+    trained, planned = (row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
+                        for seen, plan in ((before, HeadPlan()), (after, state.plan)))
+    table = entropy_table(trained, planned, bool(state.plan), kind.causal)
+    last = ", ".join(f"head {number} {nats:.2f}" for number, nats in enumerate(planned[:, -1], 1))
+    st.altair_chart(entropy_chart(table, head), alt=f"Entropy of the last query in layer {layer + 1}, nats: {last}")
+    st.download_button("Entropies as CSV", table.to_csv(index=False), f"{lab.name}-entropy.csv", "text/csv",
+                       on_click="ignore")
