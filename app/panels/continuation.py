@@ -56,6 +56,7 @@ class Continuation:
 def draw(lab: Lab, reading: Reading, state: LabState) -> None:
     """Writes on from the text, a token at a time. A run of a fragment is never interrupted, so it works in
     short chunks: between two of them clicks and keys get through, Stop among them."""
+    session.speak()
     if not lab.task.writes:
         return
     prompt, budgets = reading.prompt, state.budgets
@@ -126,16 +127,16 @@ def _show(now: Continuation | None, places: list[st.delta_generator.DeltaGenerat
         places[0].caption(_("The most probable next words, as trained and under your plan."))
         return
     if now.running:
-        places[0].text(_("As trained ({seconds:.0f} s left): …{text}", seconds=now.left, text=_line(now.trained)))
+        places[0].text(_("As trained ({left:.0f} s left): …{trained}", left=now.left, trained=_line(now.trained)))
     else:
-        places[0].text(_("As trained: …{text}", text=_line(now.trained)))
+        places[0].text(_("As trained: …{trained}", trained=_line(now.trained)))
     if state.plan:
-        places[1].text(_("Under the plan: …{text}", text=_line(now.planned)))
+        places[1].text(_("Under the plan: …{planned}", planned=_line(now.planned)))
     if now.remembered:
         counts = forgetting.counts(now.remembered)
         places[2].caption(_("Under the plan. {counts}", counts=counts) if state.plan else counts)
-        places[3].markdown(_("**Layer {layer} reads:** {text}", layer=state.selection.layer + 1,
-                             text=forgetting.struck(now.remembered, state.selection.layer)))
+        places[3].markdown(_("**Layer {layer} reads:** {struck}", layer=state.selection.layer + 1,
+                             struck=forgetting.struck(now.remembered, state.selection.layer)))
 
 
 def _line(text: str) -> str:

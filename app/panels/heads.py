@@ -57,7 +57,7 @@ def log_n_note(n: int, base: int, causal: bool) -> str:
 def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen) -> Grid:
     plan = compute.usable(lab, state.plan)
     states = [[plan.state(kind.name, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
-    return Grid(kind.name, kind.title, compute.tiles_of(trace, kind), kind.causal,
+    return Grid(kind.name, _(kind.title), compute.tiles_of(trace, kind), kind.causal,
                 constant=numpy.array([[s.constant for s in row] for row in states]),
                 gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
                 can_constant=lab.constant is not None)
@@ -73,7 +73,7 @@ def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
     chosen = compute.usable(lab, state.plan).state(kind.name, layer, head)
     asked = _asked(trace, state)
     head_map(key=key, queries=list(queries), keys=None if kind.query_row == kind.key_row else list(keys),
-             kind_title=kind.title if len(lab.kinds) > 1 else "", layer=layer, head=head, causal=kind.causal,
+             kind_title=_(kind.title) if len(lab.kinds) > 1 else "", layer=layer, head=head, causal=kind.causal,
              live=maps.live[head], weights=maps.weights[head],
              constant=None if constant is None else constant[head], is_distribution=kind.attention.is_distribution,
              scores=None if voted is None else maps.scores[head], selected=voted,

@@ -42,18 +42,20 @@ def draw(section: str, lab: Lab, state: LabState, before: Seen, after: Seen) -> 
 def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
     kind, layer, head = selected(lab, state)
     if kind.causal:
-        told = _("**Entropy against n**, all heads of layer {layer}; n is the number of keys that a query sees. "
-                 "Dotted: ln n, the most there can be. A scale of log n aims to keep entropy from growing with n.",
-                 layer=layer + 1)
+        subject = _("**Entropy against n**, all heads of layer {layer}; n is the number of keys that a query sees.",
+                    layer=layer + 1)
     else:
-        told = _("**Entropy of each query's row**, all heads of layer {layer}; every query sees all n keys. Dotted: ln "
-                 "n, the most there can be. A scale of log n aims to keep entropy from growing with n.",
-                 layer=layer + 1)
-    st.markdown(told)
+        subject = _("**Entropy of each query's row**, all heads of layer {layer}; every query sees all n keys.",
+                    layer=layer + 1)
+    st.markdown(_("{subject} Dotted: ln n, the most there can be. A scale of log n aims to keep a head's entropy from "
+                  "growing with n (Su Jianlin); the effect panel shows what that does to the prediction. The Length "
+                  "page shows longer texts.", subject=subject))
     trained, planned = (row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
                         for seen, plan in ((before, HeadPlan()), (after, state.plan)))
     table = entropy_table(trained, planned, bool(state.plan), kind.causal)
-    last = ", ".join(f"head {number} {nats:.2f}" for number, nats in enumerate(planned[:, -1], 1))
-    st.altair_chart(entropy_chart(table, head), alt=f"Entropy of the last query in layer {layer + 1}, nats: {last}")
-    st.download_button("Entropies as CSV", table.to_csv(index=False), f"{lab.name}-entropy.csv", "text/csv",
+    last = ", ".join(_("head {number} {nats:.2f}", number=number, nats=nats)
+                     for number, nats in enumerate(planned[:, -1], 1))
+    st.altair_chart(entropy_chart(table, head), alt=_("Entropy of the last query in layer {layer}, nats: {last}",
+                                                      layer=layer + 1, last=last))
+    st.download_button(_("Entropies as CSV"), table.to_csv(index=False), f"{lab.name}-entropy.csv", "text/csv",
                        on_click="ignore")

@@ -79,10 +79,10 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
     prompt, error, text = reading.prompt, reading.error, history.present.text
     if error is not None:
         shown = _("Shown below: {text}", text=_cut(lab.task.join(prompt.tokens[1:])))
-        notice(key="notice", messages=[*history.problems, _(str(error))], status=shown,
+        notice(key="notice", messages=[*map(_, history.problems), _(str(error))], status=shown,
                excerpt=excerpt(text, error.start, error.stop), is_problem=True)
         return
-    messages = history.problems + _left_out(reading, lab, text)
+    messages = [*map(_, history.problems)] + _left_out(reading, lab, text)
     status = "" if messages else " · ".join(filter(None, (_tokens(len(prompt.ids)), _(prompt.hint))))
     notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
     if lab.task.hides:
@@ -100,14 +100,18 @@ def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
     """What is told of a text that is longer than what a model reads."""
     if not reading.prompt.left_out:
         return []
-    left, limit = reading.prompt.left_out, reading.limit
-    if lab.longest == limit:
-        told = _("{left:,} tokens at the end were left out: this model reads {limit} at most, for its tables have no "
-                 "weights beyond. The box keeps the whole text.", left=left, limit=limit)
+    if lab.longest == reading.limit:
+        said = ngettext("{n:,} token at the end was left out: this model reads {limit} at most, for its tables have no "
+                        "weights beyond. The box keeps the whole text.",
+                        "{n:,} tokens at the end were left out: this model reads {limit} at most, for its tables have "
+                        "no weights beyond. The box keeps the whole text.",
+                        reading.prompt.left_out, limit=reading.limit)
     else:
-        told = _("{left:,} tokens at the end were left out: this model reads {limit} at most. The box keeps the whole "
-                 "text.", left=left, limit=limit)
-    return [told, _("A link holds the part that is read.")] if len(text) > MAX_LINK_TEXT else [told]
+        said = ngettext("{n:,} token at the end was left out: this model reads {limit} at most. The box keeps the "
+                        "whole text.",
+                        "{n:,} tokens at the end were left out: this model reads {limit} at most. The box keeps the "
+                        "whole text.", reading.prompt.left_out, limit=reading.limit)
+    return [said, *([_("A link holds the part that is read.")] if len(text) > MAX_LINK_TEXT else [])]
 
 
 def _tokens(count: int) -> str:

@@ -2,7 +2,6 @@
 // token by token.
 
 const ROWS = 10;
-const LOSSES = { unit: 'nats', worse_is_more: true };
 
 function create(state) {
   const part = (tag, className, attributes) => lab.make(tag, { className, attributes });
@@ -29,8 +28,8 @@ function create(state) {
   const heading = lab.make('h3');
   const strip = part('div', 'strip', { role: 'list', tabindex: '0' });
   const story = part('div', 'story', { 'aria-live': 'polite' });
-  const losses = lab.make('section', { className: 'losses' }, heading, strip, story);
-  const numbers = lab.make('div', { className: 'values' }, key, rows, facts, written, losses);
+  const section = lab.make('section', { className: 'losses' }, heading, strip, story);
+  const numbers = lab.make('div', { className: 'values' }, key, rows, facts, written, section);
   state.root.append(lab.make('div', { className: 'head' }, title, pager), numbers);
   strip.addEventListener('pointerover', event =>
     point(state, Array.from(strip.children).indexOf(event.target.closest('.strip > span'))),
@@ -46,7 +45,7 @@ function create(state) {
     point(state, Math.max(0, Math.min(strip.children.length - 1, (state.pointed ?? -1) + step)));
   });
   return {
-    ...{ title, pager, back, forth, count, key, rows, facts, written, losses, heading, strip, story, numbers },
+    ...{ title, pager, back, forth, count, key, rows, facts, written, losses: section, heading, strip, story, numbers },
     index: 0,
     pointed: -1,
   };
@@ -62,7 +61,7 @@ function update(state, data) {
   state.title.replaceChildren(lab.make('bdi', { textContent: title }));
   state.rows.hidden = !predicts;
   state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
-  lab.write(state.count, lab._('{i} of {n}', { i: state.index + 1, n: total }));
+  lab.write(state.count, lab._('{index} of {total}', { index: state.index + 1, total }));
   state.back.disabled = state.index <= 0;
   state.forth.disabled = state.index >= total - 1;
   showKey(state, data);
@@ -165,7 +164,8 @@ function showWritten({ written: element }, { written, changed }) {
 
 /** What the strip shows where Python says nothing else: the change of each token's loss; as trained, the loss. */
 const losses = changed => ({
-  ...LOSSES,
+  unit: lab._('nats'),
+  worse_is_more: true,
   title: changed ? lab._('Loss per token, change') : lab._('Loss per token'),
   what: lab._('loss'),
 });

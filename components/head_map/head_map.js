@@ -7,6 +7,12 @@ const LABELS = {
   difference: lab.N_('Difference'),
   mask: lab.N_('Mask F'),
 };
+const WEIGHTS = {
+  used: lab.N_('Used weights, {name}: move with the arrow keys'),
+  live: lab.N_('Live weights, {name}: move with the arrow keys'),
+  constant: lab.N_('Constant weights, {name}: move with the arrow keys'),
+  difference: lab.N_('Difference between constant and live weights, {name}: move with the arrow keys'),
+};
 const FORMS = { words: lab.N_('Words'), matrix: lab.N_('Matrix') };
 
 function create(state) {
@@ -76,10 +82,7 @@ function update(state, data) {
 
 function showMatrix(state, data, name) {
   const difference = state.view === 'difference';
-  const label = difference
-    ? lab._('Difference between constant and live weights, {name}: move with the arrow keys', { name })
-    : lab._('Weights of {name}, {view}: move with the arrow keys', { name, view: lab._(LABELS[state.view]) });
-  lab.set(state.matrix.element, 'aria-label', label);
+  lab.set(state.matrix.element, 'aria-label', lab._(WEIGHTS[state.view], { name }));
   state.values = lab.valuesOf(data, state.view);
   state.matrix.show(drawing(state, data));
   state.legend.show({ dark: state.dark, ...lab.weightLegend(state.most, difference) });

@@ -3,8 +3,8 @@
 // What the scores are multiplied by; of relu² / n, what n is.
 const POLICIES = {
   trained: lab.N_('as trained'),
-  sqrt: lab.N_('1/√d'),
-  logn: lab.N_('log n'),
+  sqrt: '1/√d',
+  logn: 'log n',
   fixed: lab.N_('n as trained'),
   length: lab.N_('n = length'),
 };

@@ -59,7 +59,7 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("gate of an event ignored", _PLAN, "if (event.gate !== undefined) state.gate = event.gate;", "", "plan"),
     ("row and column swapped", _PLAN, "selection.scope === 'column' || layer", "selection.scope === 'row' || layer",
      "plan"),
-    ("pruned called live", _PLAN, "if (gate === 0) return 'pruned';", "", "plan"),
+    ("pruned called live", _PLAN, "if (gate === 0) return lab._('pruned');", "", "plan"),
     ("events of one head folded into another's", _ASKING, "['kind', 'layer', 'head', 'scope']",
      "['kind', 'layer', 'scope']", "asking"),
     ("fields that are not covered are lost", _ASKING, "previous[field] === undefined || event[field] !== undefined",
