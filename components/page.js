@@ -52,6 +52,8 @@ const onClick = event => {
 
 /** Begins to listen; a page that gets the library again ends what the one before it heard. */
 lab.listen = () => {
+  // Streamlit lets the tab key stop at all of the page; the link that skips to it still can.
+  document.querySelector('[data-testid="stMain"]')?.setAttribute('tabindex', '-1');
   globalThis.attentionLabListening?.abort();
   const { signal } = (globalThis.attentionLabListening = new AbortController());
   document.addEventListener('input', onInput, { signal, capture: true });

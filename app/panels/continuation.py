@@ -18,9 +18,9 @@ from app.texts import _
 from models import HeadPlan, Lab
 from models.decoding import Step
 
-TOKENS = 28  # of a continuation: both fit beside the map
+TOKENS = 28  # of a continuation: both fit under the words
 CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
-HEIGHT, HEIGHT_WITH_MEMORY = 190, 300  # pixels
+HEIGHT, HEIGHT_WITH_MEMORY = 110, 230  # pixels
 
 
 @dataclass

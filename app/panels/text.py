@@ -69,7 +69,8 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
         messages = [_(str(reading.error))] if reading.error else []
         notice(key="notice", messages=messages, status=_tokens(len(reading.prompt.ids)), is_problem=bool(messages))
         return
-    box, examples = st.columns([5, 1.3], vertical_alignment="bottom")
+    with st.container(key="reading"):
+        box, examples = st.columns([5, 1.3], vertical_alignment="bottom")
     box.text_input(_("Text"), key=session.TEXT, on_change=events.on_text, live="200ms", label_visibility="collapsed",
                    placeholder=lab.task.examples[0][1], autocomplete="off")
     titles = {text: _(title) for title, text in lab.task.examples}

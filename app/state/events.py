@@ -33,9 +33,10 @@ def set_text(text: str, merge: str = "", asked: int = LAST) -> None:
     history().do(replace(history().present, text=text[:MAX_TEXT], asked=asked), merge)
 
 
-def on_model() -> None:
-    name = widget(session.MODEL, str)
-    if name in catalogue.names() or name is not None and held(name) is not None:
+def on_chooser(event: dict[str, Any]) -> None:
+    """Another model."""
+    name = event.get("model")
+    if event.get("type") == "model" and isinstance(name, str) and (name in catalogue.names() or held(name) is not None):
         history().go_to_model(name)
 
 

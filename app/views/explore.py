@@ -35,10 +35,10 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
             sections.draw(section, lab, state, before, after)
         else:
             _large(lab, reading, state, after)
-    with panel:
-        effect.draw(lab, state, before, after)
         forgetting.choose(lab, state)
         place = st.container()
+    with panel:
+        effect.draw(lab, state, before, after)
     return place, lab, reading, state
 
 

@@ -11,6 +11,7 @@ Nothing here imports transformers, or anything that does, before such a model is
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 HUB, FOLDER = "hf:", "folder:"
 
-__all__ = ["CancelledError", "ForeignError", "entry", "family", "held", "is_foreign", "load", "load_folder"]
+__all__ = ["CancelledError", "ForeignError", "entry", "family", "held", "is_foreign", "load", "load_folder", "names"]
 
 
 def is_foreign(name: str) -> bool:
@@ -64,6 +65,12 @@ def held(name: str) -> ForeignLab | None:
     from models.foreign import shelf
 
     return shelf.held(name)
+
+
+def names() -> list[str]:
+    """The models in memory, by name. Nothing is imported for it: where none was asked for, none is there."""
+    shelf = sys.modules.get("models.foreign.shelf")
+    return [] if shelf is None else shelf.names()
 
 
 def family(name: str) -> list[str]:

@@ -118,6 +118,11 @@ def held(name: str) -> ForeignLab | None:
     return next((lab for lab in reversed(_shelf.labs) if lab.name == name), None)
 
 
+def names() -> list[str]:
+    """As models.foreign.names."""
+    return sorted({lab.name for lab in _shelf.labs})
+
+
 def family(name: str) -> list[str]:
     """As models.foreign.family."""
     mine = held(name)

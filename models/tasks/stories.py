@@ -48,6 +48,7 @@ LONGEST_TEXT = 400_000  # characters that are tokenized at all; what is beyond i
 class Stories(Task):
     name = "stories"
     title = N_("Next word")
+    line = N_("Writes a children’s story on, word by word.")
     writes = True
     vocabulary = VOCABULARY
     limit = 128

@@ -159,7 +159,7 @@ def test_scale_of_log_n(visit):
 
 
 def test_f_grows_token_by_token(visit):
-    page = visit(text="y=7; x=1; x=3; z=5; x=?", view="mask", **SELECTIVE)
+    page = visit(text="y=7; x=1; x=3; z=5; x=?", view="mask", **{"as": "matrix"}, **SELECTIVE)
     step = page.get_by_role("slider", name="Token step")
     step.focus()
     step.press("Home")
@@ -224,9 +224,8 @@ def test_two_visitors_never_affect_each_other(visit):
 
 def test_switching_model_keeps_what_fits(visit):
     page = visit(text="a cat", plan="self-1.1c")
-    box = page.get_by_role("combobox", name="Model")
-    box.fill("stories-softmax")
-    box.press("Enter")
+    page.get_by_role("button", name=re.compile("^Model: Next word, Selective")).click()
+    page.get_by_role("dialog").get_by_role("link", name=re.compile("^Softmax")).click()
     expect(named(page, "layer 2, head 2, constant")).to_be_visible()
     page.wait_for_function("location.search.includes('model=stories-softmax')")
     expect(page.get_by_label("Text", exact=True)).to_have_value("a cat")
