@@ -82,6 +82,9 @@ def _by_source(family: list[Entry]) -> list[dict[str, Any]]:
     found: dict[str, list[Entry]] = {}
     for entry in sorted(family, key=lambda entry: (_attention(entry).title != "Softmax", entry.name)):
         found.setdefault(source_of(_attention(entry).published), []).append(entry)
+    # The first source stays first; after it those with few models, which stand beside each other.
+    order = sorted(found, key=lambda source: (source != next(iter(found)), len(found[source])))
+    found = {source: found[source] for source in order}
     return [{"source": _(source), "models": [{"name": entry.name, "title": name_of(entry, family),
                                               "line": line_of(entry, family)} for entry in members]}
             for source, members in found.items()]

@@ -124,7 +124,8 @@ lab.wordGaps = tokens => {
   return tokens.map((token, index) => {
     if (index === 0) return false;
     if (token.startsWith('##')) return false;
-    return !some || blank(token) || lab.isMark(tokens, index) || lab.isMark(tokens, index - 1);
+    const apart = token === '[MASK]' || lab.isMark(tokens, index) || lab.isMark(tokens, index - 1);
+    return !some || blank(token) || apart;
   });
 };
 

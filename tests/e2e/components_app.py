@@ -1,7 +1,8 @@
 """The components with arrays that tests know, and without a model: `streamlit run tests/e2e/components_app.py`.
 
 In the address: `case` (a name of CASES), `form` (of the large map; the matrix if none is named), `slow` (seconds that
-each answer takes), `cut` (characters of the typed text that are kept). What Python has done stands in the page as JSON, for tests to read.
+each answer takes), `cut` (characters of the typed text that are kept). What Python has done stands in the page as JSON,
+for tests to read.
 """
 
 from __future__ import annotations

@@ -111,6 +111,7 @@ test('parts of one word stand together', () => {
   assert.deepEqual(lab.wordGaps(['start', 'Once', ' up', 'on', ',']), [false, true, true, false, false]);
   assert.deepEqual(lab.wordGaps(['[CLS]', 'play', '##ing', '.', '[SEP]']), [false, true, false, true, true]);
   assert.deepEqual(lab.wordGaps(['start', 'x=', '1', 'x=?']), [false, true, true, true]);
+  assert.deepEqual(lab.wordGaps(['start', 'a', ' little', '[MASK]', '.']), [false, true, true, true, false]);
   assert.deepEqual(lab.wordGaps([]), []);
 });
 
