@@ -56,7 +56,8 @@ def test_models_stand_by_task_and_by_source():
 
 
 @pytest.mark.parametrize(("published", "source"), [
-    ("Vaswani et al. 2017, arXiv 1706.03762", "Vaswani et al. 2017"), ("control for Su Jianlin 2021", "Su Jianlin 2021"),
+    ("Vaswani et al. 2017, arXiv 1706.03762", "Vaswani et al. 2017"),
+    ("control for Su Jianlin 2021", "Su Jianlin 2021"),
     ("ours, after Hua et al. 2022, arXiv 2202.10447", "Hua et al. 2022"), ("Nakanishi 2025", "Nakanishi 2025"),
     ("by nobody", "by nobody"), ("", "")])
 def test_a_source_is_who_published_it_first(published: str, source: str):

@@ -33,7 +33,8 @@ def test_the_choice_is_in_the_link_and_sends_no_more(form: str, mean: str):
     assert (header["form"], header["mean"]) == (form, mean)
     n = len(header["rows"])
     # All that the words are tinted by was sent before there were words: these triangles, and the grids' thumbnails.
-    assert {name: array.nbytes for name, array in arrays.items()} == dict.fromkeys(("live", "constant", "scores", "selected"), 4 * n * (n + 1) // 2)
+    assert {name: array.nbytes for name, array in arrays.items()} == dict.fromkeys(
+        ("live", "constant", "scores", "selected"), 4 * n * (n + 1) // 2)
     (name, tiles), = sent(app, "heads")[1].items()
     assert (name, tiles.nbytes) == ("tiles self", 3 * 4 * n * (n + 1) // 2)
 
