@@ -42,7 +42,7 @@ def draw(model: str) -> None:
     there = entries([model])
     task, title = (_(there[0].task.title), name_of(there[0], there)) if there else ("", model)
     mine = [{"name": entry.name, "title": name_of(entry, []), "line": _(entry.task.title)}
-            for entry in entries(foreign.names())]
+            for entry in entries(sorted({lab.name for lab in foreign.in_memory()}))]
     chooser(key="chooser", model=model, task=task, title=_in_family(model, title), foreign=mine,
             on_event=events.on_chooser)
 

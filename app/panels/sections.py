@@ -6,6 +6,7 @@ import streamlit as st
 
 from app import compute
 from app.compute import Seen
+from app.markdown import plain
 from app.panels import card, forgetting
 from app.panels.heads import selected
 from app.state import events, session
@@ -13,6 +14,7 @@ from app.state.lab_state import HEAD, SECTIONS, LabState
 from app.texts import N_, _
 from components.charts import entropy_chart, entropy_table
 from models import HeadPlan, Lab
+from models.checkpoint import CheckpointError
 from models.trace import row_entropy
 
 
@@ -36,7 +38,10 @@ def draw(section: str, lab: Lab, state: LabState, before: Seen, after: Seen) -> 
     elif section == "memory":
         forgetting.section(lab)
     else:
-        card.draw(lab.card)
+        try:
+            card.draw(card.card_of(lab.name))
+        except CheckpointError as error:
+            st.error(plain(_(str(error))))
 
 
 def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 HUB, FOLDER = "hf:", "folder:"
 
-__all__ = ["CancelledError", "ForeignError", "entry", "family", "held", "is_foreign", "load", "load_folder", "names"]
+__all__ = ["CancelledError", "ForeignError", "entry", "family", "held", "is_foreign", "load", "load_folder"]
 
 
 def is_foreign(name: str) -> bool:
@@ -67,10 +67,10 @@ def held(name: str) -> ForeignLab | None:
     return shelf.held(name)
 
 
-def names() -> list[str]:
-    """The models in memory, by name. Nothing is imported for it: where none was asked for, none is there."""
-    shelf = sys.modules.get("models.foreign.shelf")
-    return [] if shelf is None else shelf.names()
+def in_memory() -> list[ForeignLab]:
+    """Those that are held."""
+    shelf = sys.modules.get("models.foreign.shelf")  # nobody has opened one before it is imported
+    return shelf.labs() if shelf else []
 
 
 def family(name: str) -> list[str]:

@@ -85,7 +85,7 @@ def test_the_catalogue_is_sent_once_in_all_languages():
 
 def test_nothing_of_transformers_is_imported_for_the_choice():
     code = ("import sys; from app.panels import choosing; from models import foreign; "
-            "assert foreign.names() == [] and 'models.foreign.shelf' not in sys.modules; "
+            "assert foreign.in_memory() == [] and 'models.foreign.shelf' not in sys.modules; "
             "assert 'transformers' not in sys.modules")
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True).returncode == 0
 
@@ -93,7 +93,7 @@ def test_nothing_of_transformers_is_imported_for_the_choice():
 def test_a_visitors_own_models_are_a_group(monkeypatch):
     name = "hf:nobody/here"
     find, ours = catalogue.find, catalogue.find("stories-softmax")
-    monkeypatch.setattr(foreign, "names", lambda: [name])
+    monkeypatch.setattr(foreign, "in_memory", lambda: [SimpleNamespace(name=name)])
     monkeypatch.setattr(catalogue, "find", lambda asked: replace(ours, name=name) if asked == name else find(asked))
     assert sent(opened(), "chooser")[0]["foreign"] == [
         {"name": name, "title": "nobody/here", "line": "Next word"}]
