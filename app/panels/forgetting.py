@@ -11,7 +11,7 @@ import streamlit as st
 from app.markdown import literal, plain, spaces
 from app.state import events, session
 from app.state.lab_state import LabState
-from app.texts import N_, _
+from app.texts import N_, _, tip
 from components.memory_chart import memory_chart
 from models import Lab
 from models.checkpoint import CheckpointError
@@ -102,7 +102,7 @@ def section(lab: Lab) -> None:
     st.markdown(_("**Perplexity against memory**, on {windows} held-out windows of {window} tokens, half of them from "
                   "books. At 8, the layers together keep an eighth of all tokens; those with the largest F go, or, for "
                   "comparison, the oldest but the first.", windows=result["windows"], window=result["window"])
-                + " " + _verdict(result, control))
+                + " " + _verdict(result, control), help=tip("perplexity"))
     chosen = ", ".join(f"1/{point['factor']} {point['perplexity']:.2f}" for point in result["points"])
     st.altair_chart(memory_chart(table, order), alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}",
                                                       name=lab.name, chosen=chosen))

@@ -11,7 +11,7 @@ from app.panels import card, forgetting
 from app.panels.heads import selected
 from app.state import events, session
 from app.state.lab_state import HEAD, SECTIONS, LabState
-from app.texts import N_, _
+from app.texts import N_, _, tip
 from components.charts import entropy_chart, entropy_table
 from models import HeadPlan, Lab
 from models.checkpoint import CheckpointError
@@ -54,7 +54,7 @@ def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
                     layer=layer + 1)
     st.markdown(_("{subject} Dotted: ln n, the most there can be. A scale of log n aims to keep a head's entropy from "
                   "growing with n (Su Jianlin); the effect panel shows what that does to the prediction. The Length "
-                  "page shows longer texts.", subject=subject))
+                  "page shows longer texts.", subject=subject), help=tip("entropy"))
     trained, planned = (row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
                         for seen, plan in ((before, HeadPlan()), (after, state.plan)))
     table = entropy_table(trained, planned, bool(state.plan), kind.causal)

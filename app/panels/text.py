@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 
 import streamlit as st
@@ -18,6 +19,9 @@ from models.quoting import cut
 from models.tasks.base import LONGEST_TEXT, InputError, Prompt
 
 EXCERPT = 28  # characters shown on either side of a mistake
+MOST_LETTERS = 2000  # that are looked at to see which script a text is in
+OTHER_LETTERS = 0.2  # share of letters that are not Latin from which on a text is in another script
+LATIN = ("LATIN", "MODIFIER LETTER", "FEMININE ORDINAL", "MASCULINE ORDINAL")
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
     if lab.task.sees:
         picture.choose(lab)
         messages = [_(str(reading.error))] if reading.error else []
-        notice(key="notice", messages=messages, status=_tokens(len(reading.prompt.ids)), is_problem=bool(messages))
+        notice(key="notice", messages=messages, status=_tokens(reading.prompt), is_problem=bool(messages))
         return
     with st.container(key="reading"):
         box, examples = st.columns([5, 1.3], vertical_alignment="bottom")
@@ -85,7 +89,10 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
                excerpt=excerpt(text, error.start, error.stop), is_problem=True)
         return
     messages = [*map(_, history.problems)] + _left_out(reading, lab, text)
-    status = "" if messages else " · ".join(filter(None, (_tokens(len(prompt.ids)), _(prompt.hint))))
+    known = [_tokens(prompt), *([_(prompt.hint)] if prompt.hint else [])]
+    if lab.task.only_english and is_foreign(text):
+        known.append(_("this model read English only"))
+    status = "" if messages else " · ".join(known)
     notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
     if lab.task.hides:
         hiding.draw(text)
@@ -124,6 +131,12 @@ def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
     return [said, *([_("A link holds the part that is read.")] if len(text) > MAX_LINK_TEXT else [])]
 
 
-def _tokens(count: int) -> str:
-    return ngettext("{n} token", "{n} tokens", count)
+def is_foreign(text: str) -> bool:
+    """True if more than a few of a text's letters are of another script than English is written in."""
+    letters = [sign for sign in text[:MOST_LETTERS] if sign.isalpha()]
+    others = sum(not unicodedata.name(sign, "").startswith(LATIN) for sign in letters)
+    return others > OTHER_LETTERS * len(letters)
 
+
+def _tokens(prompt: Prompt) -> str:
+    return ngettext("{n} token", "{n} tokens", len(prompt.ids))

@@ -77,7 +77,8 @@ def follow_address(page: str) -> None:
         else:
             state, problems = _read(params)
         if not params and first:  # no link, which would say the language
-            state = replace(state, language=texts.preferred(st.context.locale))
+            chosen = st.context.cookies.get(texts.COOKIE)  # an earlier visit's choice
+            state = replace(state, language=texts.preferred(chosen or st.context.locale))
         (history().begin if first else history().open)(state, problems)
         _remember(asked)
 

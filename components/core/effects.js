@@ -31,15 +31,15 @@ lab.verdict = (change, judged = true) => {
 
 const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
 
-/** A line under the prediction: {name, text, verdict}; verdict as above, or null. */
-lab.factLine = ({ name, before, after, unit = '' }, changed, judged = false) => {
+/** A line under the prediction: {name, term (of the glossary), text, verdict}; verdict as above, or null. */
+lab.factLine = ({ name, term, before, after, unit = '' }, changed, judged = false) => {
   const [old, now] = [before, after].map(value => value ?? null);
-  if (now === null && old === null) return { name, text: '–', verdict: null };
-  if (!changed || now === null) return { name, text: withUnit((old ?? now).toFixed(3), unit), verdict: null };
-  if (old === null) return { name, text: withUnit(now.toFixed(3), unit), verdict: null };
+  if (now === null && old === null) return { name, term, text: '–', verdict: null };
+  if (!changed || now === null) return { name, term, text: withUnit((old ?? now).toFixed(3), unit), verdict: null };
+  if (old === null) return { name, term, text: withUnit(now.toFixed(3), unit), verdict: null };
   const [arrow, word, className] = lab.verdict(now - old, judged);
   const change = lab._('{arrow} {change}, {word}', { arrow, change: lab.number(now - old, 3, true), word });
-  return { name, text: `${old.toFixed(3)} → ${now.toFixed(3)} `, verdict: { className, text: change } };
+  return { name, term, text: `${old.toFixed(3)} → ${now.toFixed(3)} `, verdict: { className, text: change } };
 };
 
 /** The lines: what Python gives as facts, or KL and loss. */
@@ -49,8 +49,9 @@ lab.factLines = ({ facts, before, after, changed }, shown) => {
   const unit = lab._('nats');
   const kl = known ? withUnit(shown.kl < SAME ? '0.000' : shown.kl.toFixed(3), unit) : '–';
   const complete = before !== null && after !== null;
-  const loss = { name: lab._('Loss'), before: complete ? before : null, after: complete ? after : null, unit };
-  return [{ name: lab._('KL'), text: kl, verdict: null }, lab.factLine(loss, changed, true)];
+  const [old, now] = complete ? [before, after] : [null, null];
+  const loss = { name: lab._('Loss'), term: 'loss', before: old, after: now, unit };
+  return [{ name: lab._('KL'), term: 'kl', text: kl, verdict: null }, lab.factLine(loss, changed, true)];
 };
 
 /** What a token of the strip has to show: its change, or its value where there is nothing before; null if unknown. */

@@ -37,7 +37,7 @@ lab.forgettingBars = () => {
       context.fillRect(j * slot + slot * 0.52, base - after, bar, after);
     });
     context.fillStyle = colour('--st-text-color');
-    context.font = '13px system-ui, sans-serif';
+    context.font = lab.font(13);
     context.textAlign = 'center';
     let free = 0; // px from which on a label finds room
     for (let j = 0; j < n; j += 1) {

@@ -102,18 +102,24 @@ function drawing({ dark, view, values: value, most }, { rows, columns, causal, g
   };
 }
 
+/** With the tip of a word that a newcomer does not know; forms need none. */
+const tipped = (tab, name) => (name in LABELS ? lab.tip(tab, name) : tab);
+
 /** Shows `names` as tabs, one selected; with a `reason`, the others cannot be chosen. */
 function showTabs(list, labels, names, selected, reason = '') {
   if (list.dataset.names !== String(names)) {
     list.dataset.names = String(names);
     list.replaceChildren(
       ...names.map(name =>
-        lab.make('button', {
-          type: 'button',
-          textContent: lab._(labels[name]),
-          dataset: { name },
-          attributes: { role: 'tab', 'aria-controls': 'panel' },
-        }),
+        tipped(
+          lab.make('button', {
+            type: 'button',
+            textContent: lab._(labels[name]),
+            dataset: { name },
+            attributes: { role: 'tab', 'aria-controls': 'panel' },
+          }),
+          name,
+        ),
       ),
     );
   }

@@ -1,5 +1,13 @@
 // What stands under the picture of a head: two lines that say what is pointed at, and the scale of its colours.
 
+// What one looks at, while nothing is pointed at.
+const LOOKS = {
+  used: lab.N_('A row shows how one query spreads its weight over the keys.'),
+  live: lab.N_('What the head computes from this text, before anything was done to it.'),
+  constant: lab.N_('The mean of this head over many texts, cut to the length of yours.'),
+  difference: lab.N_('Where this head would look more if it were constant (orange), and where less (blue).'),
+};
+
 /** {element, say(first, second)}: both lines are announced when they change. `first` may hold elements. */
 lab.readout = () => {
   const [first, second] = [lab.make('div', { className: 'first' }), lab.make('div', { className: 'second' })];
@@ -17,7 +25,8 @@ lab.readout = () => {
   };
 };
 
-/** {element, show({dark, scale, ticks, before, after})}: a bar of a scale's colours with its numbers. */
+/** {element, show({dark, scale, ticks, before, after})}: a bar of a scale's colours with its numbers, between what stands
+ * before and after it. */
 lab.legend = () => {
   const element = lab.make('div', { className: 'legend' });
   return {
@@ -28,20 +37,22 @@ lab.legend = () => {
         lab.make('span', { className: fine ? 'tick fine' : 'tick', textContent: label, style: { left: `${100 * at}%` } }),
       );
       element.replaceChildren(
-        lab.make('span', { textContent: before }),
+        before,
         lab.make('div', { className: 'scale' }, bar, ...marks),
-        lab.make('span', { textContent: after }),
+        after,
       );
     },
   };
 };
 
+const word = text => lab.make('span', { textContent: text });
+
 /** What a legend shows of weights up to `most`, or of differences. */
 lab.weightLegend = (most, difference) => ({
   scale: difference ? 'diverging' : 'sequential',
   ticks: lab.ticks(Number(most.toPrecision(2)), difference),
-  before: difference ? lab._('← live is higher') : lab._('weight'),
-  after: difference ? lab._('constant is higher →') : lab._('square-root scale'),
+  before: difference ? word(lab._('← live is higher')) : lab.term('weight', lab._('weight')),
+  after: difference ? word(lab._('constant is higher →')) : lab.term('square-root', lab._('square-root scale')),
 });
 
 /** What the two lines say of the cell (i, j) of a matrix, or of none: [first, second]. */
@@ -49,7 +60,7 @@ lab.cellReading = ({ data, view, values }, i, j) => {
   if (i === null || i === undefined)
     return [
       lab._('Point at a cell, or use the arrow keys, for its value.'),
-      lab._('A row shows how one query spreads its weight over the keys.'),
+      lab._(LOOKS[view]),
     ];
   const difference = view === 'difference';
   const place = lab._('query {i} {query} → key {j} {key}:', {

@@ -60,6 +60,16 @@ lab.headControls = (state, hint) => {
     note,
   );
 
+  for (const [element, term] of [
+    [live, 'live'],
+    [constant, 'constant'],
+    [prune, 'prune'],
+    [gate, 'gate'],
+    [scale, 'scale'],
+    [base.parentElement, 'base'],
+  ])
+    lab.tip(element, term);
+
   const buttons = lab.make(
     'div',
     { className: 'buttons', attributes: { role: 'group', 'aria-label': lab._('State of the selected heads') } },
@@ -84,8 +94,7 @@ lab.headControls = (state, hint) => {
         : lab._('This model has no constant matrices');
     lab.set(constant, 'aria-disabled', !can);
     if (constant.title !== reason) constant.title = reason;
-    if (reason) lab.set(constant, 'aria-description', reason);
-    else constant.removeAttribute('aria-description');
+    lab.set(constant, 'aria-description', reason || lab.meaning('constant'));
   };
 
   return {

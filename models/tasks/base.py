@@ -105,6 +105,7 @@ class Reader:
         writes: True if the model can write on from the text.
         hides: True if words of the text can be hidden from the model.
         sees: True if it reads a picture in place of a text.
+        only_english: True if all that it was trained to read is English.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Reader:
     writes = False
     hides = False
     sees = False
+    only_english = False
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """Raises InputError if there is nothing in `text` that could be read.

@@ -50,6 +50,7 @@ class Stories(Task):
     title = N_("Next word")
     line = N_("Writes a children’s story on, word by word.")
     writes = True
+    only_english = True
     vocabulary = VOCABULARY
     limit = 128
     trained_length = CONTEXT

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app import texts
 from app.state import events, session
 from app.state.history import History
 from app.state.lab_state import LabState
@@ -88,7 +89,8 @@ class Params(dict):
 @pytest.fixture
 def visitor(monkeypatch) -> Any:
     """A session without Streamlit: .session_state and .query_params."""
-    streamlit = SimpleNamespace(session_state={}, query_params=Params(), context=SimpleNamespace(locale=None))
+    streamlit = SimpleNamespace(session_state={}, query_params=Params(),
+                                context=SimpleNamespace(locale=None, cookies={}))
     monkeypatch.setattr(session, "st", streamlit)
     return streamlit
 
@@ -124,6 +126,12 @@ def test_the_browsers_language_counts_where_no_link_says_one(visitor):
     visitor.query_params["text"] = "an English link"
     session.follow_address("explore")
     assert session.history().present.language == "en"
+
+
+def test_the_language_that_was_chosen_before_counts_more_than_the_browsers(visitor):
+    visitor.context = SimpleNamespace(locale="zh-CN", cookies={texts.COOKIE: "en"})
+    session.follow_address("explore")
+    assert session.history().present == LabState()
 
 
 def test_a_visitor_who_comes_back_to_an_old_address_keeps_the_language_chosen_since(visitor, monkeypatch):
