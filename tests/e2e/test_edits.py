@@ -143,6 +143,7 @@ WATCH = f"""() => {{ {ROOT}
 
 def test_a_late_answer_to_an_older_question_is_marked_until_the_newest_is_there(visit):
     page = visit(case="one", slow="0.5")
+    page.get_by_label("Text", exact=True).wait_for()
     page.evaluate(WATCH)
     page.get_by_role("gridcell", name=re.compile("^layer 1, head 1,")).click()
     for _ in range(4):
@@ -158,6 +159,7 @@ def test_a_late_answer_to_an_older_question_is_marked_until_the_newest_is_there(
 
 def test_typing_marks_the_numbers_until_they_are_about_what_is_typed(visit):
     page = visit(case="one", slow="0.5")
+    page.get_by_label("Text", exact=True).wait_for()
     page.evaluate(WATCH)
     box = page.get_by_label("Text", exact=True)
     box.click()
