@@ -1,6 +1,7 @@
 """What the browser draws: one function a component. They take plain values and know nothing of the app."""
 
 from components.chart import chart
+from components.chooser import catalogue, chooser
 from components.comparison import comparison
 from components.effect import effect
 from components.head_map import head_map
@@ -11,5 +12,5 @@ from components.navigation import navigation
 from components.notice import notice
 from components.toolbar import toolbar
 
-__all__ = ["Grid", "answering", "chart", "comparison", "effect", "head_map", "heads", "library", "navigation", "notice",
-           "toolbar"]
+__all__ = ["Grid", "answering", "catalogue", "chart", "chooser", "comparison", "effect", "head_map", "heads", "library",
+           "navigation", "notice", "toolbar"]

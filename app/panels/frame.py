@@ -49,7 +49,7 @@ def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 96
     session.fill_widgets()
     answering(None)
     with serving.drawing():
-        header.draw(history, picks=False)
+        header.draw(history)
         with st.container(width=width):
             for problem in history.problems:
                 st.warning(literal(_(problem)))

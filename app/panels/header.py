@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-import models
 from app import texts
+from app.panels import choosing
 from app.state import events, session
 from app.state.history import History
 from app.state.lab_state import PAGES
@@ -13,19 +13,20 @@ from app.state.link import MAX_LINK_TEXT, query_of
 from app.texts import _
 from components import navigation, toolbar
 
+WITHOUT_MODEL = ("results", "about")  # pages that show no one model
 
-def draw(history: History, read_chars: int = MAX_LINK_TEXT, picks: bool = True) -> None:
+
+def draw(history: History, read_chars: int = MAX_LINK_TEXT) -> None:
     """Call it inside the fragment: the links carry the state as it is now.
 
     Args:
         read_chars: how much of a long text the model reads, which is what its link holds.
-        picks: whether a model can be chosen here.
     """
     query = query_of(history.present, read_chars)
     embedded = bool(st.context.is_embedded)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
         if not embedded:
-            _navigate(history, query, picks)
+            _navigate(history, query)
         with st.container(width="stretch"):
             toolbar(key="toolbar", query=query, mode="push" if history.push else "replace",
                     can_undo=bool(history.past), can_redo=bool(history.future), languages=texts.LANGUAGES,
@@ -34,12 +35,11 @@ def draw(history: History, read_chars: int = MAX_LINK_TEXT, picks: bool = True) 
     session.remember_address(query)
 
 
-def _navigate(history: History, query: str, picks: bool) -> None:
+def _navigate(history: History, query: str) -> None:
     """What a page that stands in another one does not show."""
     st.markdown("# Attention Lab", width="content")
     navigation(key="navigation", pages={page: _(title) for page, title in PAGES.items()},
                present=history.present.page, query=query, on_event=events.on_toolbar)
-    if picks:
-        # A model whose folder is missing can still be asked for by a link: the page then tells of it.
-        st.selectbox(_("Model"), list(dict.fromkeys([*models.names(), history.present.model])), key=session.MODEL,
-                     on_change=events.on_model, width=240, label_visibility="collapsed")
+    if history.present.page not in WITHOUT_MODEL:
+        with st.container(width=260, key="model"):
+            choosing.draw(history.present.model)

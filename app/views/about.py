@@ -9,7 +9,8 @@ from typing import Any
 import streamlit as st
 
 import models
-from app.markdown import plain, translated
+from app import texts
+from app.markdown import linked, plain, translated
 from app.panels import card, frame
 from app.state import session
 from app.texts import _
@@ -32,7 +33,9 @@ def _text() -> None:
     with st.container(key="about"):  # style.css puts them below each other where there is no room
         text, facts = st.columns([46, 54], gap="large")
     with text:
-        st.markdown(translated(TEXT.read_text(encoding="utf-8")))
+        st.markdown(linked(translated(TEXT.read_text(encoding="utf-8"))))
+        st.markdown(_("#### Words"))
+        st.markdown("\n".join(f"- **{_(term)}**: {_(text)}" for term, text in texts.glossary().values()))
     with facts:
         _facts(cards)
 

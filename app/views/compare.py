@@ -17,7 +17,7 @@ from app.panels import companions, effect, frame, heads
 from app.panels.text import Reading
 from app.state import events, session, visitor_models
 from app.state.lab_state import PARTS, LabState
-from app.texts import _
+from app.texts import _, tip
 from components import chart, comparison
 from components.charts import row_entropy_chart, short, style
 from components.comparison import Answer, Row
@@ -96,7 +96,7 @@ def _entropies(there: Sequence[Compared]) -> None:
     rows = {one.lab.name: entropies(one) for one in there}
     last = "; ".join(f"{name} {values[-1]:.2f}" for name, values in rows.items())
     st.markdown(_("**Entropy of each row** of the selected head, as used: {heads}.",
-                  heads=literal("; ".join(where(one) for one in there))))
+                  heads=literal("; ".join(where(one) for one in there))), help=tip("entropy"))
     causal = heads.selected(there[0].lab, there[0].state)[0].causal
     chart(key="entropies", spec=row_entropy_chart(rows, causal), models=list(rows), what="entropy",
           title=_("Entropy of each row, nats"), about=[where(one) for one in there],

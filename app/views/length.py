@@ -19,7 +19,7 @@ from app.panels import companions, frame
 from app.panels.text import Reading
 from app.state import events, session
 from app.state.lab_state import LabState
-from app.texts import N_, _
+from app.texts import N_, _, tip
 from components import chart
 from components.charts import Spec, head_chart, length_chart, short, style
 from models import Lab
@@ -120,7 +120,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                          model=literal(name), limit=limit))
     with beside:
         st.session_state[session.LENGTH] = length
-        st.select_slider(_("Length, tokens"), lengths, key=session.LENGTH, on_change=events.on_length)
+        st.select_slider(_("Length, tokens"), lengths, key=session.LENGTH, on_change=events.on_length,
+                         help=tip("token"))
         st.markdown(_("**Every head at {length} tokens**: mean entropy of a row in nats, of at most {most:.2f} for the "
                       "last query.", length=length, most=math.log(length)))
         serving.give_way()

@@ -13,7 +13,7 @@ from typing import Literal
 import streamlit as st
 
 from app import caches, serving
-from app.markdown import plain, translated
+from app.markdown import linked, plain, translated
 from app.panels import frame
 from app.state import events, session
 from app.state.lab_state import FIRST_CLAIM
@@ -59,7 +59,7 @@ def _claims() -> None:
     claim = found[key or FIRST_CLAIM]
     st.markdown(f"#### {plain(_(claim.title))}")
     with st.container(width=960):
-        st.caption(f"{plain(claim.source)}. {plain(_(claim.setting))}")
+        st.caption(linked(f"{plain(claim.source)}. {plain(_(claim.setting))}"))
     groups = [(word, [its for its in claim.statements if its.verdict.word == word]) for word in BADGES]
     _overview([(word, its) for word, its in groups if its])
     specs = _specs(claim.key, stamp)
@@ -90,8 +90,9 @@ def _statement(statement: Statement, spec: Spec | None) -> None:
             st.badge(_(statement.verdict.word), icon=icon, color=colour)
             if statement.verdict.why:
                 st.caption(_("{why}.", why=plain(_(statement.verdict.why))))
-            st.markdown(_("Source: {source}. *{sure}*  \nAsked here: {rule}.", source=plain(_(statement.source)),
-                          sure=plain(_(statement.sure)), rule=plain(_(statement.rule))))
+            st.markdown(linked(_("Source: {source}. *{sure}*  \nAsked here: {rule}.",
+                                 source=plain(_(statement.source)), sure=plain(_(statement.sure)),
+                                 rule=plain(_(statement.rule)))))
             if statement.reason and statement.verdict.word in (PART, FAILS):
                 how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested \
                     else _("a guess, not tested")

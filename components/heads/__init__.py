@@ -61,7 +61,8 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
         grids: at least one; their shapes may differ.
         selection: kind, layer, head, and scope: `head`, `row` (of the layer), `column` (of the head) or `all`
             (of the kind).
-        scale: policy, one of `policies`, and base, a length that `logn` takes.
+        scale: policy, one of `policies`, and base, a length that `logn` takes; where there is something to say of what
+            the scale does to this text, note, a sentence.
         model: whose heads these are, for what is taken away.
         files: whether files of all numbers can be asked for.
         bare: no controls, where those of another component act on this one's heads too.
