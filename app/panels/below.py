@@ -6,7 +6,7 @@ import streamlit as st
 
 from app import compute
 from app.compute import Seen
-from app.panels import card, forgetting
+from app.panels import card, forgetting, needs
 from app.panels.heads import selected
 from app.state import events, session
 from app.state.lab_state import SECTIONS, LabState
@@ -17,12 +17,15 @@ from models.trace import row_entropy
 
 def draw(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
     """What needs no second look at every click: drawn only while its section is open."""
-    offered = {"entropy": True, "memory": lab.can_forget, "card": bool(lab.card)}
+    offered = {"needs": True, "entropy": True, "memory": lab.can_forget, "card": bool(lab.card)}
     sections = [name for name in SECTIONS if offered[name]]
     st.session_state[session.SECTION] = state.section if state.section in sections else None
     section = st.segmented_control("More", sections, format_func=SECTIONS.__getitem__, key=session.SECTION,
                                    on_change=events.on_section, label_visibility="collapsed")
-    if section == "entropy":
+    if section == "needs":
+        with st.container(width=960):
+            needs.draw(lab, state, before.prompt, before)
+    elif section == "entropy":
         _entropy(lab, state, before, after)
     elif section == "memory":
         forgetting.section(lab)

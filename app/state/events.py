@@ -10,6 +10,7 @@ from app.state import session
 from app.state.company import fit, policies_of, views_of
 from app.state.lab_state import CLAIMS, LAST, MAX_COMPARED, MAX_TEXT, PAGES, SECTIONS, LabState
 from app.state.link import MAX_ASKED, MAX_LENGTH, read_query
+from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection
 from app.state.session import history, widget
 from models import catalogue, held
@@ -74,6 +75,21 @@ def on_section() -> None:
     section = widget(session.SECTION, str, "")
     if section in ("", *SECTIONS):
         history().do(replace(history().present, section=section), merge="viewing")
+
+
+def on_search() -> None:
+    """Another question of what the text needs."""
+    present, asked = history().present, session.widget
+    found = Search(asked(session.WANTED, str, ""), asked(session.WHOLE, bool, False), asked(session.BOUND, float, 0.0))
+    wanted = found.wanted if found.wanted in WANTED else present.search.wanted
+    bound = found.bound if found.bound in BOUNDS else present.search.bound
+    history().do(replace(present, search=Search(wanted, found.whole, bound)), merge="viewing")
+
+
+def set_plan(plan: HeadPlan) -> None:
+    """A whole plan, which something found."""
+    present = history().present
+    history().do(replace(present, plan=fit(plan, present.models)[0]))
 
 
 def on_claim() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from app.state.company import shape_of
+from app.state.search import Search
 from app.state.selection import Selection
 from models import catalogue
 from models.checkpoint import CheckpointError
@@ -16,7 +17,7 @@ DEFAULT_MODEL = "stories-selective"
 PAGES = {"explore": "Explore", "compare": "Compare", "length": "Length", "yours": "Your model", "results": "Results",
          "about": "About"}
 CLAIMS = MODULES
-SECTIONS = {"entropy": "Entropy", "memory": "Memory", "card": "Model card"}  # below Explore, closed at first
+SECTIONS = {"needs": "What it needs", "entropy": "Entropy", "memory": "Memory", "card": "Model card"}  # below Explore, closed at first
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 LAST = -1  # of a text's predictions
 MAX_TEXT = 200_000  # characters that are kept of a text
@@ -67,6 +68,7 @@ class LabState:
         section: what is open below Explore, one of SECTIONS; empty for nothing.
         claim: which of CLAIMS the Results page shows.
         page: which of PAGES is open.
+        search: what is asked of the section `needs`.
     """
 
     model: str = field(default_factory=default_model)
@@ -81,6 +83,7 @@ class LabState:
     section: str = ""
     claim: str = FIRST_CLAIM
     page: str = FIRST_PAGE
+    search: Search = Search()
 
     def __post_init__(self) -> None:
         if self.text is None:

@@ -26,6 +26,7 @@ from app.state.lab_state import (
     default_model,
     example_text,
 )
+from app.state.search import Search
 from app.state.selection import Selection
 from models import catalogue
 from models.checkpoint import CheckpointError
@@ -158,6 +159,13 @@ def _parse_selection(text: str, state: LabState) -> Read:
     return Selection().within(shape), [f"This link selects “{cut(text)}”, which is no head of this model."]
 
 
+def _parse_search(text: str, state: LabState) -> Read:
+    try:
+        return Search.parse(text), []
+    except ValueError:
+        return Search(), [f"This link asks what a text needs with “{cut(text)}”, which is no such question."]
+
+
 def _parse_view(text: str, state: LabState) -> Read:
     if text in views_of(state.models):
         return text, []
@@ -198,6 +206,7 @@ FIELDS = (
     Field("n", "length", _number("a length of", MAX_LENGTH, 0), carry=_kept_in_family),
     Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets)), _carry_budgets),
     Field("open", "section", _one_of("opens", {"": "", **SECTIONS})),
+    Field("need", "search", _parse_search),
     Field("claim", "claim", _one_of("asks for the claim", CLAIMS)),
 )
 

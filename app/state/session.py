@@ -20,6 +20,7 @@ from models.foreign import is_foreign
 # Keys of Streamlit's widgets.
 TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
     "text", "model", "example", "compared", "length", "hidden", "memory", "section", "claim")
+WANTED, WHOLE, BOUND, SEARCH = "wanted heads", "whole text", "bound", "search"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM = "looked", "job problem"
