@@ -13,6 +13,7 @@ from app.state.link import MAX_ASKED, MAX_LENGTH, read_query
 from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection
 from app.state.session import history, widget
+from app.texts import LANGUAGES
 from models import catalogue, held
 from models.heads import MAX_BASE, MIN_BASE, HeadPlan
 
@@ -115,6 +116,8 @@ def on_toolbar(event: dict[str, Any]) -> None:
                             view="used", asked=LAST, budgets=()))
         case "page" if event.get("page") in [*PAGES]:  # a list has `in` for what has no hash, too
             past.do(replace(past.present, page=event["page"]))
+        case "language" if event.get("language") in [*LANGUAGES]:
+            past.speak(event["language"])
         case "address" if isinstance(event.get("query"), str) and len(event["query"]) <= 4 * MAX_TEXT:
             session.begin_at(event["query"].removeprefix("?"))
 

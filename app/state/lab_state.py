@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from app.state.company import shape_of
 from app.state.search import Search
 from app.state.selection import Selection
+from app.texts import ENGLISH, N_
 from models import catalogue
 from models.checkpoint import CheckpointError
 from models.heads import HeadPlan
@@ -14,10 +15,11 @@ from models.kind import Shape
 from models.studies.claims import MODULES
 
 DEFAULT_MODEL = "stories-selective"
-PAGES = {"explore": "Explore", "compare": "Compare", "length": "Length", "yours": "Your model", "results": "Results",
-         "about": "About"}
+PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "length": N_("Length"), "yours": N_("Your model"),
+         "results": N_("Results"), "about": N_("About")}
 CLAIMS = MODULES
-SECTIONS = {"needs": "What it needs", "entropy": "Entropy", "memory": "Memory", "card": "Model card"}  # below Explore, closed at first
+# Below Explore, closed at first.
+SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "memory": N_("Memory"), "card": N_("Model card")}
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 LAST = -1  # of a text's predictions
 MAX_TEXT = 200_000  # characters that are kept of a text
@@ -68,6 +70,7 @@ class LabState:
         section: what is open below Explore, one of SECTIONS; empty for nothing.
         claim: which of CLAIMS the Results page shows.
         page: which of PAGES is open.
+        language: which of texts.LANGUAGES all texts are in; those of the models stay as they are.
         search: what is asked of the section `needs`.
     """
 
@@ -83,6 +86,7 @@ class LabState:
     section: str = ""
     claim: str = FIRST_CLAIM
     page: str = FIRST_PAGE
+    language: str = ENGLISH
     search: Search = Search()
 
     def __post_init__(self) -> None:

@@ -28,6 +28,7 @@ from app.state.lab_state import (
 )
 from app.state.search import Search
 from app.state.selection import Selection
+from app.texts import LANGUAGES
 from models import catalogue
 from models.checkpoint import CheckpointError
 from models.foreign import ForeignError
@@ -208,6 +209,7 @@ FIELDS = (
     Field("open", "section", _one_of("opens", {"": "", **SECTIONS})),
     Field("need", "search", _parse_search),
     Field("claim", "claim", _one_of("asks for the claim", CLAIMS)),
+    Field("lang", "language", _one_of("asks for the language", LANGUAGES)),
 )
 
 
