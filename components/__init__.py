@@ -8,5 +8,7 @@ from components.mounting import answering
 from components.navigation import navigation
 from components.notice import notice
 from components.toolbar import toolbar
+from components.written import written
 
-__all__ = ["Grid", "answering", "effect", "head_map", "heads", "library", "navigation", "notice", "toolbar"]
+__all__ = ["Grid", "answering", "effect", "head_map", "heads", "library", "navigation", "notice", "toolbar",
+           "written"]

@@ -13,18 +13,19 @@ GROUP_COLOURS = ["#0072b2", "#d55e00", "#b5b5c3", "#cc79a7"]
 
 
 def kept_chart(curves: Mapping[str, Sequence[tuple[int, float]]], chosen: tuple[int, float],
-               bound: float) -> altair.LayerChart:
+               bound: float, across: str, up: str) -> altair.LayerChart:
     """KL against the number of heads left, a line a way to choose them.
 
     Args:
         curves: name -> (heads, nats).
         chosen: the answer, which a ring marks.
         bound: nats, which a rule marks.
+        across, up: the axes' titles.
     """
     names = list(curves)
     points = [{"heads": heads, "nats": nats, "which": name} for name, its in curves.items() for heads, nats in its]
-    x = altair.X("heads:Q", title="heads left", axis=altair.Axis(tickMinStep=1))
-    y = altair.Y("nats:Q", title="KL, nats", scale=altair.Scale(type="symlog", constant=max(bound, 1e-3)))
+    x = altair.X("heads:Q", title=across, axis=altair.Axis(tickMinStep=1))
+    y = altair.Y("nats:Q", title=up, scale=altair.Scale(type="symlog", constant=max(bound, 1e-3)))
     base = altair.Chart(altair.InlineData(values=points)).encode(
         x=x, y=y, color=altair.Color("which:N", title=None, legend=altair.Legend(orient="top", columns=1),
                                      scale=altair.Scale(domain=names, range=cycle(SERIES, names))))

@@ -16,6 +16,7 @@ from app.panels import progress
 from app.state import events, session
 from app.state.lab_state import LabState
 from app.state.search import BOUNDS, FEWEST, WANTED, Search
+from app.texts import N_, _
 from components import found_charts
 from models import HeadPlan, Lab, groups, needs
 from models.gating import Gating, Question
@@ -24,13 +25,19 @@ from models.measures import confidences, in_one_row
 from models.tasks.base import Prompt
 from models.trace import Trace
 
-TITLES = {"fewest": "The fewest heads", "groups": "Three groups"}
-SCOPES = {False: "This prediction", True: "The whole text"}
+TITLES = {"fewest": N_("The fewest heads"), "groups": N_("Three groups")}
+SCOPES = {False: N_("This prediction"), True: N_("The whole text")}
+BY_COST, BY_CONFIDENCE, LEARNED = (N_("by what each costs alone"), N_("by confidence"), N_("learned gates"))
+NAMES = {FACILITATING: N_("facilitating"), INTERFERING: N_("interfering"), IRRELEVANT: N_("irrelevant"),
+         UNDECIDED: N_("undecided")}
 MEANINGS = {
-    FACILITATING: "open under both pushes: the answer needs them",
-    INTERFERING: "closed under both: the answer is better without them",
-    IRRELEVANT: "they go where they are pushed",
-    UNDECIDED: "closed when pushed open, and open when pushed shut: the two fits found different ways"}
+    FACILITATING: N_("**Facilitating** ({n}): open under both pushes; the answer needs them. Without them the loss is "
+                     "{loss:.3f}."),
+    INTERFERING: N_("**Interfering** ({n}): closed under both pushes; the answer is better without them. Without them "
+                    "the loss is {loss:.3f}."),
+    IRRELEVANT: N_("**Irrelevant** ({n}): they go where they are pushed. Without them the loss is {loss:.3f}."),
+    UNDECIDED: N_("**Undecided** ({n}): closed when pushed open, and open when pushed shut; the two fits found "
+                  "different ways. Without them the loss is {loss:.3f}.")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +82,11 @@ class Under:
 
 def draw(lab: Lab, state: LabState, prompt: Prompt, before: Seen) -> None:
     """The section: what is asked, the button, and what was found."""
-    st.markdown("**What does this text need?** Gates are learned on the model's frozen weights for this text alone, "
-                "in seconds. What they find is a plan: apply it, look at it on the grid, send it as a link.")
+    st.markdown(_("**What does this text need?** Gates are learned on the model's frozen weights for this text alone, in "
+                  "seconds. What they find is a plan: apply it, look at it on the grid, send it as a link."))
     if not before.outputs:
-        st.caption("This text asks for no prediction that heads could be needed for."
-                   if before.vectors is None else "This model predicts nothing, so nothing can be kept.")
+        st.caption(_("This text asks for no prediction that heads could be needed for.")
+                   if before.vectors is None else _("This model predicts nothing, so nothing can be kept."))
         return
     search = state.search
     _choose(search)
@@ -92,12 +99,12 @@ def draw(lab: Lab, state: LabState, prompt: Prompt, before: Seen) -> None:
     if under is not None and under.job.running:
         progress.draw(under.job, lambda job: None)
         return
-    st.button("Find out", key="find out", type="primary" if under is None else "secondary", on_click=_start,
+    st.button(_("Find out"), key="find out", type="primary" if under is None else "secondary", on_click=_start,
               args=(lab, prompt, before, question, search, key))
     if under is None:
         return
     if under.job.problem:
-        st.caption(under.job.problem)
+        st.caption(_(under.job.problem))
     elif isinstance(under.job.result, Fewest):
         _fewest(under.job.result, search)
     elif isinstance(under.job.result, Grouped):
@@ -109,13 +116,13 @@ def _choose(search: Search) -> None:
     st.session_state[session.WHOLE] = search.whole
     st.session_state[session.BOUND] = search.bound
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.segmented_control("Wanted", WANTED, key=session.WANTED, format_func=lambda its: TITLES[its],
+        st.segmented_control(_("Wanted"), WANTED, key=session.WANTED, format_func=lambda its: _(TITLES[its]),
                              on_change=events.on_search, required=True, label_visibility="collapsed")
-        st.segmented_control("For", [*SCOPES], key=session.WHOLE, format_func=lambda its: SCOPES[its],
+        st.segmented_control(_("For"), [*SCOPES], key=session.WHOLE, format_func=lambda its: _(SCOPES[its]),
                              on_change=events.on_search, required=True, label_visibility="collapsed")
         if search.wanted == FEWEST:
-            st.selectbox("Most KL", BOUNDS, key=session.BOUND, on_change=events.on_search, width=190,
-                         format_func=lambda bound: f"KL at most {bound:g} nats", label_visibility="collapsed")
+            st.selectbox(_("Most KL"), BOUNDS, key=session.BOUND, on_change=events.on_search, width=190,
+                         format_func=lambda bound: _("KL at most {bound:g} nats", bound=bound), label_visibility="collapsed")
 
 
 def _start(lab: Lab, prompt: Prompt, before: Seen, question: Question, search: Search, key: tuple[Any, ...]) -> None:
@@ -126,10 +133,10 @@ def _start(lab: Lab, prompt: Prompt, before: Seen, question: Question, search: S
                             turn=serving.computing)
         with serving.computing():
             alone = gating.alone(gating.divergence)
-            orders = {"by what each costs alone": needs.by_order(gating, alone.argsort(descending=True))}
+            orders = {BY_COST: needs.by_order(gating, alone.argsort(descending=True))}
             if isinstance(before, Trace):
                 sure = torch.tensor(in_one_row(lab.kinds, confidences(lab, before)))
-                orders["by confidence"] = needs.by_order(gating, sure.argsort(descending=True))
+                orders[BY_CONFIDENCE] = needs.by_order(gating, sure.argsort(descending=True))
         plans = {size: (divergence, gating.plan(stays)) for size, (divergence, stays) in curve.found.items()}
         return Fewest(plans, orders, len(gating.heads))
 
@@ -139,7 +146,7 @@ def _start(lab: Lab, prompt: Prompt, before: Seen, question: Question, search: S
         found = groups.fit(gating, tell=tell, cancelled=cancelled, turn=serving.computing)
         return Grouped(found, gating.heads, question.known)
 
-    job: Job[Any] = Job("Learning gates, step", fewest if search.wanted == FEWEST else grouped)
+    job: Job[Any] = Job(N_("Learning gates, step"), fewest if search.wanted == FEWEST else grouped)
     st.session_state[session.SEARCH] = Under(key, job.start())
 
 
@@ -147,30 +154,33 @@ def _fewest(found: Fewest, search: Search) -> None:
     size = found.answer(search.bound)
     divergence, plan = found.plans[size]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{size} of {found.heads} heads** keep it: KL {divergence:.3f} nats, at most {search.bound:g}.")
-        st.button("Apply: prune the others", key="apply needed", on_click=events.set_plan, args=(plan,))
+        st.markdown(_("**{size} of {heads} heads** keep it: KL {kl:.3f} nats, at most {bound:g}.", size=size,
+                      heads=found.heads, kl=divergence, bound=search.bound))
+        st.button(_("Apply: prune the others"), key="apply needed", on_click=events.set_plan, args=(plan,))
     learned = sorted(((its, divergence) for its, (divergence, _) in found.plans.items()), reverse=True)
-    st.altair_chart(found_charts.kept_chart({"learned gates": learned, **found.orders}, (size, divergence),
-                                            search.bound),
-                    alt=f"KL by number of heads left; learned gates keep it with {size}")
+    curves = {_(name): its for name, its in {LEARNED: learned, **found.orders}.items()}
+    st.altair_chart(found_charts.kept_chart(curves, (size, divergence), search.bound, _("heads left"), _("KL, nats")),
+                    alt=_("KL by number of heads left; learned gates keep the prediction with {size}", size=size))
 
 
 def _groups(lab: Lab, found: Grouped) -> None:
-    losses = found.groups.losses
-    what = "its right answer" if found.known else "what the model says itself"
-    st.markdown(f"Gates fitted to {what}, loss {found.groups.loss:.3f} nats, once pushed open and once pushed shut.")
-    titled = len(lab.kinds) > 1
-    titles = {kind.name: kind.title for kind in lab.kinds}
-    rows = [{"kind": titles[kind], "layer": layer + 1, "head": head + 1, "group": name, "kept": round(kept, 3),
-             "removed": round(removed, 3)}
+    losses, untouched = found.groups.losses, found.groups.loss
+    st.markdown(_("Gates fitted to the right answers, loss {loss:.3f} nats, once pushed open and once pushed shut.",
+                  loss=untouched) if found.known else
+                _("Gates fitted to what the model says itself, loss {loss:.3f} nats, once pushed open and once pushed "
+                  "shut.", loss=untouched))
+    titles = {kind.name: _(kind.title) for kind in lab.kinds}
+    rows = [{"kind": titles[kind], "layer": layer + 1, "head": head + 1, "group": _(NAMES[name]),
+             "kept": round(kept, 3), "removed": round(removed, 3)}
             for (kind, layer, head), name, kept, removed in zip(
-                found.heads, found.groups.names, found.groups.kept.tolist(), found.groups.removed.tolist(), strict=True)]
-    counts = ", ".join(f"{len(found.of(name))} {name}" for name in GROUPS)
-    st.altair_chart(found_charts.groups_chart(rows, GROUPS, titled), alt=f"Heads by group: {counts}", width="content")
+                found.heads, found.groups.names, found.groups.kept.tolist(), found.groups.removed.tolist(),
+                strict=True)]
+    st.altair_chart(found_charts.groups_chart(rows, [_(NAMES[name]) for name in GROUPS], len(lab.kinds) > 1),
+                    alt=_("Every head and its group"), width="content")
     for name in GROUPS:
         heads = found.of(name)
         if heads:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(f"**{len(heads)} {name}**: {MEANINGS[name]}. Without them the loss is {losses[name]:.3f}.")
-                st.button("Prune these", key=f"prune {name}", on_click=events.set_plan,
+                st.markdown(_(MEANINGS[name], n=len(heads), loss=losses[name]))
+                st.button(_("Prune these"), key=f"prune {name}", on_click=events.set_plan,
                           args=(HeadPlan().with_heads(heads, gate=0.0),))

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
-from app.panels import below, continuation, effect, forgetting, frame, heads, picture
+from app.panels import below, continuation, effect, forgetting, frame, heads, picture, rewriting
 from app.panels.text import Reading
 from app.state.lab_state import LabState
 from models import Lab
@@ -24,6 +24,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     """All but the continuation: returns its place and what it continues."""
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
+    said = st.container() if rewriting.is_offered(before) else None
     with st.container(key="work"):  # style.css puts the panel below the map where there is no room beside it
         grid, large, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
@@ -40,4 +41,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
         forgetting.choose(lab, state)
         place = st.container()
     below.draw(lab, state, before, after)
+    if said is not None:
+        with said:
+            rewriting.draw(lab, state, before, after)
     return place, lab, reading, state

@@ -17,7 +17,7 @@ FILES = ("core/texts.js", "core/payload.js", "core/text.js", "core/scales.js", "
          "core/plan.js", "core/asking.js", "core/effects.js",
          "shared.js", "page.js", "canvas.js", "events.js", "heads/controls.js", "heads/grid.js", "heads/heads.js",
          "head_map/matrix.js", "head_map/forgetting_bars.js", "head_map/forgetting.js", "head_map/head_map.js",
-         "effect/effect.js", "notice/notice.js", "toolbar/toolbar.js", "navigation/navigation.js")
+         "effect/effect.js", "written/written.js", "notice/notice.js", "toolbar/toolbar.js", "navigation/navigation.js")
 
 
 def source() -> str:
