@@ -51,3 +51,17 @@ def confidences(lab: Lab, trace: Trace) -> dict[str, ndarray]:
 def in_one_row(kinds: Sequence[Kind], by_kind: Mapping[str, ndarray]) -> ndarray:
     """(heads,) of kind -> (L, H), in the order of Kind.addresses."""
     return numpy.concatenate([numpy.asarray(by_kind[kind.name]).reshape(-1) for kind in kinds])
+
+
+def spearman(one: ndarray, other: ndarray) -> float:
+    """Rank correlation, -1 to 1; equal values share the mean of their ranks. NaN where one of them is constant."""
+    a, b = (_ranks(values) for values in (one, other))
+    a, b = a - a.mean(), b - b.mean()
+    size = float(numpy.sqrt((a**2).sum() * (b**2).sum()))
+    return float((a * b).sum()) / size if size else float("nan")
+
+
+def _ranks(values: ndarray) -> ndarray:
+    _, inverse, counts = numpy.unique(values, return_inverse=True, return_counts=True)
+    last = counts.cumsum()
+    return ((last - counts + last - 1) / 2)[inverse]

@@ -18,7 +18,7 @@ import numpy  # noqa: E402
 import streamlit as st  # noqa: E402
 from numpy import ndarray  # noqa: E402
 
-from components import Grid, answering, effect, head_map, heads, library, notice, toolbar  # noqa: E402
+from components import Grid, answering, effect, head_map, heads, library, notice, toolbar, written  # noqa: E402
 from models.thumbnails import thumbnails  # noqa: E402
 
 
