@@ -27,7 +27,7 @@ from models.gating import Gating
 from models.needs import Turn
 
 FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED = GROUPS = ("facilitating", "interfering", "irrelevant", "undecided")
-ALONE, PUSHED = 40, 120  # steps of the first fit, and of the two after it
+ALONE, PUSHED = 30, 80  # steps of the first fit, and of the two after it
 PUSH = 0.01  # nats a unit of a
 RATE = 0.3  # Adam's, of a
 LIMIT = 4.0  # of a where pushes end: gates of 0.018 and 0.982

@@ -104,9 +104,9 @@ class Lab(abc.ABC):
         """(H, queries, keys) a layer's constant matrices for a text of this size; None if there are none."""
 
     def under_gates(self, prompt: Prompt) -> UnderGates:
-        """The text's predictions as a function of gates, differentiable in them: kind -> (B, L, H) gates, and P positions
-        of the row that predictions stand in, give (B, P, V) log-probabilities. What a model writes untouched is the row
-        of all of them.
+        """The text's predictions as a function of gates, differentiable in them: kind -> (B, L, H) gates, and P
+        positions of the row that predictions stand in, give (B, P, V) log-probabilities. What a model writes untouched
+        is the row of all of them.
 
         Raises:
             ValueError: it predicts nothing.

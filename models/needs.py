@@ -23,14 +23,14 @@ from models.foreign.errors import CancelledError
 from models.gating import Gating
 from models.tasks.base import generator
 
-STEPS = 100
-TOKENS = 160  # in one step, all draws together, as far as 4 to 8 draws allow
+STEPS = 80
+TOKENS = 80  # in one step, all draws together, as far as 4 to 8 draws allow
 INITIAL = 2.0  # ln a of each gate: P(gate > 0) = 0.94
 RATE = 0.2  # Adam's, of ln a
 WEAKEST, STRONGEST = 0.02, 4.0  # strengths at the first and at the last step, in units of KL(all closed) / heads
-LOOK = 5  # steps between two looks at sets
-SETS = 48  # that are tried at a look
-EXCHANGES = 384  # sets that are tried for an exchange of one head
+LOOK = 8  # steps between two looks at sets
+SETS = 32  # that are tried at a look
+EXCHANGES = 160  # sets that are tried for an exchange of one head
 BOUND = 0.1  # nats
 STREAM = 78  # of the gates' random numbers
 

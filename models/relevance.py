@@ -2,14 +2,14 @@
 
     v = sum_u' W[u', v] u':   w(u -> v) = W[u, v] u / v,       R(u) = sum_v w(u -> v) R(v)
 
-with what bends held: attention weights, the model's own gates and norms' scales are factors as they came out, and gelu(u)
-is u times what it let through (Voita et al. 2019, appendix A, after Ding et al. 2017: non-linear activations are
-ignored). All steps are then linear, without biases, so R(u) is u times the gradient of this held model: what is
+with what bends held: attention weights, the model's own gates and norms' scales are factors as they came out, and
+gelu(u) is u times what it let through (Voita et al. 2019, appendix A, after Ding et al. 2017: non-linear activations
+are ignored). All steps are then linear, without biases, so R(u) is u times the gradient of this held model: what is
 propagated adds up to the logit in every layer. Of products of two parts that both hold the text, as gated attention
 units have them, the rule says something else, and nothing is told of them.
 
-A head's relevance is the sum over its neurons before W_O. A share is its size by that of all heads of the layer, the mean
-over the predictions.
+A head's relevance is the sum over its neurons before W_O. A share is its size by that of all heads of the layer, the
+mean over the predictions.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def applies(lab: Lab) -> bool:
 
 
 def propagated(lab: Lab, prompt: Prompt, places: Sequence[int]) -> tuple[Tensor, dict[str, Tensor], Tensor]:
-    """Of P predictions the likeliest token's logit, (P,); each head's relevance, kind -> (P, L, H); and what reaches the
-    embeddings, (P,), which is the logit again.
+    """Of P predictions the likeliest token's logit, (P,); each head's relevance, kind -> (P, L, H); and what reaches
+    the embeddings, (P,), which is the logit again.
 
     Raises:
         ValueError: `applies` is false.
@@ -121,7 +121,8 @@ def propagated(lab: Lab, prompt: Prompt, places: Sequence[int]) -> tuple[Tensor,
 
 
 def shares(lab: Lab, prompt: Prompt, places: Sequence[int]) -> dict[str, Tensor]:
-    """Kind -> (L, H) share of each head in its layer's relevance, the mean over these predictions; sums to 1 a layer."""
+    """Kind -> (L, H) share of each head in its layer's relevance, the mean over these predictions; a layer's sum to
+    1."""
     places = [places[i * len(places) // MOST] for i in range(MOST)] if len(places) > MOST else places
     _, relevance, _ = propagated(lab, prompt, places)
     return {kind: (its.abs() / its.abs().sum(-1, keepdim=True).clamp_min(1e-12)).mean(0)

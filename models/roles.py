@@ -1,13 +1,13 @@
 """What heads look at: a fixed distance, a word that depends on another, the rarest word (Voita et al. 2019, section 5).
 
-A head looks, from a token, at the one with its largest weight; tokens around the text are left out on both sides, as the
-source leaves out the end of the sentence. Over many texts:
+A head looks, from a token, at the one with its largest weight; tokens around the text are left out on both sides, as
+the source leaves out the end of the sentence. Over many texts:
 
     positional   at least 90% of its looks go to one distance (-1 is the token before)
     syntactic    between two words of a relation, in one direction, its accuracy is at least 10 points above that of the
                  best fixed distance in words, on the same pairs
-    rare         at least half of its looks go to the rarest token of the text, and at least 10 points more than the best
-                 fixed distance finds it; of texts whose rarest token is not among the 500 most frequent
+    rare         at least half of its looks go to the rarest token of the text, and at least 10 points more than the
+                 best fixed distance finds it; of texts whose rarest token is not among the 500 most frequent
 
 From a word is from its last token; to a word is to any of its tokens. Where a query sees no later key, pairs whose
 second word comes later do not count, for the head as for the fixed distance. The source's rare-word heads have no

@@ -82,8 +82,8 @@ class Under:
 
 def draw(lab: Lab, state: LabState, prompt: Prompt, before: Seen) -> None:
     """The section: what is asked, the button, and what was found."""
-    st.markdown(_("**What does this text need?** Gates are learned on the model's frozen weights for this text alone, in "
-                  "seconds. What they find is a plan: apply it, look at it on the grid, send it as a link."))
+    st.markdown(_("**What does this text need?** Gates are learned on the model's frozen weights for this text alone, "
+                  "in seconds. What they find is a plan: apply it, look at it on the grid, send it as a link."))
     if not before.outputs:
         st.caption(_("This text asks for no prediction that heads could be needed for.")
                    if before.vectors is None else _("This model predicts nothing, so nothing can be kept."))
@@ -122,7 +122,8 @@ def _choose(search: Search) -> None:
                              on_change=events.on_search, required=True, label_visibility="collapsed")
         if search.wanted == FEWEST:
             st.selectbox(_("Most KL"), BOUNDS, key=session.BOUND, on_change=events.on_search, width=190,
-                         format_func=lambda bound: _("KL at most {bound:g} nats", bound=bound), label_visibility="collapsed")
+                         format_func=lambda bound: _("KL at most {bound:g} nats", bound=bound),
+                         label_visibility="collapsed")
 
 
 def _start(lab: Lab, prompt: Prompt, before: Seen, question: Question, search: Search, key: tuple[Any, ...]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from app.state.company import shape_of
+from app.state.heads_view import HeadsView
 from app.state.search import Search
 from app.state.selection import Selection
 from app.texts import ENGLISH, N_
@@ -15,8 +16,8 @@ from models.kind import Shape
 from models.studies.claims import MODULES
 
 DEFAULT_MODEL = "stories-selective"
-PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "length": N_("Length"), "yours": N_("Your model"),
-         "results": N_("Results"), "about": N_("About")}
+PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"), "length": N_("Length"),
+         "yours": N_("Your model"), "results": N_("Results"), "about": N_("About")}
 CLAIMS = MODULES
 # Below Explore, closed at first.
 SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "memory": N_("Memory"), "card": N_("Model card")}
@@ -72,6 +73,7 @@ class LabState:
         page: which of PAGES is open.
         language: which of texts.LANGUAGES all texts are in; those of the models stay as they are.
         search: what is asked of the section `needs`.
+        heads: what the Heads page shows.
     """
 
     model: str = field(default_factory=default_model)
@@ -88,6 +90,7 @@ class LabState:
     page: str = FIRST_PAGE
     language: str = ENGLISH
     search: Search = Search()
+    heads: HeadsView = HeadsView()
 
     def __post_init__(self) -> None:
         if self.text is None:

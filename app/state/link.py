@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from app.state.company import entries, fit, views_of
+from app.state.heads_view import HeadsView
 from app.state.lab_state import (
     CLAIMS,
     LAST,
@@ -167,6 +168,13 @@ def _parse_search(text: str, state: LabState) -> Read:
         return Search(), [f"This link asks what a text needs with “{cut(text)}”, which is no such question."]
 
 
+def _parse_heads(text: str, state: LabState) -> Read:
+    try:
+        return HeadsView.parse(text), []
+    except ValueError:
+        return HeadsView(), [f"This link asks for measures “{cut(text)}”, which are not here."]
+
+
 def _parse_view(text: str, state: LabState) -> Read:
     if text in views_of(state.models):
         return text, []
@@ -208,6 +216,7 @@ FIELDS = (
     Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets)), _carry_budgets),
     Field("open", "section", _one_of("opens", {"": "", **SECTIONS})),
     Field("need", "search", _parse_search),
+    Field("show", "heads", _parse_heads),
     Field("claim", "claim", _one_of("asks for the claim", CLAIMS)),
     Field("lang", "language", _one_of("asks for the language", LANGUAGES)),
 )

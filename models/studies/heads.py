@@ -2,8 +2,8 @@
 
     python -m models.studies.heads stories-softmax [--sentences S]
 
-Confidence and roles on sentences of ud_english_ewt (dev), relevance on the first of them, frequencies of tokens from its
-training split; the loss on validation texts of the model's own task. Definitions: models/measures.py,
+Confidence and roles on sentences of ud_english_ewt (dev), relevance on the first of them, frequencies of tokens from
+its training split; the loss on validation texts of the model's own task. Definitions: models/measures.py,
 models/relevance.py, models/roles.py. A masked model's relevance is that of every seventh token, hidden. Writes
 models/studies/measurements/NAME.heads.json, which the Heads page shows.
 """
@@ -150,7 +150,8 @@ def asked(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
         return anchored, list(range(len(anchored.target)))
     if lab.task.hides and MASK_ID not in prompt.ids:
         places = list(range(1 + HIDDEN_EVERY // 2, len(prompt.ids), HIDDEN_EVERY)) or [len(prompt.ids) - 1]
-        return replace(prompt, ids=tuple(MASK_ID if i in places else token for i, token in enumerate(prompt.ids))), places
+        ids = tuple(MASK_ID if i in places else token for i, token in enumerate(prompt.ids))
+        return replace(prompt, ids=ids), places
     if lab.task.hides:
         return prompt, list(prompt.asked)
     return prompt, list(prompt.asked) if lab.task.name == "assignment" else list(range(1, len(prompt.ids)))
@@ -217,7 +218,8 @@ def measure(lab: StackLab | Seq2SeqLab, task: Task, count: int, data: Path = DAT
             for relation, (accuracy, baseline) in sorted(looks.syntactic().items())}
         rare, baseline = looks.rare()
         if looks.rare_looks:
-            its["rare"] = {"looks": looks.rare_looks, "baseline": round(baseline, 4), "best": round(float(rare.max()), 4)}
+            its["rare"] = {"looks": looks.rare_looks, "baseline": round(baseline, 4),
+                           "best": round(float(rare.max()), 4)}
         kinds[kind.name] = its
     return {"sentences": len(sentences), "loss": round(untouched, 4), "kinds": kinds, "roles": watcher.roles()}
 

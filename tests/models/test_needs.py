@@ -1,5 +1,5 @@
-"""What a text needs: gates as a function, the fewest heads against an exhaustive search, groups on models whose answer is
-known by construction, confidence by hand; and all of it on every kind of model.
+"""What a text needs: gates as a function, the fewest heads against an exhaustive search, groups on models whose answer
+is known by construction, confidence by hand; and all of it on every kind of model.
 
     pytest tests/models/test_needs.py
 """
@@ -237,7 +237,7 @@ def test_tokens_of_the_text_itself():
     its = measures.text_of_rows(bert, trace)["text"]
     assert not its[0] and not its[-1] and its[1:-1].all()  # a hidden word is one of the text
     found = measures.confidences(bert, trace)["self"]
-    assert found.shape == bert.shape["self"] and ((0 < found) & (found < 1)).all()
+    assert found.shape == bert.shape["self"] and ((found > 0) & (found < 1)).all()
     row = measures.in_one_row(bert.kinds, {"self": found})
     assert row[bert.kinds[0].addresses.index(("self", 1, 2))] == found[1, 2]
 
