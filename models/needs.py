@@ -66,18 +66,16 @@ class Curve:
         return [(size, self.found[size][0]) for size in sorted(self.found, reverse=True)]
 
 
-def learn(gating: Gating, tokens: int, bound: float = BOUND, seed: int = 0, steps: int = STEPS,
+def learn(gating: Gating, tokens: int, seed: int = 0, steps: int = STEPS,
           tell: Callable[[int, int], None] = lambda done, of: None, cancelled: Callable[[], bool] = lambda: False,
-          turn: Turn = contextlib.nullcontext, polished: bool = True) -> Curve:
-    """The curve of one text, best at `bound`.
+          turn: Turn = contextlib.nullcontext) -> Curve:
+    """The curve of one text as gates alone find it; `polish` makes it best at a bound.
 
     Args:
         tokens: of the text, which decide how many draws a step has.
-        bound: nats of KL that the answer may have.
         tell: told how many of how many steps are done.
         cancelled: asked before each step.
         turn: taken around each step, where others wait for theirs.
-        polished: False to leave out the tries at the end.
 
     Raises:
         CancelledError: `cancelled` said so.
@@ -102,13 +100,19 @@ def learn(gating: Gating, tokens: int, bound: float = BOUND, seed: int = 0, step
             if (step + 1) % LOOK == 0 or step + 1 == steps:
                 curve.offer(_most_open(log_a.detach(), SETS))
         tell(step + 1, steps)
-    while polished:
+    return curve
+
+
+def polish(curve: Curve, bound: float = BOUND, cancelled: Callable[[], bool] = lambda: False,
+           turn: Turn = contextlib.nullcontext) -> Curve:
+    """The same curve, with each head of the answer at `bound` nats tried once more; the other arguments as in
+    `learn`."""
+    while True:
         if cancelled():
             raise CancelledError
         with turn():
             if not _spared(curve, bound) and not _exchanged(curve, bound):
-                break
-    return curve
+                return curve
 
 
 def _in_pairs(draws: int, count: int, random: torch.Generator) -> Tensor:

@@ -130,8 +130,8 @@ def _start(lab: Lab, prompt: Prompt, before: Seen, question: Question, search: S
     def fewest(tell: Progress, cancelled: Cancelled) -> Fewest:
         with serving.computing():
             gating = Gating.of(lab, prompt, question)
-        curve = needs.learn(gating, len(before.prompt.ids), search.bound, tell=tell, cancelled=cancelled,
-                            turn=serving.computing)
+        curve = needs.learn(gating, len(before.prompt.ids), tell=tell, cancelled=cancelled, turn=serving.computing)
+        needs.polish(curve, search.bound, cancelled, serving.computing)
         with serving.computing():
             alone = gating.alone(gating.divergence)
             orders = {BY_COST: needs.by_order(gating, alone.argsort(descending=True))}

@@ -62,10 +62,11 @@ def measure(lab: StackLab, prompt: Prompt, bound: float, index: int) -> dict[str
     began = time.perf_counter()
     before = lab.run(prompt, [HeadPlan()])[0]
     gating = Gating.of(lab, prompt, Question.of(before, 0))
-    curve = needs.learn(gating, len(prompt.ids), bound)
+    curve = needs.learn(gating, len(prompt.ids))
+    unpolished = curve.fewest(bound)
+    needs.polish(curve, bound)
     seconds = time.perf_counter() - began
     heads = curve.fewest(bound)
-    plain = needs.learn(gating, len(prompt.ids), bound, polished=False)
     orders = {"confidence": torch.tensor(in_one_row(lab.kinds, confidences(lab, before))),
               "single-head": gating.alone(gating.divergence), "single-loss": gating.alone(gating.loss)}
     others = {name: dict(needs.by_order(gating, scores.argsort(descending=True)))[heads]
@@ -75,7 +76,7 @@ def measure(lab: StackLab, prompt: Prompt, bound: float, index: int) -> dict[str
     others["random"] = float(gating.in_parts(gating.divergence, sets.float()).min())
     found = {"heads": heads, "kl": curve.found[heads][0], "seconds": seconds, **others,
              "others_best": min(others.values()), "backward": backward(gating)[heads],
-             "gates_alone_heads": plain.fewest(bound)}
+             "gates_alone_heads": unpolished}
     return {key: value if isinstance(value, int) else round(value, 5) for key, value in found.items()}
 
 
