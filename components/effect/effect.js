@@ -2,14 +2,19 @@
 // token.
 
 const ROWS = 10;
-const LOSSES = { title: 'Loss per token, change', unit: 'nats', worse_is_more: true, what: 'loss' };
+const losses = () => ({
+  title: lab._('Loss per token, change'),
+  unit: lab._('nats'),
+  worse_is_more: true,
+  what: lab._('loss'),
+});
 
 function create(state) {
   const part = (tag, className, attributes) => lab.make(tag, { className, attributes });
   const [title, count] = [part('h2', ''), part('span', 'count')];
   const [back, forth] = [
-    ['‹', 'Previous prediction', -1],
-    ['›', 'Next prediction', 1],
+    ['‹', lab._('Previous prediction'), -1],
+    ['›', lab._('Next prediction'), 1],
   ].map(([text, name, step]) =>
     lab.make('button', {
       type: 'button',
@@ -28,8 +33,8 @@ function create(state) {
   const heading = lab.make('h3');
   const strip = part('div', 'strip', { role: 'list', tabindex: '0' });
   const story = part('div', 'story', { 'aria-live': 'polite' });
-  const losses = lab.make('section', { className: 'losses' }, heading, strip, story);
-  const numbers = lab.make('div', { className: 'values' }, key, rows, facts, losses);
+  const section = lab.make('section', { className: 'losses' }, heading, strip, story);
+  const numbers = lab.make('div', { className: 'values' }, key, rows, facts, section);
   state.root.append(lab.make('div', { className: 'head' }, title, pager), numbers);
   strip.addEventListener('pointerover', event =>
     point(state, Array.from(strip.children).indexOf(event.target.closest('.strip > span'))),
@@ -45,7 +50,7 @@ function create(state) {
     point(state, Math.max(0, Math.min(strip.children.length - 1, (state.pointed ?? -1) + step)));
   });
   return {
-    ...{ title, pager, back, forth, count, key, rows, facts, losses, heading, strip, story, numbers },
+    ...{ title, pager, back, forth, count, key, rows, facts, losses: section, heading, strip, story, numbers },
     index: 0,
     pointed: -1,
   };
@@ -57,11 +62,11 @@ function update(state, data) {
   state.index = wanted >= 0 && wanted < total ? wanted : total - 1;
   const shown = data.predictions[state.index];
   const predicts = shown || !data.facts;
-  const title = shown ? lab.cut(shown.title, 60) : predicts ? 'No prediction' : 'Effect';
+  const title = shown ? lab.cut(shown.title, 60) : predicts ? lab._('No prediction') : lab._('Effect');
   state.title.replaceChildren(lab.make('bdi', { textContent: title }));
   state.rows.hidden = !predicts;
   state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
-  lab.write(state.count, `${state.index + 1} of ${total}`);
+  lab.write(state.count, lab._('{index} of {total}', { index: state.index + 1, total }));
   state.back.disabled = state.index <= 0;
   state.forth.disabled = state.index >= total - 1;
   showKey(state, data);
@@ -75,8 +80,8 @@ function showKey({ key }, { changed }) {
   const swatch = className => lab.make('i', { className });
   key.replaceChildren(
     ...(changed
-      ? [swatch('before'), 'as trained', swatch('after'), 'with your change']
-      : ['As trained: change a head to see what it does.']),
+      ? [swatch('before'), lab._('as trained'), swatch('after'), lab._('with your change')]
+      : [lab._('As trained: change a head to see what it does.')]),
   );
 }
 
@@ -112,7 +117,7 @@ function showRows({ rows }, list, changed) {
     bars.children[1].style.width = `${shown.after}%`;
     lab.write(numbers, shown.numbers);
     lab.write(points, shown.points);
-    points.title = 'change in percentage points';
+    points.title = lab._('change in percentage points');
   });
 }
 
@@ -136,7 +141,7 @@ function showFacts({ facts }, shown, data) {
   );
 }
 
-function showStrip(state, { tokens, changed, strip = LOSSES }) {
+function showStrip(state, { tokens, changed, strip = losses() }) {
   const known = changed && tokens.some(({ after }) => after !== null);
   state.losses.style.visibility = known ? 'visible' : 'hidden';
   state.strip.replaceChildren();
