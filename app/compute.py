@@ -59,7 +59,8 @@ def usable(lab: Lab, plan: HeadPlan) -> HeadPlan:
 
 
 def _is_light(lab: Lab, prompt: Prompt) -> bool:
-    """True for one text of our own models that is no longer than LIGHT; what writes as well takes four times as long."""
+    """True for one text of our own models that is no longer than LIGHT; what writes as well takes four times as
+    long."""
     return not is_foreign(lab.name) and len(prompt.ids) <= LIGHT and all(kind.key_row == TEXT and kind.query_row == TEXT
                                                                          for kind in lab.kinds)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy
 import streamlit as st
 
@@ -12,16 +14,21 @@ from app.state.lab_state import LabState
 from app.texts import _
 from components import Grid, head_map, heads
 from models import Kind, Lab
-from models.heads import MAX_BASE
+from models.heads import MAX_BASE, Address
 from models.kind import policies_of
 
 
-def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads") -> None:
-    """All heads, a grid a kind, with the controls of what is selected."""
+def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads",
+         notes: Mapping[Address, str] | None = None) -> None:
+    """All heads, a grid a kind, with the controls of what is selected.
+
+    Args:
+        notes: what stands in the corner of a head's tile.
+    """
     selection, scale = state.selection, state.plan.scale
     trained = any(scale.policy == kind.attention.trained_policy for kind in lab.kinds)
     policies = [p for p in policies_of(lab.kinds) if any(p in kind.attention.readings for kind in lab.kinds)]
-    heads(key=key, grids=[_grid(lab, kind, state, trace) for kind in lab.kinds],
+    heads(key=key, grids=[_grid(lab, kind, state, trace, notes or {}) for kind in lab.kinds],
           selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
                      "scope": selection.scope},
           scale={"policy": "trained" if trained else scale.policy,
@@ -29,13 +36,15 @@ def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads") -> None:
           policies=policies, on_event=events.on_heads)
 
 
-def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen) -> Grid:
+def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen, notes: Mapping[Address, str]) -> Grid:
     plan = compute.usable(lab, state.plan)
     states = [[plan.state(kind.name, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
     return Grid(kind.name, _(kind.title), compute.tiles_of(trace, kind), kind.causal,
                 constant=numpy.array([[s.constant for s in row] for row in states]),
                 gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
-                can_constant=lab.constant is not None)
+                can_constant=lab.constant is not None,
+                notes=[[notes.get((kind.name, layer, head), "") for head in range(kind.heads)]
+                       for layer in range(kind.layers)] if notes else ())
 
 
 def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
