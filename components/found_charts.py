@@ -42,7 +42,7 @@ def kept_chart(curves: Mapping[str, Sequence[tuple[int, float]]], chosen: tuple[
     return chart.properties(height=300)
 
 
-def groups_chart(rows: list[dict], order: Sequence[str], by_kind: bool) -> altair.TopLevelMixin:
+def groups_chart(rows: list[dict], order: Sequence[str], by_kind: bool) -> altair.LayerChart | altair.FacetChart:
     """Each head as a square of its group's colour with the group's first letters, layers down.
 
     Args:
@@ -58,6 +58,8 @@ def groups_chart(rows: list[dict], order: Sequence[str], by_kind: bool) -> altai
         tooltip=["kind:N", "layer:O", "head:O", "group:N", altair.Tooltip("kept:Q", title="pushed open"),
                  altair.Tooltip("removed:Q", title="pushed shut")])
     letters = base.mark_text(fontSize=11, color="#ffffff").encode(text="letters:N")
-    chart = (squares + letters).properties(width=altair.Step(30), height=altair.Step(24))
+    chart = altair.layer(squares, letters)
+    assert isinstance(chart, altair.LayerChart)
+    chart = chart.properties(width=altair.Step(30), height=altair.Step(24))
     return chart.facet(facet=altair.Facet("kind:N", title=None), columns=3).resolve_scale(
         x="independent", y="independent") if by_kind else chart

@@ -179,5 +179,5 @@ def ranks(texts: Iterable[Sequence[int]], vocabulary: int) -> ndarray:
 def aligned(tokens: Sequence[str], is_text: ndarray, text: str) -> tuple[list[tuple[int, int]], ndarray] | None:
     """Where the text's tokens stand in it, and their indices in the row; None if they cannot be found there."""
     indices = numpy.flatnonzero(is_text)
-    places = places_of([tokens[i] for i in indices], text)
+    places = places_of([tokens[i] for i in indices.tolist()], text)
     return None if places is None else (places, indices)

@@ -122,7 +122,7 @@ class ForeignLab(Lab):
     def under_gates(self, prompt: Prompt) -> UnderGates:
         if not (prompt.asked or isinstance(self.task, Rewrites)):
             raise ValueError(f"{self.name} predicts nothing")
-        inputs = dict(self.task.inputs(prompt))
+        inputs: dict[str, Any] = dict(self.task.inputs(prompt))
         if isinstance(self.task, Rewrites):
             target = writing.with_target(self, prompt).target
             inputs |= {"decoder_input_ids": torch.tensor([target]), "use_cache": False}
