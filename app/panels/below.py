@@ -6,6 +6,7 @@ import streamlit as st
 
 from app import compute
 from app.compute import Seen
+from app.markdown import plain
 from app.panels import card, forgetting, needs
 from app.panels.heads import selected
 from app.state import events, session
@@ -13,6 +14,7 @@ from app.state.lab_state import SECTIONS, LabState
 from app.texts import _
 from components.charts import entropy_chart, entropy_table
 from models import HeadPlan, Lab
+from models.checkpoint import CheckpointError
 from models.trace import row_entropy
 
 
@@ -32,7 +34,10 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
         forgetting.section(lab)
     elif section == "card":
         with st.container(width=960):
-            card.draw(lab.card)
+            try:
+                card.draw(card.card_of(lab.name))
+            except CheckpointError as error:
+                st.error(plain(_(str(error))))
 
 
 def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:

@@ -14,13 +14,13 @@ from models import catalogue, checkpoint
 
 
 def card_of(name: str) -> dict[str, Any]:
-    """card.json of a model, which need not be loaded; raises CheckpointError."""
+    """card.json of a model, which need not be loaded; raises CheckpointError where it lacks what is shown."""
     return _card(name, checkpoint.stamp(checkpoint.CHECKPOINTS / name))
 
 
 @caches.remembered()
 def _card(name: str, changed: tuple[int, ...]) -> dict[str, Any]:
-    return checkpoint.read_card(checkpoint.CHECKPOINTS / name)
+    return checkpoint.complete_card(checkpoint.CHECKPOINTS / name)
 
 
 def draw(card: Mapping[str, Any]) -> None:

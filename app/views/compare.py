@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import compute, serving
 from app.compute import Seen
-from app.markdown import plain
+from app.markdown import literal, plain
 from app.panels import companions, effect, frame, heads, rewriting
 from app.panels.text import Reading
 from app.state import visitor_models
@@ -67,7 +67,7 @@ def _columns(state: LabState, shown: str) -> None:
             if one is not None:
                 serving.give_way()
                 with column:
-                    st.markdown(f"**{plain(name)}**")
+                    st.markdown(f"**{literal(name)}**")
                     row(one, index)
     if any(found):
         _entropies([one for one in found if one is not None])
@@ -80,12 +80,15 @@ def _beside(names: Sequence[str]) -> list[tuple[str, DeltaGenerator]]:
 
 def _read(name: str, state: LabState, shown: str) -> Compared | None:
     """None, with the reason on the page, if the model cannot read this text."""
-    st.markdown(f"**{plain(name)}**")
+    st.markdown(f"**{literal(name)}**")
     try:
         lab = visitor_models.with_constants(serving.load(name))
         prompt = compute.read(lab, shown)
-    except (CheckpointError, ForeignError, InputError) as error:
+    except CheckpointError as error:
         st.error(plain(_(str(error))))
+        return None
+    except (ForeignError, InputError) as error:  # which hold what somebody typed
+        st.error(literal(_(str(error))))
         return None
     if lab.longest == lab.limit and prompt.left_out:
         title = plain(_(lab.kinds[0].attention.title))

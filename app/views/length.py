@@ -16,7 +16,7 @@ import pandas
 import streamlit as st
 
 from app import caches, compute, serving
-from app.markdown import plain
+from app.markdown import literal, plain
 from app.panels import companions, frame
 from app.panels.text import Reading
 from app.state import events, session
@@ -72,10 +72,17 @@ def page() -> None:
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     companions.choose(lab.name)
-    found = {name: curves_of(name) for name in state.models}
+    found, damaged = {}, []
+    for name in state.models:
+        try:
+            found[name] = curves_of(name)
+        except CheckpointError as error:
+            damaged.append(str(error))
+    for problem in damaged:
+        st.error(plain(_(problem)))
     missing = [name for name, curves in found.items() if not curves]
     if missing:
-        st.info(_("Not measured yet: {names}.", names=plain(", ".join(missing))))
+        st.info(_("Not measured yet: {names}.", names=literal(", ".join(missing))))
     curves = sum(found.values(), ())
     if not curves:
         return
@@ -92,7 +99,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
                 st.markdown(f"**{_(title)}**")
                 st.vega_lite_chart(_with_points(_spec(curves, title, length, lab.trained_length), points, title),
                                    width="stretch", alt=_told(curves, title, length))
-    shorter = "".join(_("; {name} reads {limit} tokens at most", name=plain(name), limit=limit)
+    shorter = "".join(_("; {name} reads {limit} tokens at most", name=literal(name), limit=limit)
                       for name, limit in unread)
     st.caption(_("Lines: held-out text, {predictions} predictions at each length; entropy and normaliser over "
                  "{captured:,} tokens at most. Grey rule: the trained length, {trained_length}. Bars: ± one standard "
@@ -107,7 +114,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 
 def curves_of(name: str) -> tuple[Curve, ...]:
-    """The measured curves of a model, as it was trained first; none if it was not measured."""
+    """The measured curves of a model, as it was trained first; none if it was not measured. Raises CheckpointError."""
     return _curves(name, store.stamp(name, "length", seeds.SEEDS / f"{name}.json"))
 
 

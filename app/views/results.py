@@ -22,13 +22,16 @@ from app.texts import _
 from components import charts
 from models import checkpoint
 from models.studies import seeds
-from models.studies.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, claims
+from models.studies.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, claims, evidence
 from models.studies.store import MEASUREMENTS
 
 Colour = Literal["green", "orange", "red", "gray"]
 BADGES: dict[str, tuple[Colour, str]] = {
     HOLDS: ("green", ":material/check_circle:"), PART: ("orange", ":material/contrast:"),
     FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
+
+
+NUMBERS = "models/studies/measurements"
 
 
 def page() -> None:
@@ -40,7 +43,13 @@ def _claims() -> None:
                   "source's number, ours from the small models of this site, and a verdict that a rule computes from "
                   "the numbers. A verdict is about these models and this training, not about the paper."))
     stamp = _stamp()
-    found = {claim.key: claim for claim in _found(stamp)}
+    for problem in _damaged(stamp):
+        st.error(plain(_(problem)))
+    try:
+        found = {claim.key: claim for claim in _found(stamp)}
+    except (LookupError, TypeError, ValueError, AttributeError):  # numbers of another shape than they were written in
+        st.error(plain(_("{place} cannot be read. Restore it with: git checkout -- {place}", place=NUMBERS)))
+        return
     titles = {key: re.split("[:：]", _(claim.title))[0] for key, claim in found.items()}
     asked = session.history().present.claim
     st.session_state[session.CLAIM] = asked if asked in found else next(iter(found))
@@ -126,6 +135,11 @@ def _stamp() -> tuple[tuple[str, int], ...]:
     patterns = ((checkpoint.CHECKPOINTS, "*/card.json"), (seeds.SEEDS, "*.json"), (MEASUREMENTS, "*.json"))
     return tuple((str(path), path.stat().st_mtime_ns) for folder, pattern in patterns
                  for path in sorted(Path(folder).glob(pattern)))
+
+
+@caches.remembered(2)
+def _damaged(stamp: tuple[tuple[str, int], ...]) -> list[str]:
+    return evidence.damaged()
 
 
 @caches.remembered(2)

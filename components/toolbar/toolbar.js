@@ -78,7 +78,8 @@ function update(state, { query, mode, undo, redo, languages, visit, sequence }) 
   const wanted = query ? `?${query}` : '';
   const page = globalThis; // what stands here outlives sessions, and components that are mounted anew
   // A new session has opened what the page was loaded with; what was done since stands in the address.
-  if (page.attentionLabVisit && page.attentionLabVisit !== visit && location.search !== wanted)
+  const isNew = page.attentionLabVisit && page.attentionLabVisit !== visit;
+  if ((isNew && location.search !== wanted) || (!page.attentionLabVisit && isUnheard(location.search)))
     page.attentionLabAddress = { query: location.search, sequence: Infinity };
   page.attentionLabVisit = visit;
   if (page.attentionLabAddress && sequence < page.attentionLabAddress.sequence) {
@@ -95,6 +96,13 @@ function update(state, { query, mode, undo, redo, languages, visit, sequence }) 
   if (mode === 'push') history.pushState({}, '', address);
   else history.replaceState({}, '', address);
 }
+
+// Beyond these, Streamlit takes an address for an empty one (runtime/state/query_params.py).
+const MOST_CHARACTERS = 512 * 1024;
+const MOST_FIELDS = 1000;
+
+/** True for an address that Streamlit does not pass on. */
+const isUnheard = query => query.length > MOST_CHARACTERS || query.split('&').length > MOST_FIELDS;
 
 /** The app's path: older links had a path for each page, which now stands in the query. */
 const root = () => location.pathname.replace(/[^/]*$/, '');

@@ -154,7 +154,15 @@ def test_what_the_browser_shows_wins_over_what_the_page_was_loaded_with(visitor)
     assert not history.past and not history.future and not history.push
 
 
-@pytest.mark.parametrize("query", [None, 7, ["?text=a"], {"text": "a"}, "?" + "x" * 1_000_000])
+def test_an_address_that_is_too_long_is_told(visitor):
+    session.follow_address("explore")
+    before = session.history().present
+    events.on_toolbar({"type": "address", "query": "?text=" + "x" * 1_000_000})
+    assert session.history().present == before
+    assert "1,000,005 characters" in session.history().problems[0]
+
+
+@pytest.mark.parametrize("query", [None, 7, ["?text=a"], {"text": "a"}])
 def test_an_address_that_is_none_changes_nothing(query: object, visitor):
     session.follow_address("explore")
     before = replace(session.history())
