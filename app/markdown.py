@@ -23,6 +23,12 @@ def literal(text: str) -> str:
     return plain(re.sub(r"(?=[:.@])", "\u2060", spaces(text)))
 
 
+def linked(markdown: str) -> str:
+    """Finished Markdown with every paper's number as a link: `arXiv 2005.00743`, `kexue 8823`."""
+    markdown = re.sub(r"arXiv (\d{4})\\?\.(\d{4,5})", r"[arXiv \1.\2](https://arxiv.org/abs/\1.\2)", markdown)
+    return re.sub(r"kexue(?:\\?\.fm)?(?:/archives/| )(\d{4,5})", r"[kexue \1](https://kexue.fm/archives/\1)", markdown)
+
+
 def blocks(markdown: str) -> list[str]:
     """A page's headings, paragraphs and items of lists, one line each: what is translated one by one."""
     found: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 
 import streamlit as st
@@ -18,6 +19,9 @@ from models.quoting import cut
 from models.tasks.base import LONGEST_TEXT, InputError, Prompt
 
 EXCERPT = 28  # characters shown on either side of a mistake
+MOST_LETTERS = 2000  # that are looked at to see which script a text is in
+OTHER_LETTERS = 0.2  # share of letters that are not Latin from which on a text is in another script
+LATIN = ("LATIN", "MODIFIER LETTER", "FEMININE ORDINAL", "MASCULINE ORDINAL")
 
 
 @dataclass(frozen=True)
@@ -70,21 +74,25 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
         messages = [_(str(reading.error))] if reading.error else []
         notice(key="notice", messages=messages, status=_tokens(reading.prompt), is_problem=bool(messages))
         return
-    box, examples = st.columns([5, 1.3], vertical_alignment="bottom")
+    with st.container(key="reading"):
+        box, examples = st.columns([5, 1.3], vertical_alignment="bottom")
     box.text_input(_("Text"), key=session.TEXT, on_change=events.on_text, live="200ms", label_visibility="collapsed",
                    placeholder=lab.task.examples[0][1], autocomplete="off")
-    titles = {text: title for title, text in lab.task.examples}
+    titles = {text: _(title) for title, text in lab.task.examples}
     examples.selectbox(_("Examples"), list(titles), key=session.EXAMPLE, index=None, placeholder=_("Examples"),
-                       format_func=lambda example: _(titles.get(example, "")), on_change=events.on_example,
+                       format_func=lambda example: titles.get(example, ""), on_change=events.on_example,
                        label_visibility="collapsed")
     prompt, error, text = reading.prompt, reading.error, history.present.text
     if error is not None:
-        shown = cut(lab.task.join(prompt.tokens[1:]).strip(), EXCERPT)
-        messages = [*map(_, history.problems), _(str(error)), _("Shown below: {text}", text=shown)]
-        notice(key="notice", messages=messages, excerpt=excerpt(text, error.start, error.stop), is_problem=True)
+        shown = _("Shown below: {text}", text=cut(lab.task.join(prompt.tokens[1:]).strip(), EXCERPT))
+        notice(key="notice", messages=[*map(_, history.problems), _(str(error))], status=shown,
+               excerpt=excerpt(text, error.start, error.stop), is_problem=True)
         return
-    messages = [*map(_, history.problems), *_left_out(reading, lab, text)]
-    status = "" if messages else " · ".join(filter(None, (_tokens(prompt), _(prompt.hint))))
+    messages = [*map(_, history.problems)] + _left_out(reading, lab, text)
+    known = [_tokens(prompt), *([_(prompt.hint)] if prompt.hint else [])]
+    if lab.task.only_english and is_foreign(text):
+        known.append(_("this model read English only"))
+    status = "" if messages else " · ".join(known)
     notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
     if lab.task.hides:
         hiding.draw(text)
@@ -121,6 +129,13 @@ def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
                         "{n:,} tokens at the end were left out: this model reads {limit} at most. The box keeps the "
                         "whole text.", count, limit=reading.limit)
     return [said, *([_("A link holds the part that is read.")] if len(text) > MAX_LINK_TEXT else [])]
+
+
+def is_foreign(text: str) -> bool:
+    """True if more than a few of a text's letters are of another script than English is written in."""
+    letters = [sign for sign in text[:MOST_LETTERS] if sign.isalpha()]
+    others = sum(not unicodedata.name(sign, "").startswith(LATIN) for sign in letters)
+    return others > OTHER_LETTERS * len(letters)
 
 
 def _tokens(prompt: Prompt) -> str:

@@ -19,15 +19,15 @@ from app.texts import _
 from models.foreign import is_foreign
 
 # Keys of Streamlit's widgets.
-TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
-    "text", "model", "example", "compared", "length", "hidden", "memory", "section", "claim")
+TEXT, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
+    "text", "example", "compared", "length", "hidden", "memory", "section", "claim")
 WANTED, WHOLE, BOUND, SEARCH = "wanted heads", "whole text", "bound", "search"
 MEASURE_X, MEASURE_Y, MEASURED, ROLE, SCATTER = "measure across", "measure up", "measured", "role", "scatter"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM = "looked", "job problem"
-HISTORY, CONTINUATION, ALLOWANCES, _ADDRESSES, _DRAWN = (
-    "history", "continuation", "allowances", "addresses", "library drawn")
+HISTORY, CONTINUATION, BEGIN, ALLOWANCES, _ADDRESSES, _DRAWN = (
+    "history", "continuation", "begin writing", "allowances", "addresses", "library drawn")
 MAX_QUERY = 4 * MAX_TEXT  # characters of an address
 MAX_ADDRESSES = 300  # that a session remembers as its own
 
@@ -79,7 +79,8 @@ def follow_address(page: str) -> None:
         else:
             state, problems = _read(params)
         if not params and first:  # no link, which would say the language
-            state = replace(state, language=texts.preferred(st.context.locale))
+            chosen = st.context.cookies.get(texts.COOKIE)  # an earlier visit's choice
+            state = replace(state, language=texts.preferred(chosen or st.context.locale))
         (history().begin if first else history().open)(state, problems)
         _remember(asked)
 
@@ -130,6 +131,5 @@ def _canonical(params: dict[str, str]) -> str:
 def fill_widgets() -> None:
     """Shows the present state in Streamlit's own widgets; call before they are made."""
     st.session_state[TEXT] = history().present.text
-    st.session_state[MODEL] = history().present.model
     st.session_state[EXAMPLE] = None
     st.session_state[COMPARED] = list(history().present.compared)

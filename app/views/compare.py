@@ -16,7 +16,7 @@ from app.panels import companions, effect, frame, heads, rewriting
 from app.panels.text import Reading
 from app.state import visitor_models
 from app.state.lab_state import LabState
-from app.texts import _
+from app.texts import _, tip
 from components.charts import row_entropy_chart, row_entropy_table
 from models import Lab
 from models.checkpoint import CheckpointError
@@ -117,7 +117,8 @@ def _effect(one: Compared, index: int) -> None:
 
 
 def _entropies(found: list[Compared]) -> None:
-    st.markdown(_("**Entropy of each row** of the selected head, as used; dotted: ln n, the most there can be."))
+    st.markdown(_("**Entropy of each row** of the selected head, as used; dotted: ln n, the most there can be."),
+                help=tip("entropy"))
     rows = {title(one): entropies(one) for one in found}
     table = row_entropy_table(rows, heads.selected(found[0].lab, found[0].state)[0].causal)
     last = "; ".join(f"{name} {values[-1]:.2f}" for name, values in rows.items())

@@ -21,7 +21,7 @@ from app.panels import companions, frame
 from app.panels.text import Reading
 from app.state import events, session
 from app.state.lab_state import LabState
-from app.texts import N_, _
+from app.texts import N_, _, tip
 from components.charts import head_chart, length_chart, to_spec
 from models import Lab
 from models.checkpoint import CheckpointError
@@ -32,6 +32,7 @@ from models.tasks.base import InputError
 QUANTITIES = {N_("Loss"): ("loss", N_("nats")), N_("Accuracy"): ("accuracy", N_("share right")),
               N_("Entropy of a row, mean of all heads"): ("entropy", N_("nats")),
               N_("Normaliser of a row, mean of all heads"): ("log_normaliser", "ln Z")}
+TERMS = dict(zip(QUANTITIES, ("loss", "held out", "entropy", "normaliser"), strict=True))  # of the glossary
 TRAINED = N_("as trained")
 READINGS = {"trained": TRAINED, "sqrt": "1/√d", "logn": "log n", "fixed": N_("n as trained"),
             "length": N_("n = length")}
@@ -89,14 +90,15 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     lengths = sorted({n for curve in curves for n in curve.by_length})
     length = state.length if state.length in lengths else min(lengths, key=lambda n: abs(n - lab.trained_length))
     st.session_state[session.LENGTH] = length
-    st.select_slider(_("Length, tokens"), lengths, key=session.LENGTH, on_change=events.on_length)
+    st.select_slider(_("Length, tokens"), lengths, key=session.LENGTH, on_change=events.on_length,
+                     help=tip("token"))
     points, unread = _points(state, reading.shown)
     titles = list(QUANTITIES)
     for row in (titles[:2], titles[2:]):
         for column, title in zip(st.columns(2, gap="medium"), row, strict=True):
             serving.give_way()
             with column:
-                st.markdown(f"**{_(title)}**")
+                st.markdown(f"**{_(title)}**", help=tip(TERMS[title]))
                 st.vega_lite_chart(_with_points(_spec(curves, title, length, lab.trained_length), points, title),
                                    width="stretch", alt=_told(curves, title, length))
     shorter = "".join(_("; {name} reads {limit} tokens at most", name=literal(name), limit=limit)

@@ -14,7 +14,7 @@ import altair
 import streamlit as st
 
 from app import caches
-from app.markdown import plain, translated
+from app.markdown import linked, plain, translated
 from app.panels import frame
 from app.state import events, session
 from app.state.lab_state import FIRST_CLAIM
@@ -57,7 +57,7 @@ def _claims() -> None:
                                required=True, on_change=events.on_claim, label_visibility="collapsed")
     claim = found[key or FIRST_CLAIM]
     st.markdown(f"#### {plain(_(claim.title))}")
-    st.caption(f"{plain(claim.source)}. {plain(_(claim.setting))}")
+    st.caption(linked(f"{plain(claim.source)}. {plain(_(claim.setting))}"))
     _summary(claim)
     specs = _specs(claim.key, stamp)
     for statement in claim.statements:
@@ -82,8 +82,9 @@ def _statement(statement: Statement, spec: dict[str, Any] | None) -> None:
         st.badge(_(statement.verdict.word), icon=icon, color=colour)
         if statement.verdict.why:
             st.caption(_("{why}.", why=plain(_(statement.verdict.why))))
-        st.markdown(_("Source: {source}. *{sure}*  \nAsked here: {rule}.", source=plain(_(statement.source)),
-                      sure=plain(_(statement.sure)), rule=plain(_(statement.rule))))
+        st.markdown(linked(_("Source: {source}. *{sure}*  \nAsked here: {rule}.",
+                             source=plain(_(statement.source)), sure=plain(_(statement.sure)),
+                             rule=plain(_(statement.rule)))))
         if statement.chart is not None:
             # A copy, because Streamlit takes the data out of what it is given.
             st.vega_lite_chart(copy.deepcopy(spec), width="stretch", alt=_(statement.chart.alt))

@@ -51,6 +51,12 @@ function icon(path) {
   return svg;
 }
 
+/** For a visit that no link begins, the browser remembers what was chosen. */
+function choose(state, language) {
+  document.cookie = `attention-lab-language=${language}; path=/; max-age=31536000; samesite=lax`;
+  state.send({ type: 'language', language });
+}
+
 /** A button for each language that is not the present one, by its own name. */
 function showLanguages(state, languages) {
   const others = languages.filter(([key]) => key !== lab.language);
@@ -62,7 +68,7 @@ function showLanguages(state, languages) {
         type: 'button',
         textContent,
         lang: language,
-        onclick: () => state.send({ type: 'language', language }),
+        onclick: () => choose(state, language),
       }),
     ),
   );

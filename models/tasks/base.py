@@ -112,7 +112,7 @@ class Reader:
 
     Attributes:
         name: what a family of models is called.
-        title: for people, what is asked of the model.
+        title, line: for people, what is asked of the model; and the same in one plain sentence.
         limit: most tokens that a typed text may have, BOS included; also the constant matrices' size.
         trained_length: most tokens that a text of training has, BOS included.
         labels: V texts, one a token id.
@@ -122,10 +122,12 @@ class Reader:
         writes: True if the model can write on from the text.
         hides: True if words of the text can be hidden from the model.
         sees: True if it reads a picture in place of a text.
+        only_english: True if all that it was trained to read is English.
     """
 
     name: str
     title: str
+    line = ""
     limit: int
     trained_length: int
     labels: tuple[str, ...]
@@ -135,6 +137,7 @@ class Reader:
     writes = False
     hides = False
     sees = False
+    only_english = False
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """Raises InputError if there is nothing in `text` that could be read.
