@@ -27,6 +27,11 @@ from app.texts import N_, _
 
 Spec = dict[str, Any]
 
+# For what Altair and Plotly draw (found_charts.py, head_charts.py), which have one colour for both themes: Okabe and
+# Ito's without yellow, told apart by colour-blind eyes, on white and on black; and dashes that go with them.
+SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [2, 5]]
+
 TRAINED, PLANNED, UNIFORM = N_("as trained"), N_("under the plan"), N_("ln n, the most there can be")
 
 # Colour (of assets/colours.json) and dashes of a model, by its name without its family. Those that are compared most
@@ -196,3 +201,8 @@ def lines_chart(points: Sequence[dict[str, Any]], title: str, across: str, rule:
 def _distinct(points: Sequence[dict[str, Any]], key: str) -> list:
     """In the order of their first appearance."""
     return list(dict.fromkeys(point[key] for point in points))
+
+
+def cycle(values: list, names: Sequence[str]) -> list:
+    """As many of the values as there are names, from the first again where there are too few."""
+    return [values[i % len(values)] for i in range(len(names))]
