@@ -15,6 +15,7 @@ from models import catalogue, checkpoint, foreign
 from models.decoding import Step
 from models.heads import HeadPlan
 from models.kind import Kind, policies_of, shape_of
+from models.sampling import GREEDY, Sampling
 from models.sketch import Sketch, sketch_of
 from models.tasks.base import Prompt, Reader
 from models.trace import Layer, Trace
@@ -96,8 +97,9 @@ class Lab(abc.ABC):
     def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray | None:
         """(H, queries, keys) a layer's constant matrices for a text of this size; None if there are none."""
 
-    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
-        """The most probable continuation under the plan, a token at a time; of a model that does not write, none."""
+    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
+                 sampling: Sampling = GREEDY) -> Iterator[str]:
+        """A continuation under the plan, a token at a time; of a model that does not write, none."""
         return iter(())
 
     @property
@@ -106,7 +108,7 @@ class Lab(abc.ABC):
         return False
 
     def write_within(self, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
-                     count: int = 40) -> Iterator[Step]:
+                     count: int = 40, sampling: Sampling = GREEDY) -> Iterator[Step]:
         """Like `generate`, with so many tokens kept in each layer; see models/decoding.py.
 
         Raises:

@@ -21,6 +21,7 @@ from models.checkpoint import limit_of
 from models.heads import TRAINED, HeadPlan
 from models.kind import TEXT, Kind
 from models.lab import Lab, load
+from models.sampling import GREEDY, Sampling
 from models.tasks.base import Prompt, Task
 from models.trace import Output, Trace, fixed
 from models.transformer import Transformer
@@ -92,8 +93,8 @@ class StackLab(Lab):
         return self.task.writes and self.attention.selects and decoding.can_decode(self.model)
 
     def write_within(self, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
-                     count: int = 40) -> Iterator[decoding.Step]:
-        return decoding.write_on(self, prompt, budgets, plan, count)
+                     count: int = 40, sampling: Sampling = GREEDY) -> Iterator[decoding.Step]:
+        return decoding.write_on(self, prompt, budgets, plan, count, sampling)
 
     def interventions(self, plan: HeadPlan, n: int) -> list[Intervention] | None:
         """The plan as tensors, one Intervention a layer, for a text of n tokens; None for the empty plan.
@@ -144,12 +145,13 @@ class StackLab(Lab):
             losses=fixed(losses), prompt=prompt)
 
     @torch.inference_mode()
-    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
+    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
+                 sampling: Sampling = GREEDY) -> Iterator[str]:
         """Every step is a whole forward pass, so constant heads, gates and F mean what they mean in `run`."""
         ids = list(prompt.ids)
         for _ in range(min(count, self.limit - len(ids))):
             hidden = self.model(torch.tensor([ids]), self.interventions(plan, len(ids)))[0, -1]
-            ids.append(int(self.model.logits(hidden).argmax()))
+            ids.append(sampling.choose(self.model.logits(hidden), len(ids)))
             if ids[-1] == 0:
                 return
             yield self.task.labels[ids[-1]]

@@ -12,6 +12,7 @@ from numpy import ndarray
 
 from models.heads import HeadPlan
 from models.kind import TEXT
+from models.sampling import GREEDY, Sampling
 from models.tasks.base import Prompt
 
 if TYPE_CHECKING:
@@ -165,9 +166,10 @@ def run_both(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Trace, Trace]:
     return before, after
 
 
-def generate(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
-    """The most probable continuation under the plan, a token at a time; stops at BOS or at the limit."""
-    return lab.generate(prompt, plan, count)
+def generate(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
+             sampling: Sampling = GREEDY) -> Iterator[str]:
+    """A continuation under the plan, by default the most probable, a token at a time; stops at BOS or at the limit."""
+    return lab.generate(prompt, plan, count, sampling)
 
 
 def divergence(before: Output, after: Output) -> float:

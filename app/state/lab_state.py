@@ -11,6 +11,7 @@ from models import catalogue
 from models.checkpoint import CheckpointError
 from models.heads import HeadPlan
 from models.kind import Shape
+from models.sampling import Sampling
 from models.studies.claims import MODULES
 
 DEFAULT_MODEL = "stories-selective"
@@ -69,6 +70,7 @@ class LabState:
         section: what is open below Explore, one of SECTIONS; empty for nothing.
         claim: which of CLAIMS the Results page shows.
         page: which of PAGES is open.
+        sampling: how the text is continued.
         language: which of texts.LANGUAGES all texts are in; those of the models stay as they are.
     """
 
@@ -85,6 +87,7 @@ class LabState:
     claim: str = FIRST_CLAIM
     page: str = FIRST_PAGE
     language: str = ENGLISH
+    sampling: Sampling = Sampling()
 
     def __post_init__(self) -> None:
         if self.text is None:

@@ -32,6 +32,7 @@ from models import catalogue
 from models.checkpoint import CheckpointError
 from models.foreign import ForeignError
 from models.heads import HeadPlan
+from models.sampling import Sampling
 
 MAX_LINK_TEXT = 4000  # characters; of a longer text a link holds what the model reads
 MAX_LENGTH = 9999  # tokens that the Length page can be asked for
@@ -181,6 +182,13 @@ def _carry_budgets(old: LabState, new: LabState, attribute: str) -> tuple[int, .
     return budgets if fits_memory(new.model, budgets) else ()
 
 
+def _parse_sampling(text: str, state: LabState) -> Read:
+    try:
+        return Sampling.parse(text), []
+    except ValueError:
+        return Sampling(), [f"This link continues the text by “{cut(text)}”, which is no temperature, top-p and seed."]
+
+
 def fits_memory(model: str, budgets: tuple[int, ...]) -> bool:
     """True if a model can write with so many tokens a layer."""
     (entry,) = entries([model])
@@ -198,6 +206,7 @@ FIELDS = (
     Field("ask", "asked", _number("prediction", MAX_ASKED, LAST), carry=_kept_in_family),
     Field("n", "length", _number("a length of", MAX_LENGTH, 0), carry=_kept_in_family),
     Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets)), _carry_budgets),
+    Field("draw", "sampling", _parse_sampling),
     Field("open", "section", _one_of("opens", {"": "", **SECTIONS})),
     Field("claim", "claim", _one_of("asks for the claim", CLAIMS)),
     Field("lang", "language", _one_of("asks for the language", LANGUAGES)),

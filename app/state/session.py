@@ -20,10 +20,12 @@ from models.foreign import is_foreign
 # Keys of Streamlit's widgets.
 TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
     "text", "model", "example", "compared", "length", "hidden", "memory", "section", "claim")
+SAMPLING, GREEDY, TEMPERATURE, TOP_P, SEED = "sampling", "greedy", "temperature", "top p", "seed"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM = "looked", "job problem"
 HISTORY, CONTINUATION, _ADDRESSES, _DRAWN = "history", "continuation", "addresses", "library drawn"
+BEGIN = "begin"  # True where the text is to be continued without another click
 MAX_ADDRESSES = 300  # that a session remembers as its own
 
 
@@ -38,6 +40,11 @@ def widget(key: str, kind: type, default: Any = None) -> Any:
     """A widget's value, or `default` where it has none or, forged, one of another type."""
     value = st.session_state.get(key)
     return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else default
+
+
+def begin_continuation() -> None:
+    """The text is continued as soon as the page is drawn."""
+    st.session_state[BEGIN] = True
 
 
 def once(draw: Callable[[], None]) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
-from app.panels import below, continuation, effect, forgetting, frame, heads, picture
+from app.panels import below, continuation, effect, forgetting, frame, heads, picture, sampling
 from app.panels.text import Reading
 from app.state.lab_state import LabState
 from models import Lab
@@ -38,6 +38,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     with panel:
         effect.draw(lab, state, before, after)
         forgetting.choose(lab, state)
+        sampling.choose(lab, state)
         place = st.container()
     below.draw(lab, state, before, after)
     return place, lab, reading, state

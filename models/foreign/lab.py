@@ -21,6 +21,7 @@ from models.foreign.vision import PicturePrompt, Sees
 from models.heads import HeadPlan
 from models.kind import Kind
 from models.lab import Lab
+from models.sampling import GREEDY, Sampling
 from models.sketch import Sketch
 from models.tasks.base import Prompt
 from models.trace import Layer, Trace
@@ -180,13 +181,15 @@ class ForeignLab(Lab):
         return intervention
 
     @torch.inference_mode()
-    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
-        """A whole pass a token: constant heads and gates mean what they mean in `run`."""
+    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
+                 sampling: Sampling = GREEDY) -> Iterator[str]:
+        """A whole pass a token: constant heads and gates mean what they mean in `run`. What a decoder writes of another
+        text is always the likeliest token."""
         self.check(plan)
         if isinstance(self.task, Rewrites):
             steps = writing.write(self, self.task, prompt, plan, count)
         elif self.task.writes:
-            steps = writing.go_on(self, self.task, prompt, plan, count)
+            steps = writing.go_on(self, self.task, prompt, plan, count, sampling)
         else:
             return
         for token in steps:
