@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -43,7 +43,9 @@ class Told(str):
 
 def told(template: str, /, **values: Any) -> Told:
     """A sentence with values: `told("{n:,} tokens are too many", n=5000)`. The template is looked up, so it must be a
-    literal, and hold whole sentences."""
+    literal, and hold whole sentences. What is told already stays as it is."""
+    if isinstance(template, Told) and not values:
+        return template
     return Told(template.format(**values), template, values=values)
 
 
@@ -51,3 +53,9 @@ def told_n(one: str, several: str, n: int, /, **values: Any) -> Told:
     """As `told`, in one of two forms; `n` is a value too."""
     values = {"n": n, **values}
     return Told((one if n == 1 else several).format(**values), one, several, n, values)
+
+
+def listed(parts: Iterable[str], separator: str = ", ") -> Told:
+    """The parts in a row, each of which may be Told."""
+    values = {f"part{i}": part for i, part in enumerate(parts)}
+    return Told(separator.join(values.values()), separator.join(f"{{{name}}}" for name in values), values=values)

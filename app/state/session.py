@@ -36,6 +36,11 @@ def history() -> History:
     return st.session_state[HISTORY]
 
 
+def speak() -> None:
+    """Says everything that follows in this visitor's language: the first line of each fragment, which may run alone."""
+    texts.speak(history().present.language)
+
+
 def widget(key: str, kind: type, default: Any = None) -> Any:
     """A widget's value, or `default` where it has none or, forged, one of another type."""
     value = st.session_state.get(key)
