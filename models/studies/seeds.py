@@ -4,7 +4,7 @@
 
 adds the numbers of that seed to models/studies/seed_metrics/NAME.json and ships no weights:
 
-    {"name": ..., "steps": 300, "metrics": {"0": {...}, "1": {...}, "2": {...}}}
+    {"name": ..., "steps": 1200, "metrics": {"0": {...}, "1": {...}, "2": {...}}}
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import torch
 from models.attention import TYPES
 from models.attention.base import Intervention
 from models.heads import Scale
+from models.recipes import SHORT
 from models.tasks.base import Task
 from models.tasks.masked import TEST_LENGTHS, Masked
 from models.transformer import Model, Transformer
@@ -56,13 +57,19 @@ def readings(model: Transformer, task: Masked) -> dict[str, dict[str, dict[str, 
         result[policy] = {}
         for length in TEST_LENGTHS:
             plan = [Intervention(factor=block.attention.factor(Scale(policy), length)) for block in model.blocks]
-            losses, right = task.measure(model, length, interventions=plan)
+            losses, right, _ = task.measure(model, length, interventions=plan)
             result[policy][str(length)] = {"accuracy": round(float(right.float().mean()), 4),
                                            "loss": round(float(losses.mean()), 4)}
     return result
 
 
 def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any]]:
-    """Seed -> metric of a model's short trainings; empty if there are none."""
+    """Seed -> metric of a model's short trainings; empty if there are none, or none as long as seeds are now."""
     path = (folder or SEEDS) / f"{name}.json"
-    return json.loads(path.read_text(encoding="utf-8"))["metrics"] if path.exists() else {}
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found["metrics"] if found and is_enough(name, found["steps"]) else {}
+
+
+def is_enough(name: str, steps: int) -> bool:
+    """Whether a training of so many steps may say how much is chance: a shorter one says nothing of a longer."""
+    return steps >= SHORT[name.split("-")[0]]

@@ -160,6 +160,12 @@ class Stories(Task):
             rows.append(stream[:len(stream) // length * length].long().unflatten(0, (-1, length)))
         return torch.cat([part[:min(map(len, rows))] for part in rows])
 
+    def windows(self, length: int) -> Tensor:
+        """(B, length) ids of all held-out texts that follow each other, books and stories in the proportion that
+        `metric` has them in."""
+        streams = [self._stream(corpus, "test") for corpus in ("books", "stories")]
+        return torch.cat([s[:len(s) // length * length].long().unflatten(0, (-1, length)) for s in streams])
+
     def in_words(self, metric: dict[str, Any]) -> str:
         return told("perplexity {perplexity} (books {books}, stories {stories})", perplexity=metric["perplexity"],
                     books=metric["perplexity_books"], stories=metric["perplexity_stories"])

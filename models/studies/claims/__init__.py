@@ -9,9 +9,9 @@ One file a claim; verdict.py has the rules, evidence.py reads what was measured,
 from models.studies.claims import normalisation, selective, synthesizer
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Claim, Statement
-from models.studies.claims.verdict import FAILS, HOLDS, OPEN, PART, Verdict
+from models.studies.claims.verdict import FAILS, HOLDS, OPEN, PART, UNSURE, Verdict
 
-__all__ = ["FAILS", "HOLDS", "OPEN", "PART", "Chart", "Claim", "Evidence", "Statement", "Verdict", "claims"]
+__all__ = ["FAILS", "HOLDS", "OPEN", "PART", "UNSURE", "Chart", "Claim", "Evidence", "Statement", "Verdict", "claims"]
 
 MODULES = {"synthesizer": synthesizer, "selective": selective, "normalisation": normalisation}  # by Claim.key
 

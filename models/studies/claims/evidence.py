@@ -8,9 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy
+from numpy import ndarray
+
 from models import checkpoint
 from models.studies import store
-from models.studies.seeds import SEEDS
+from models.studies.bootstrap import error
+from models.studies.seeds import SEEDS, is_enough
 
 CLAIMS = "claims.json"  # what `python -m models.studies.claims all` measures
 
@@ -47,7 +51,7 @@ class Evidence:
             others = {int(seed): metric for seed, metric in card.get("other_seeds", {}).items()}
             result[card["training"]["steps"]] = {card["training"]["seed"]: own} | others
         seeds = _read_dict(self._seeds / f"{name}.json")
-        if seeds:
+        if seeds and is_enough(name, seeds["steps"]):
             known = result.setdefault(seeds["steps"], {})
             for seed, metric in seeds["metrics"].items():
                 known.setdefault(int(seed), metric)
@@ -77,6 +81,32 @@ class Evidence:
         points = [*found.get("points", []), *found.get("comparisons", [])]
         return {point["factor"]: point["perplexity"] for point in sorted(points, key=lambda point: point["factor"])
                 if point["way"] == way or point["factor"] == 1}
+
+    def memory_losses(self, name: str, way: str = "chosen") -> dict[float, ndarray]:
+        """Factor -> (W,) losses of the windows in nats; otherwise as `memory`."""
+        found = store.read(name, "memory", self._measurements, self._checkpoints) or {}
+        points = [*found.get("points", []), *found.get("comparisons", [])]
+        return {point["factor"]: numpy.array(point["losses"]) for point in points
+                if "losses" in point and (point["way"] == way or point["factor"] == 1)}
+
+    def text_error(self, one: str | tuple[str, str], other: str | tuple[str, str], length: int, what: str) -> float:
+        """Standard error of the difference between two shipped models by the choice of texts, which were the same for
+        both; 0 while that is not measured.
+
+        Args:
+            one, other: names, or (name, policy of scale) where it is not read as trained.
+            length: tokens of a text.
+            what: `losses`, nats; or `rights`, shares.
+        """
+        (first, count), (second, _) = (
+            self._texts(*((its, "trained") if isinstance(its, str) else its), length, what) for its in (one, other))
+        return error(first - second, count) if len(first) and len(first) == len(second) else 0.0
+
+    def _texts(self, name: str, policy: str, length: int, what: str) -> tuple[ndarray, ndarray]:
+        """(T,) a mean a text, as the shipped model reads it, and what it counts; empty if not measured."""
+        found = store.read(name, "length", self._measurements, self._checkpoints) or {}
+        texts = found.get("readings", {}).get(policy, {}).get(str(length), {}).get("texts", {})
+        return numpy.array(texts.get(what, [])), numpy.array(texts.get("predictions", []))
 
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
         """Length -> mean entropy of each head in nats, all layers in one list; empty as `memory` is."""
