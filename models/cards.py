@@ -1,7 +1,11 @@
-"""card.json: what a model is, what it was trained on and how, and its numbers, measured on what ships."""
+"""card.json: what a model is, what it was trained on and how, and its numbers, measured on what ships.
+
+    python -m models.cards NAME ...     # measures the numbers again, where a measure has changed, and writes them
+"""
 
 from __future__ import annotations
 
+import argparse
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +17,11 @@ from torch.utils.flop_counter import FlopCounterMode
 from models.attention import TYPES
 from models.attention.mixture import Mixed
 from models.attention.rotary import rotary_table
-from models.checkpoint import limit_of, read_json
+from models.catalogue import names
+from models.checkpoint import CHECKPOINTS, CheckpointError, limit_of, read_card, read_json, read_model, write_json
 from models.config import Config
-from models.recipes import RECIPES, PairRecipe
+from models.data import add_data_option
+from models.recipes import RECIPES, PairRecipe, task_of
 from models.seq2seq import Seq2Seq
 from models.tasks.base import Task
 from models.transformer import Block, Model
@@ -100,3 +106,22 @@ def _seconds(folder: Path) -> float:
     """Training time by the log's last line, in seconds."""
     times = re.findall(r"seconds (\d+)", (folder / "log.txt").read_text())
     return float(times[-1]) if times else 0.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="+", choices=names(), metavar="NAME", help=", ".join(names()))
+    add_data_option(parser)
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        folder = CHECKPOINTS / name
+        try:
+            card, task = read_card(folder), task_of(name, arguments.data, arguments.runs)
+            write_json(folder / "card.json", card | {"metric": task.metric(read_model(folder))})
+        except (CheckpointError, FileNotFoundError) as error:
+            parser.error(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -201,7 +201,7 @@ class HeadPlan:
     @classmethod
     def read(cls, text: str) -> tuple[HeadPlan, list[str]]:
         """What could be read of `text`, and a sentence for each part that could not."""
-        problems = []
+        problems: list[str] = []
         if len(text) > MAX_TEXT:
             problems.append(told("the plan has {count:,} characters; only the first {most:,} were read",
                                  count=len(text), most=MAX_TEXT))

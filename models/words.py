@@ -24,12 +24,14 @@ class Told(str):
         plural: its form for several, empty if there is but one.
         n: what decides between the two.
         values: name -> value; those that are Told are looked up too.
+        separator: of a row of values, which has no template.
     """
 
     template: str
     plural: str
     n: int
     values: Mapping[str, Any]
+    separator: str = ""
 
     def __new__(cls, english: str, template: str = "", plural: str = "", n: int = 1,
                 values: Mapping[str, Any] | None = None) -> Told:
@@ -55,7 +57,9 @@ def told_n(one: str, several: str, n: int, /, **values: Any) -> Told:
     return Told((one if n == 1 else several).format(**values), one, several, n, values)
 
 
-def listed(parts: Iterable[str], separator: str = ", ") -> Told:
+def listed(parts: Iterable[str], separator: str = N_(", ")) -> Told:
     """The parts in a row, each of which may be Told."""
     values = {f"part{i}": part for i, part in enumerate(parts)}
-    return Told(separator.join(values.values()), separator.join(f"{{{name}}}" for name in values), values=values)
+    row = Told(separator.join(values.values()), values=values)
+    row.separator = separator
+    return row

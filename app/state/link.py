@@ -126,8 +126,9 @@ def _parse_compared(text: str, state: LabState) -> Read:
             strange.append(name)
         else:
             unknown.append(f"“{cut(name)}”")
-    problems = [told("This link compares with {names}, which is not here.",
-                     names=", ".join(unknown[:3]))] if unknown else []
+    problems: list[str] = []
+    if unknown:
+        problems.append(told("This link compares with {names}, which is not here.", names=", ".join(unknown[:3])))
     if strange:
         problems.append(told("{names} cannot stand beside {model}: they do not read the same texts.",
                              names=", ".join(strange[:3]), model=state.model))

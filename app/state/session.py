@@ -73,10 +73,11 @@ def follow_address(page: str) -> None:
     known: OrderedDict[str, LabState] = st.session_state.setdefault(_ADDRESSES, OrderedDict())
     first = HISTORY not in st.session_state
     if first or serving.went_back_or_forward() or asked not in known:
+        problems: list[str] = []
         if asked in known:
             # A state of this session comes back whole: its text may be longer than what its address holds; and in the
             # language that was chosen since.
-            state, problems = replace(known[asked], language=history().present.language), []
+            state = replace(known[asked], language=history().present.language)
         else:
             state, problems = _read(params)
         if not params and first:  # no link, which would say the language

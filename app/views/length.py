@@ -98,7 +98,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     st.caption(_("Lines: held-out text, {predictions} predictions at each length; entropy and normaliser over "
                  "{captured:,} tokens at most. Grey rule: the trained length, {trained_length}. Bars: ± one "
                  "standard error by the choice of texts, and with it the standard deviation over seeds, where they "
-                 "were measured. Rings: the text in the box, under your plan{shorter}.", predictions=_predictions(curves), captured=CAPTURED,
+                 "were measured. Rings: the text in the box, under your plan{shorter}.",
+                 predictions=_predictions(curves), captured=CAPTURED,
                  trained_length=lab.trained_length, shorter=shorter))
     st.markdown(_("**Every head at {length} tokens**: mean entropy of a row in nats, of at most {most:.2f} for "
                   "the last query.", length=length, most=math.log(length)))

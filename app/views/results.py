@@ -72,7 +72,7 @@ def _statement(statement: Statement, spec: dict[str, Any] | None) -> None:
         st.markdown(f"**{plain(_(statement.text))}**")
         st.badge(_(statement.verdict.word), icon=icon, color=colour)
         if statement.verdict.why:
-            st.caption(f"{plain(_(statement.verdict.why))}.")
+            st.caption(_("{why}.", why=plain(_(statement.verdict.why))))
         st.markdown(_("Source: {source}. *{sure}*  \nAsked here: {rule}.", source=plain(_(statement.source)),
                       sure=plain(_(statement.sure)), rule=plain(_(statement.rule))))
         if statement.chart is not None:

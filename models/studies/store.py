@@ -1,6 +1,7 @@
 """What was measured of the models that ship and is in no card: one JSON file a model and a kind of measurement.
 
-Each holds the metric of the card beside it, so that numbers of weights that have since been replaced are not read.
+Each holds the SHA-256 of the weights that it was measured on, as the card has it, so that numbers of weights that have
+since been replaced are not read. Files of before have the card's metric in its place.
 """
 
 from __future__ import annotations
@@ -23,9 +24,21 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
     try:
         result = _read((folder or MEASUREMENTS) / f"{name}.{kind}.json")
         card = _read((checkpoints or CHECKPOINTS) / name / "card.json")
-        return result if result["metric"] == card["metric"] else None
+        return result if is_of(result, card) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def is_of(measured: dict[str, Any], card: dict[str, Any]) -> bool:
+    """True if something was measured on the weights that a card describes."""
+    if "weights" in measured:
+        return measured["weights"] == sha(card)
+    return measured["metric"] == card["metric"]
+
+
+def sha(card: dict[str, Any]) -> str | None:
+    """SHA-256 of the weights that a card describes."""
+    return card.get("weights", {}).get("model.safetensors")
 
 
 def stamp(name: str, kind: str, *more: Path) -> tuple[int, ...]:
@@ -35,9 +48,10 @@ def stamp(name: str, kind: str, *more: Path) -> tuple[int, ...]:
 
 
 def write(name: str, kind: str, metric: dict[str, Any], values: dict[str, Any]) -> None:
-    """Writes NAME.KIND.json; `metric` is the card's."""
+    """Writes NAME.KIND.json; `metric` is the card's, whose weights were measured."""
     MEASUREMENTS.mkdir(exist_ok=True)
-    write_json(MEASUREMENTS / f"{name}.{kind}.json", {"name": name, "metric": metric} | values)
+    weights = sha(_read(CHECKPOINTS / name / "card.json"))
+    write_json(MEASUREMENTS / f"{name}.{kind}.json", {"name": name, "weights": weights, "metric": metric} | values)
 
 
 def _read(path: Path) -> dict[str, Any]:

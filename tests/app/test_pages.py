@@ -183,15 +183,18 @@ def test_another_seed_begins_anew_and_stands_in_the_link():
 def test_the_way_of_drawing_is_set_behind_a_button():
     app = opened(model="stories-softmax")
     assert "temperature" not in [slider.key for slider in app.slider]
-    app.session_state["sampling"] = True  # opened
-    app.run()
-    app.slider(key="temperature").set_value(1.2).run()
-    app.number_input(key="seed").set_value(77).run()
+    def again(app: AppTest) -> AppTest:
+        app.session_state["sampling"] = True  # it is open; AppTest does not know that it stays so
+        return app.run()
+
+    again(app)
+    again(app.slider(key="temperature").set_value(1.2))
+    again(app.number_input(key="seed").set_value(77))
     assert dict(parse_qsl(sent(app, "toolbar")[0]["query"]))["draw"] == "1.2-0.95-77"
-    app.checkbox(key="greedy").check().run()
+    again(app.checkbox(key="greedy").check())
     assert dict(parse_qsl(sent(app, "toolbar")[0]["query"]))["draw"] == "0-0.95-77"
     assert not app.exception and "temperature" not in [slider.key for slider in app.slider]
-    app.checkbox(key="greedy").uncheck().run()
+    again(app.checkbox(key="greedy").uncheck())
     assert dict(parse_qsl(sent(app, "toolbar")[0]["query"]))["draw"] == "0.8-0.95-77"
 
 

@@ -68,11 +68,19 @@ class Evidence:
                     continue
         return {steps: values for steps, values in result.items() if values}
 
+    def weights(self, name: str) -> str:
+        """SHA-256 of the shipped model's weights, as its card has it; empty where there is none."""
+        return store.sha(_read_dict(self._checkpoints / name / "card.json") or {}) or ""
+
+    def blimp(self, name: str) -> dict[str, Any]:
+        """What models/studies/blimp.py measured of a model; empty as `memory` is."""
+        return store.read(name, "blimp", self._measurements, self._checkpoints) or {}
+
     def measured_of(self, name: str, what: str) -> Any:
         """What claims.json says of a shipped model; None if it was measured on a model that has since been replaced."""
         entry = self.measured.get(what, {}).get(name)
         card = _read_dict(self._checkpoints / name / "card.json")
-        return entry["values"] if entry and card and entry["metric"] == card["metric"] else None
+        return entry["values"] if entry and card and store.is_of(entry, card) else None
 
     def memory(self, name: str, way: str = "chosen") -> dict[float, float]:
         """Factor -> perplexity of a model that keeps 1 / factor of its memory, on the same windows for all models;

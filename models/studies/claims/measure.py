@@ -26,7 +26,7 @@ from models.catalogue import names
 from models.heads import HeadPlan
 from models.recipes import RECIPES, short_recipe, task_of
 from models.stack import own
-from models.studies import seeds
+from models.studies import seeds, store
 from models.tasks.base import generator
 from models.tasks.masked import LENGTH, Masked
 from models.tasks.stories import CONTEXT, VOCABULARY, Stories
@@ -52,7 +52,7 @@ def no_attention(data: Path, runs: Path) -> dict[str, Any]:
     layers, heads = lab.shape["self"]
     plan = HeadPlan().with_heads([("self", i, j) for i in range(layers) for j in range(heads)], gate=0.0)
     closed = _Gated(lab.model, lab.interventions(plan, CONTEXT))
-    return {"stories-softmax": {"metric": lab.card["metric"], "values": {
+    return {"stories-softmax": {"weights": store.sha(lab.card), "metric": lab.card["metric"], "values": {
         "gates_0": task.metric(cast(Transformer, closed))["perplexity"], "trained_without": pairs_perplexity(task)}}}
 
 
@@ -110,7 +110,7 @@ def readings(data: Path, runs: Path) -> dict[str, Any]:
             task = task_of(name, data, runs)
             assert isinstance(task, Masked)
             values = seeds.readings(lab.model, task)
-            result[name] = {"metric": lab.card["metric"], "values": values}
+            result[name] = {"weights": store.sha(lab.card), "metric": lab.card["metric"], "values": values}
     return result
 
 
@@ -122,7 +122,8 @@ def fixed_scale(data: Path, runs: Path) -> dict[str, Any]:
     level = replace(recipe, config=replace(recipe.config, table_std=LEVEL))
     found = {str(seed): task.metric(train(level, task, runs / name / f"level-{seed}", seed, torch.device("cpu")))
              for seed in (0, 1, 2)}
-    return {name: {"metric": own(name).card["metric"], "values": {
+    card = own(name).card
+    return {name: {"weights": store.sha(card), "metric": card["metric"], "values": {
         "table_std": LEVEL, "steps": recipe.steps, "perplexity": {s: m["perplexity"] for s, m in found.items()}}}}
 
 

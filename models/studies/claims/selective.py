@@ -238,7 +238,7 @@ def _memory(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
               for title, curve in curves.items() for factor, value in curve.items()]
     chart = Chart("lines", points, told("perplexity"), told("memory of a full context divided by what is kept"),
                   rule=(limit, told("softmax with all its memory")) if limit else None,
-                  alt=listed((told("{name} {x:g}x {value:.2f}", name=told(point["name"]), x=point["x"],
+                  alt=listed((told("{name} {x:g}x {value:.2f}", name=told(str(point["name"])), x=point["x"],
                                    value=point["value"]) for point in points), "; "))
     return Statement(
         "selective-memory", told("Most of the context can be dropped at equal perplexity."),

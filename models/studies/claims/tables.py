@@ -40,7 +40,7 @@ def table(rows: Sequence[tuple[str, str, Samples]], form: str = ".3f", first: st
           theirs: str = "source") -> list[dict[str, str]]:
     """One row each of (label, their number, our samples); one column for each number of steps."""
     steps = steps_of([samples for *_, samples in rows])
-    columns = {count: told("here, {steps:,} steps", steps=count) for count in steps}
+    columns: dict[int, str] = {count: told("here, {steps:,} steps", steps=count) for count in steps}
     return [{first: label, theirs: number or NOTHING} |
             ({columns[count]: cell(samples.get(count, {}), form) for count in steps} or {"here": NOTHING})
             for label, number, samples in rows]

@@ -147,9 +147,9 @@ def conclude(checks: list[Check]) -> Verdict:
         word = UNSURE if UNCLEAR in outcomes else HOLDS
     parts = [_count(checks)] if len(checks) > 1 else []
     labels = {UNCLEAR: N_("Cannot be told: {parts}"), NO: N_("Not: {parts}"), UNKNOWN: N_("Not measured yet: {parts}")}
-    parts += [told(label, parts=listed((check.what for check in checks if check.outcome == outcome), "; "))
+    parts += [told(label, parts=listed((check.what for check in checks if check.outcome == outcome), N_("; ")))
               for outcome, label in labels.items() if outcome in outcomes]
-    return Verdict(word, listed([*parts, *_budget(checks)], ". "))
+    return Verdict(word, listed([*parts, *_budget(checks)], N_(". ")))
 
 
 def _budget(checks: Sequence[Check]) -> list[str]:
