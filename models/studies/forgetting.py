@@ -12,7 +12,8 @@ windows of the validation split; `equal`, the same budget in every layer. Of a m
 `chosen-oldest` and `equal-oldest`: the oldest key but BOS is forgotten instead of the one with the largest F, within
 budgets that a search of its own has found for that, so that neither is judged by what suits the other. A model without
 F forgets the oldest in any case. The file's `points` are those of `chosen`, its `comparisons` the rest; `losses` are
-those of each window, the same ones for every model, by which two are compared. Source of factor and greedy choice: Leviathan et al. 2024, arXiv 2410.02703.
+those of each window, the same ones for every model, by which two are compared. Source of factor and greedy choice:
+Leviathan et al. 2024, arXiv 2410.02703.
 """
 
 from __future__ import annotations

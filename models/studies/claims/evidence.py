@@ -44,7 +44,7 @@ class Evidence:
 
     def _collected(self, name: str) -> dict[int, dict[int, Metric]]:
         result: dict[int, dict[int, Metric]] = {}
-        card = _read_dict(self._checkpoints / name / "card.json")
+        card = self.card(name)
         if card:
             readings = self.measured_of(name, "readings")
             own = card["metric"] | ({"readings": readings} if readings else {})
@@ -68,9 +68,13 @@ class Evidence:
                     continue
         return {steps: values for steps, values in result.items() if values}
 
+    def card(self, name: str) -> dict[str, Any]:
+        """A shipped model's card; empty where there is none."""
+        return _read_dict(self._checkpoints / name / "card.json") or {}
+
     def weights(self, name: str) -> str:
         """SHA-256 of the shipped model's weights, as its card has it; empty where there is none."""
-        return store.sha(_read_dict(self._checkpoints / name / "card.json") or {}) or ""
+        return store.sha(self.card(name)) or ""
 
     def blimp(self, name: str) -> dict[str, Any]:
         """What models/studies/blimp.py measured of a model; empty as `memory` is."""
@@ -79,7 +83,7 @@ class Evidence:
     def measured_of(self, name: str, what: str) -> Any:
         """What claims.json says of a shipped model; None if it was measured on a model that has since been replaced."""
         entry = self.measured.get(what, {}).get(name)
-        card = _read_dict(self._checkpoints / name / "card.json")
+        card = self.card(name)
         return entry["values"] if entry and card and store.is_of(entry, card) else None
 
     def memory(self, name: str, way: str = "chosen") -> dict[float, float]:

@@ -47,7 +47,8 @@ def reading(policy: str, length: int) -> Callable[[Metric], float]:
 
 
 ByLength = dict[int, Samples]
-MODELS = {"relu²/n, n fixed": "masked-gau-relu2", "relu²/n, n = length": ("masked-gau-relu2", "length"),
+MODELS: dict[str, str | tuple[str, str]] = {
+          "relu²/n, n fixed": "masked-gau-relu2", "relu²/n, n = length": ("masked-gau-relu2", "length"),
           "relu²/n, mixed lengths": "masked-gau-relu2-mixed", "softmax": "masked-gau-softmax",
           "softmax, trained at 128": "masked-gau-softmax-128", "log n": "masked-log-n",
           "constant temperature": "masked-temperature"}
@@ -71,6 +72,8 @@ def claim(evidence: Evidence) -> Claim:
                       "are trained at {trained} tokens (the mixed one at 16 to 128) and not trained again. The "
                       "source's models are larger and trained far longer, on Chinese; relu² and its softmax sit in "
                       "gated attention units.", trained=TRAINED),
+                 ("masked-softmax", *dict.fromkeys(its if isinstance(its, str) else its[0] for its in MODELS.values())),
+                 "masked",
                  [_reading(evidence, read), _cure(evidence, read), _softmax(evidence, read), _log_n(evidence, scaled),
                   _entropy(evidence), _relu2(evidence)])
 

@@ -42,6 +42,7 @@ def claim(evidence: Evidence) -> Claim:
                  told("The source trained models of 53 to 74 million parameters on LM1B (perplexity) and WMT'14 "
                       "(BLEU). Here: 2.3 to 4.7 million, children's books and short stories, minutes of training. "
                       "Numbers are perplexities divided by softmax's: 1 is as good as softmax, higher is worse."),
+                 tuple(_stories(*TITLES)), "stories",
                  [_close(evidence, samples, over), _worse(evidence, samples, over), _floor(evidence, samples),
                   _alike(evidence, samples, over), _mixtures(evidence, samples, over), _best(evidence, samples, over),
                   _speed(evidence)])
