@@ -59,6 +59,7 @@ class Stories(Task):
         (N_("He or she"), "The king was very old. His daughter was very young. One night the king called"),
         (N_("From a book"),
          "The old sailor sat down by the fire, lit his pipe, and looked at us for some time without"),
+        (N_("A name in pieces"), "One day Emma saw a little bird. The bird looked at Emma and"),
         (N_("Said twice"), "The cat sat on the mat. The dog sat on the rug. The cat sat on the"),
     )
     data = (

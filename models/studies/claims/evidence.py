@@ -76,9 +76,9 @@ class Evidence:
         """SHA-256 of the shipped model's weights, as its card has it; empty where there is none."""
         return store.sha(self.card(name)) or ""
 
-    def blimp(self, name: str) -> dict[str, Any]:
-        """What models/studies/blimp.py measured of a model; empty as `memory` is."""
-        return store.read(name, "blimp", self._measurements, self._checkpoints) or {}
+    def study(self, name: str, kind: str) -> dict[str, Any]:
+        """What a study of this kind measured of a model; empty as `memory` is."""
+        return store.read(name, kind, self._measurements, self._checkpoints) or {}
 
     def measured_of(self, name: str, what: str) -> Any:
         """What claims.json says of a shipped model; None if it was measured on a model that has since been replaced."""

@@ -118,11 +118,16 @@ def _decided(what: str, samples: Samples, texts: float, excess: Callable[[float]
     return Check(what, outcome, len(values), steps)
 
 
-def below_in_texts(what: str, values: Sequence[float] | None, limit: float = 0.0) -> Check:
-    """Is the mean of one model's texts below `limit`? By a bootstrap over its texts; None while not measured."""
+def below_in_texts(what: str, values: Sequence[float] | None, limit: float = 0.0, best_of: int = 1) -> Check:
+    """Is the mean of one model's texts below `limit`? By a bootstrap over its texts.
+
+    Args:
+        values: one a text; None while not measured.
+        best_of: how many were looked at to find this one, which makes chance so many times as likely (Bonferroni).
+    """
     if values is None or not len(values):
         return Check(what, UNKNOWN, 0)
-    low, high = quantiles_of_means(values, (0.05, 0.95))
+    low, high = quantiles_of_means(values, (0.05 / best_of, 1 - 0.05 / best_of))
     return Check(what, YES if high < limit else NO if low > limit else UNCLEAR, 1)
 
 
