@@ -132,6 +132,7 @@ class StackLab(Lab):
                 losses[position] = -log_probabilities[position][target]
         live = stacked(record.live[row] for record in records)
         masks = [record.mask[row] for record in records if record.mask is not None]
+        gates = [record.gates[row] for record in records if record.gates is not None]
         constants = any(state.constant for state in plan.heads.values())
         return Trace(
             rows={TEXT: prompt.tokens},
@@ -140,6 +141,7 @@ class StackLab(Lab):
             weights={KIND: stacked(record.weights[row] for record in records) if constants else live},
             mask=stacked(masks) if masks else None,
             norms={KIND: stacked(record.norms[row] for record in records)},
+            gates={KIND: stacked(gates)} if gates else {},
             outputs=tuple(Output(p, fixed(numpy.exp(log_probabilities[p])), self.task.labels, prompt.targets[p])
                           for p in prompt.asked),
             losses=fixed(losses), prompt=prompt)

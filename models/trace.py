@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy
@@ -84,6 +84,7 @@ class Said:
         prompt: the text as it was read.
         vectors: (tokens, C) the last hidden vectors, of a model that predicts nothing; else None.
         written: what the model wrote under the plan; empty where it writes nothing.
+        gates: kind -> (L, H, N) the gates that the model computes itself, 0 to 1; nothing where its type has none.
     """
 
     rows: Mapping[str, tuple[str, ...]]
@@ -93,6 +94,7 @@ class Said:
     prompt: Prompt
     vectors: ndarray | None = None
     written: str = ""
+    gates: Mapping[str, ndarray] = field(default_factory=dict)
 
     @property
     def tokens(self) -> list[str]:
@@ -116,7 +118,8 @@ class Said:
         return sum({id(array): array.nbytes for array in self._arrays()}.values())
 
     def _arrays(self) -> list[ndarray]:
-        found = [*self.norms.values(), self.losses, *(output.distribution for output in self.outputs)]
+        found = [*self.norms.values(), *self.gates.values(), self.losses,
+                 *(output.distribution for output in self.outputs)]
         return found if self.vectors is None else [*found, self.vectors]
 
 
@@ -188,6 +191,12 @@ def entropy(weights: ndarray) -> ndarray:
 def row_entropy(weights: ndarray) -> ndarray:
     """`entropy` of rows that need not sum to 1, as relu²'s: each is made to sum to 1 first."""
     return entropy(weights / weights.sum(-1, keepdims=True).clip(1e-9))
+
+
+def sink(weights: ndarray) -> ndarray:
+    """(..., N, M) weights -> (...) how much the first key gets, a mean over all queries but the first, which sees no
+    other; 0 of a single token."""
+    return weights[..., 1:, 0].mean(-1) if weights.shape[-2] > 1 else numpy.zeros(weights.shape[:-2])
 
 
 def fixed(array: ndarray) -> ndarray:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app import compute
 from app.compute import Seen
-from app.panels import card, forgetting
+from app.panels import card, forgetting, gates
 from app.panels.heads import selected
 from app.state import events, session
 from app.state.lab_state import SECTIONS, LabState
@@ -18,13 +18,15 @@ from models.trace import row_entropy
 
 def draw(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
     """What needs no second look at every click: drawn only while its section is open."""
-    offered = {"entropy": True, "memory": lab.can_forget, "card": bool(lab.card)}
+    offered = {"entropy": True, "gates": gates.offered(after), "memory": lab.can_forget, "card": bool(lab.card)}
     sections = [name for name in SECTIONS if offered[name]]
     st.session_state[session.SECTION] = state.section if state.section in sections else None
     section = st.segmented_control(_("More"), sections, format_func=lambda name: _(SECTIONS[name]), key=session.SECTION,
                                    on_change=events.on_section, label_visibility="collapsed")
     if section == "entropy":
         _entropy(lab, state, before, after)
+    elif section == "gates":
+        gates.section(lab, state, after)
     elif section == "memory":
         forgetting.section(lab)
     elif section == "card":

@@ -19,7 +19,7 @@ PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "length": N_("Lengt
          "results": N_("Results"), "about": N_("About")}
 CLAIMS = MODULES
 # Below Explore, closed at first.
-SECTIONS = {"entropy": N_("Entropy"), "memory": N_("Memory"), "card": N_("Model card")}
+SECTIONS = {"entropy": N_("Entropy"), "gates": N_("Gates"), "memory": N_("Memory"), "card": N_("Model card")}
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 LAST = -1  # of a text's predictions
 MAX_TEXT = 200_000  # characters that are kept of a text

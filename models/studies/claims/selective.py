@@ -261,7 +261,8 @@ def _pieces(evidence: Evidence) -> Statement:
                "which": which} for number, layer in enumerate(found.get("layers", []), 1)
               for kind, which in (("names", told("name in pieces")), ("words", told("words")))]
     chart = Chart("dots", points, told("said by a token against the one before it"), alt=listed((
-        told("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points), "; "))
+        told("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
+        "; "))
     return Statement(
         "selective-pieces", told("Later pieces of a name ask that its first piece be forgotten."),
         told("an example: in “Bar ##ack Obama” the first piece is masked once the second is there; no number"),
