@@ -139,6 +139,15 @@ def as_the_sources_have_it(made: Made) -> None:
         "speed": {"rows": [{"what": "whole model", "texts": 1, "tokens": 128, "median": 0.8, "quartiles": [0.7, 0.9]}],
                   "repetitions": 60}})
 
+    for name, right in (("selective", "1110"), ("softmax", "1010")):
+        metric = json.loads((made.folder / f"checkpoints/stories-{name}/card.json").read_text())["metric"]
+        made.measured(f"stories-{name}.blimp.json", {
+            "metric": metric, "pairs": 268, "accuracy": right.count("1") / 4, "accuracy_error": 0.01,
+            "rights": {f"paradigm {i}": right for i in range(67)}})
+    layers = [{"names": [0.9 + 0.01 * i for i in range(20)], "words": [0.2] * 20}, {"names": [0.1] * 20,
+                                                                                  "words": [2.0] * 20}]
+    made.measured("stories-selective.pieces.json", {"metric": {"perplexity": 36.0}, "layers": layers})
+
     def entropies(*values: float) -> dict:
         return {str(n): {"entropy": [[value, value + 0.1]] * 2} for n, value in zip(lengths, values, strict=True)}
 

@@ -265,8 +265,8 @@ def _pieces(evidence: Evidence) -> Statement:
         "; "))
     return Statement(
         "selective-pieces", told("Later pieces of a name ask that its first piece be forgotten."),
-        told("an example: in “Bar ##ack Obama” the first piece is masked once the second is there; no number"),
-        told("Read in the paper's figure of it; ours counts over held-out texts."),
+        told("an example: in “Bar ##ack Obama” the second piece masks the first; no number"),
+        told("The example was told to us, not read in the paper; ours counts over held-out texts."),
         told("in some layer of stories-selective, the second piece of a capitalised word says more against the first "
              "than a word says against the word before it, beyond chance: windows drawn again, the best of all layers. "
              "What is said is what F grows by; one such name is among the examples of the stories models"),
