@@ -1,6 +1,7 @@
 """card.json: what a model is, what it was trained on and how, and its numbers, measured on what ships.
 
-    python -m models.cards NAME ...     # measures the numbers again, where a measure has changed, and writes them
+    python -m models.cards NAME ...                 # measures again, where a measure has changed, and writes the card
+    python -m models.cards NAME ... --only masses   # of relu², what its rows weigh
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from models import mass
 from models.attention import TYPES
 from models.attention.mixture import Mixed
 from models.attention.rotary import rotary_table
@@ -24,8 +26,9 @@ from models.data import add_data_option
 from models.recipes import RECIPES, PairRecipe, task_of
 from models.seq2seq import Seq2Seq
 from models.tasks.base import Task
-from models.transformer import Block, Model
+from models.transformer import Block, Model, Transformer
 
+MASS_TEXTS = 64  # typical ones, over which what a row weighs is averaged
 GAU_COUNTERPART_HEADS = 8  # of the softmax model that has as many parameters as gated attention units of one head
 
 
@@ -74,9 +77,17 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
     if mixed:
         card["alpha"] = {"parts": list(attention.parts),
                          "by_layer": [[round(float(a), 4) for a in source.alpha] for source in mixed]}
+    card |= masses_of(model, task)
     others = {path.parent.name.removeprefix("seed-"): read_json(path)["metric"]
               for path in sorted(folder.parent.glob("seed-*/card.json"))}
     return card | ({"other_seeds": others} if others else {})
+
+
+def masses_of(model: Model, task: Task) -> dict[str, Any]:
+    """What rows of weights that need not sum to 1 weigh, by length; nothing of other types."""
+    if TYPES[model.config.attention].is_distribution or not isinstance(model, Transformer):
+        return {}
+    return {mass.KEY: mass.measured(model, task.typical(MASS_TEXTS))}
 
 
 def cost(config: Config) -> dict[str, int]:
@@ -113,12 +124,15 @@ def main() -> None:
     parser.add_argument("names", nargs="+", choices=names(), metavar="NAME", help=", ".join(names()))
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
+    parser.add_argument("--only", choices=["masses"], help="a part of what a card has")
     arguments = parser.parse_args()
     for name in arguments.names:
         folder = CHECKPOINTS / name
         try:
             card, task = read_card(folder), task_of(name, arguments.data, arguments.runs)
-            write_json(folder / "card.json", card | {"metric": task.metric(read_model(folder))})
+            model = read_model(folder)
+            metric = {"metric": task.metric(model)} if arguments.only != "masses" else {}
+            write_json(folder / "card.json", card | metric | masses_of(model, task))
         except (CheckpointError, FileNotFoundError) as error:
             parser.error(str(error))
 

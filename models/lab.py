@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from models import catalogue, checkpoint, foreign
 from models.decoding import Step
-from models.heads import HeadPlan
+from models.heads import TRAINED, HeadPlan, Scale
 from models.kind import Kind, policies_of, shape_of
 from models.sampling import GREEDY, Sampling
 from models.sketch import Sketch, sketch_of
@@ -94,8 +94,9 @@ class Lab(abc.ABC):
         return self.run(prompt, [plan])[0].layer(kind, layer)
 
     @abc.abstractmethod
-    def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray | None:
-        """(H, queries, keys) a layer's constant matrices for a text of this size; None if there are none."""
+    def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray | None:
+        """(H, queries, keys) a layer's constant matrices for a text of this size; None if there are none. Of relu² they
+        weigh what rows weigh under the scale."""
 
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
                  sampling: Sampling = GREEDY) -> Iterator[str]:

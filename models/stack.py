@@ -13,12 +13,12 @@ import torch
 from numpy import ndarray
 from torch import Tensor
 
-from models import decoding
+from models import decoding, mass
 from models.attention import TYPES, kinds_of
 from models.attention.base import Intervention, Record, SelfAttention, beside_untouched
 from models.attention.selective import selection
 from models.checkpoint import limit_of
-from models.heads import TRAINED, HeadPlan
+from models.heads import TRAINED, HeadPlan, Scale
 from models.kind import TEXT, Kind
 from models.lab import Lab, load
 from models.sampling import GREEDY, Sampling
@@ -74,11 +74,13 @@ class StackLab(Lab):
     def read(self, text: str, limit: int | None = None) -> Prompt:
         return self.task.read(text, limit or self.limit)
 
-    def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray:
-        return self._constant(layer, queries).numpy()
+    def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray:
+        return self._constant(layer, queries, scale).numpy()
 
-    def _constant(self, layer: int, n: int) -> Tensor:
-        return cut(self.constant[KIND][layer], n, n, self.kinds[0])
+    def _constant(self, layer: int, n: int, scale: Scale) -> Tensor:
+        matrices = cut(self.constant[KIND][layer], n, n, self.kinds[0])
+        masses = self.card.get(mass.KEY)
+        return mass.with_mass(matrices, mass.at(masses, scale.policy, layer, n)) if masses else matrices
 
     def selected(self, scores: ndarray) -> ndarray | None:
         """S of a layer: what each query asks to forget; None of attention that does not select.
@@ -106,7 +108,7 @@ class StackLab(Lab):
             return None
         self.check(plan)
         attentions = [block.attention for block in self.model.blocks]
-        return interventions_of(plan, self.kinds[0], attentions, n, lambda layer: self._constant(layer, n))
+        return interventions_of(plan, self.kinds[0], attentions, n, lambda layer: self._constant(layer, n, plan.scale))
 
     @torch.inference_mode()
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
@@ -186,8 +188,8 @@ def cut(matrices: Tensor, queries: int, keys: int, kind: Kind) -> Tensor:
     """A layer's constant matrices (H, limit, limit) for a text of this size: PAPA's mean, cut and normalised anew.
 
     Under a causal mask row i reads keys 0..i only, so cutting leaves rows that still sum to 1. Rows of relu²
-    do not sum to 1 in the first place; they are cut and no more. A row that had all its weight beyond the text,
-    as that of a head which looks four words ahead, weighs all keys alike.
+    do not sum to 1 in the first place; they are cut, and what they weigh is another matter (models/mass.py). A row that
+    had all its weight beyond the text, as that of a head which looks four words ahead, weighs all keys alike.
     """
     whole = keys == matrices.shape[-1]
     matrices = matrices[:, :queries, :keys]

@@ -43,7 +43,7 @@ def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
     kind, layer, head = selected(lab, state)
     maps = compute.layer_of(lab, trace, state.plan, kind.name, layer)
     queries, keys = trace.rows[kind.query_row], trace.rows[kind.key_row]
-    constant = lab.constant_of(kind.name, layer, len(queries), len(keys))
+    constant = lab.constant_of(kind.name, layer, len(queries), len(keys), state.plan.scale)
     voted = lab.selected(maps.scores)
     chosen = compute.usable(lab, state.plan).state(kind.name, layer, head)
     head_map(key=key, queries=list(queries), keys=None if kind.query_row == kind.key_row else list(keys),

@@ -18,7 +18,7 @@ from models.foreign.attention import Pass, Sink, during
 from models.foreign.readers import Answer, Rewrites, Words
 from models.foreign.records import Everything, Only, Small
 from models.foreign.vision import PicturePrompt, Sees
-from models.heads import HeadPlan
+from models.heads import TRAINED, HeadPlan, Scale
 from models.kind import Kind
 from models.lab import Lab
 from models.sampling import GREEDY, Sampling
@@ -95,7 +95,7 @@ class ForeignLab(Lab):
             raise ValueError(f"{self.name} reads text")
         return self.task.read_picture(data)
 
-    def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray | None:
+    def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray | None:
         matrix = self._constant(kind, layer, queries, keys, None)
         return None if matrix is None else matrix.numpy()
 
