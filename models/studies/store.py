@@ -7,6 +7,7 @@ since been replaced are not read. Files of before have the card's metric in its 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,14 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
         return None
 
 
-def is_of(measured: dict[str, Any], card: dict[str, Any]) -> bool:
+def is_of(measured: Mapping[str, Any], card: Mapping[str, Any]) -> bool:
     """True if something was measured on the weights that a card describes."""
     if "weights" in measured:
         return measured["weights"] == sha(card)
     return measured["metric"] == card["metric"]
 
 
-def sha(card: dict[str, Any]) -> str | None:
+def sha(card: Mapping[str, Any]) -> str | None:
     """SHA-256 of the weights that a card describes."""
     return card.get("weights", {}).get("model.safetensors")
 

@@ -53,7 +53,7 @@ class Stories(Task):
     limit = 128
     trained_length = CONTEXT
     validation_tokens = VALIDATION_TOKENS
-    examples = (
+    examples: tuple[tuple[str, str], ...] = (
         (N_("A dragon"), "Once upon a time there was a little dragon who was afraid of the dark. One day"),
         (N_("A name comes back"), "Lily had a red ball. Tom had a blue car. Lily said, \"Tom, can I play with your"),
         (N_("He or she"), "The king was very old. His daughter was very young. One night the king called"),

@@ -20,6 +20,8 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from numpy import ndarray
+
 from models.studies.bootstrap import quantiles_of_means
 from models.words import N_, listed, told, told_n
 
@@ -118,7 +120,7 @@ def _decided(what: str, samples: Samples, texts: float, excess: Callable[[float]
     return Check(what, outcome, len(values), steps)
 
 
-def below_in_texts(what: str, values: Sequence[float] | None, limit: float = 0.0, best_of: int = 1) -> Check:
+def below_in_texts(what: str, values: Sequence[float] | ndarray | None, limit: float = 0.0, best_of: int = 1) -> Check:
     """Is the mean of one model's texts below `limit`? By a bootstrap over its texts.
 
     Args:
