@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 
-from app import serving
+from app import limits, serving
 from app.panels import forgetting
 from app.panels.text import Reading
 from app.state import session
@@ -36,6 +36,7 @@ class Continuation:
         steps: for `trained`, and where there is a plan for `planned`.
         memory: for `remembered`, where memory is limited.
         began, done: when it was begun, by perf_counter, and the tokens written since.
+        refused: why it was not begun at all.
     """
 
     key: tuple
@@ -48,6 +49,7 @@ class Continuation:
     memory: Iterator[Step] = field(default_factory=lambda: iter(()))
     began: float = field(default_factory=time.perf_counter)
     done: int = 0
+    refused: str = ""
 
     @property
     def left(self) -> float:
@@ -82,12 +84,16 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
         reason = _("The text already has the {limit} tokens that this model reads at most", limit=lab.limit)
     if st.session_state.pop(session.BEGIN, False) and reason is None:  # another seed was asked for
         now = st.session_state[session.CONTINUATION] = _begun(lab, key)
-        running = True
+        running = now.running
     st.button(_("Stop") if running else _("Continue the text"), key="continue", on_click=start_or_stop,
                   disabled=reason is not None, help=reason)
+    if now is None:
+        with st.container(height=HEIGHT + (MEMORY_HEIGHT if budgets else 0), border=False):
+            st.caption(_("What the model writes on, as trained and under your plan."))
+        return
     places = _places(bool(state.plan), bool(budgets))
     _show(now, places, state)
-    if now is None or not running:
+    if not running:
         return
     until = time.perf_counter() + CHUNK
     with serving.computing():
@@ -101,9 +107,14 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _begun(lab: Lab, key: tuple) -> Continuation:
-    _, prompt, plan, budgets, sampling = key
+    """A continuation, or why there is none."""
+    _model, prompt, plan, budgets, sampling = key
     plans = [HeadPlan(), plan] if plan else [plan]
     count = min(MOST, lab.limit - len(prompt.ids))
+    try:
+        limits.spend(limits.GENERATIONS)
+    except limits.LimitError as error:
+        return Continuation(key, count, running=False, refused=str(error))
     now = Continuation(key, count, steps=[lab.generate(prompt, its, count, sampling) for its in plans])
     if budgets:
         now.memory = lab.write_within(prompt, budgets, plan, count, sampling)
@@ -138,9 +149,9 @@ def _step(now: Continuation) -> bool:
     return read is not None or any(word is not None for word in words)
 
 
-def _show(now: Continuation | None, places: list[DeltaGenerator], state: LabState) -> None:
-    if now is None:
-        places[0].caption(_("What the model writes on, as trained and under your plan."))
+def _show(now: Continuation, places: list[DeltaGenerator], state: LabState) -> None:
+    if now.refused:
+        places[0].caption(now.refused)
         return
     if now.running:
         places[0].text(_("As trained ({left:.0f} s left): …{trained}", left=now.left, trained=_line(now.trained)))

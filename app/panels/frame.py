@@ -8,6 +8,7 @@ from typing import TypeVar
 import streamlit as st
 
 from app import serving
+from app.limits import LimitError
 from app.markdown import literal, plain
 from app.panels import header, text
 from app.panels.text import Reading
@@ -34,7 +35,11 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T],
     history = session.history()
     with serving.drawing():
         above = _top(history, limit)
-        return draw(*above, history.present) if above else None
+        try:
+            return draw(*above, history.present) if above else None
+        except LimitError as error:  # what was drawn so far stays, and so does the visitor's state
+            st.warning(str(error))
+            return None
 
 
 def in_one_column(draw: Callable[[], None]) -> None:

@@ -7,27 +7,111 @@ since been replaced are not read. Files of before have the card's metric in its 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from models.checkpoint import CHECKPOINTS, read_json, write_json
+from models.damage import broken
+from models.words import told
 
 MEASUREMENTS = Path(__file__).with_name("measurements")
 
 
 def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | None = None) -> dict[str, Any] | None:
-    """NAME.KIND.json; None if there is none, if it cannot be read, or if it was measured on other weights.
+    """NAME.KIND.json; None if there is none, or if it was measured on other weights.
 
     Args:
         folder, checkpoints: where measurements and cards lie; the repository's own by default.
+
+    Raises:
+        CheckpointError: it is damaged; the message names the file and what makes it again.
     """
+    path = (folder or MEASUREMENTS) / f"{name}.{kind}.json"
     try:
-        result = _read((folder or MEASUREMENTS) / f"{name}.{kind}.json")
-        card = _read((checkpoints or CHECKPOINTS) / name / "card.json")
-        return result if is_of(result, card) else None
-    except (OSError, ValueError, KeyError, TypeError):
+        result = _measured(path, name, checkpoints)
+        if result is not None and kind in CHECKS:
+            CHECKS[kind](result)
+    except FileNotFoundError:
         return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        command = f"python -m {COMMANDS[kind]} {name}" if kind in COMMANDS else ""
+        raise broken(Path(*path.parts[-4:]), told("is damaged"), command) from error
+    return result
+
+
+def _measured(path: Path, name: str, checkpoints: Path | None) -> dict[str, Any] | None:
+    """What a file says, None if it was measured on other weights; raises whatever reading it does."""
+    result = _read(path)
+    if "metric" not in result:
+        raise KeyError("metric")
+    try:
+        return result if is_of(result, _read((checkpoints or CHECKPOINTS) / name / "card.json")) else None
+    except (OSError, ValueError, KeyError, TypeError):  # whoever needs the card says so
+        return None
+
+
+def found(name: str, kind: str, folder: Path | None = None, checkpoints: Path | None = None) -> dict[str, Any] | None:
+    """As read, without a look at its parts; None for what is damaged, too."""
+    try:
+        return _measured((folder or MEASUREMENTS) / f"{name}.{kind}.json", name, checkpoints)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _check_length(result: dict[str, Any]) -> None:
+    """Raises where something is missing that a page shows."""
+    for by_length in result["readings"].values():
+        for n, values in by_length.items():
+            _numbers(n, values["predictions"], values["loss"], values["accuracy"])
+            for quantity in ("entropy", "log_normaliser"):
+                for layer in values.get(quantity, ()):
+                    _numbers(*layer)
+    if not any(result["readings"].values()):
+        raise ValueError("nothing was measured")
+
+
+def _check_memory(result: dict[str, Any]) -> None:
+    """Raises where something is missing that a page shows."""
+    if not result["points"]:
+        raise ValueError("nothing was measured")
+    for point in (*result["points"], *result["comparisons"]):
+        _numbers(point["factor"], point["perplexity"], *point["budgets"])
+        _texts(point["way"])
+    _numbers(result["windows"], result["window"], result["validation_windows"])
+    _texts(result["command"])
+
+
+def _numbers(*values: Any) -> None:
+    for value in values:
+        float(value)
+
+
+def _texts(*values: Any) -> None:
+    for value in values:
+        if not isinstance(value, str):
+            raise TypeError(f"{value!r} is no text")
+
+
+def _check_blimp(result: dict[str, Any]) -> None:
+    """Raises where something is missing that a page shows."""
+    _numbers(result["accuracy"], result["accuracy_error"], result["pairs"])
+    for bits in result["rights"].values():
+        _numbers(*bits)
+
+
+def _check_pieces(result: dict[str, Any]) -> None:
+    """Raises where something is missing that a page shows."""
+    for layer in result["layers"]:
+        _numbers(*layer["names"], *layer["words"])
+        if not len(layer["names"]) == len(layer["words"]) > 0:
+            raise ValueError("windows are missing")
+
+
+CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "length": _check_length, "memory": _check_memory, "blimp": _check_blimp, "pieces": _check_pieces}
+COMMANDS = {"length": "models.studies.lengths", "memory": "models.studies.forgetting",
+            "blimp": "models.studies.blimp", "pieces": "models.studies.pieces"}
 
 
 def is_of(measured: Mapping[str, Any], card: Mapping[str, Any]) -> bool:

@@ -39,7 +39,7 @@ def times(metric: Any, factor: float) -> Any:
 
 def point(way: str, factor: int, perplexity: float) -> dict[str, Any]:
     """What a memory came to: windows of their own difficulty, the same for all."""
-    return {"way": way, "factor": factor, "perplexity": perplexity,
+    return {"way": way, "factor": factor, "perplexity": perplexity, "budgets": [256 // factor] * 4,
             "losses": [math.log(perplexity) + 0.01 * (i % 5 - 2) for i in range(20)]}
 
 
@@ -68,7 +68,8 @@ class Made:
         card = json.loads((self.folder / f"checkpoints/stories-{name}/card.json").read_text())
         self.measured(f"stories-{name}.memory.json", {"metric": card["metric"], "points": [
             point("chosen", factor, value) for factor, value in ({1: whole} | less).items()],
-            "comparisons": [point("chosen-oldest", 4, 99.0)]})
+            "comparisons": [point("chosen-oldest", 4, 99.0)], "windows": 20, "window": 256, "validation_windows": 8,
+            "command": "measure it again"})
 
     def _write(self, path: str, content: object) -> None:
         (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -264,7 +265,7 @@ def test_chance_of_texts_is_that_of_paired_differences(made: Made):
         metric = made.card(f"stories-{name}", {"perplexity": 40.0})["metric"]
         losses = [loss + extra + 0.01 * (i % 3 - 1) * extra for i, loss in enumerate(hard)]
         made.measured(f"stories-{name}.length.json", {"metric": metric, "readings": {"trained": {"256": {
-            "texts": {"predictions": [256] * 60, "losses": losses}}}}})
+            "predictions": 256 * 60, "loss": 1.5, "accuracy": 0.4, "texts": {"predictions": [256] * 60, "losses": losses}}}}})
     assert 0 < made.evidence.text_error("stories-selective", "stories-softmax", 256, "losses") < 1e-3
     assert made.evidence.text_error("stories-selective", "stories-softmax", 128, "losses") == 0  # not measured
 
