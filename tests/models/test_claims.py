@@ -265,7 +265,8 @@ def test_chance_of_texts_is_that_of_paired_differences(made: Made):
         metric = made.card(f"stories-{name}", {"perplexity": 40.0})["metric"]
         losses = [loss + extra + 0.01 * (i % 3 - 1) * extra for i, loss in enumerate(hard)]
         made.measured(f"stories-{name}.length.json", {"metric": metric, "readings": {"trained": {"256": {
-            "predictions": 256 * 60, "loss": 1.5, "accuracy": 0.4, "texts": {"predictions": [256] * 60, "losses": losses}}}}})
+            "predictions": 256 * 60, "loss": 1.5, "accuracy": 0.4,
+            "texts": {"predictions": [256] * 60, "losses": losses}}}}})
     assert 0 < made.evidence.text_error("stories-selective", "stories-softmax", 256, "losses") < 1e-3
     assert made.evidence.text_error("stories-selective", "stories-softmax", 128, "losses") == 0  # not measured
 
