@@ -21,7 +21,7 @@ from models.decoding import Step
 
 MOST = 128  # tokens of a continuation; our models read no longer texts, of others one wants to see the end
 CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
-HEIGHT, MEMORY_HEIGHT = 240, 160  # pixels of the texts together, and of the one within a memory below them
+HEIGHT, MEMORY_HEIGHT = 160, 120  # pixels of the texts together, and of the one within a memory below them
 
 
 @dataclass
@@ -82,7 +82,7 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
         reason = _("The text cannot be read")
     elif len(prompt.ids) >= lab.limit:
         reason = _("The text already has the {limit} tokens that this model reads at most", limit=lab.limit)
-    if st.session_state.pop(session.BEGIN, False) and reason is None:  # another seed was asked for
+    if st.session_state.pop(session.BEGIN, False) and reason is None:  # another seed or memory was asked for
         now = st.session_state[session.CONTINUATION] = _begun(lab, key)
         running = now.running
     st.button(_("Stop") if running else _("Continue the text"), key="continue", on_click=start_or_stop,
@@ -160,11 +160,10 @@ def _show(now: Continuation, places: list[DeltaGenerator], state: LabState) -> N
     if state.plan:
         places[1].text(_("Under the plan: …{planned}", planned=_line(now.planned)))
     if now.remembered:
-        layer = state.selection.layer
         counts = forgetting.counts(now.remembered)
         places[2].caption(_("Under the plan. {counts}", counts=counts) if state.plan else counts)
-        places[3].markdown(_("**Layer {layer} reads:** {struck}", layer=layer + 1,
-                             struck=forgetting.struck(now.remembered, layer)))
+        places[3].markdown(_("**Layer {layer} reads:** {struck}", layer=state.selection.layer + 1,
+                             struck=forgetting.struck(now.remembered, state.selection.layer)))
 
 
 def _line(text: str) -> str:

@@ -18,8 +18,11 @@ DEFAULT_MODEL = "stories-selective"
 PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "length": N_("Length"), "yours": N_("Your model"),
          "results": N_("Results"), "about": N_("About")}
 CLAIMS = MODULES
-# Below Explore, closed at first.
-SECTIONS = {"entropy": N_("Entropy"), "gates": N_("Gates"), "memory": N_("Memory"), "card": N_("Model card")}
+# What can stand in the place of the head's picture, so that one can type and see it change.
+HEAD = "head"
+SECTIONS = {"entropy": N_("Entropy"), "gates": N_("Gates"), "memory": N_("Forgetting"), "card": N_("Model card")}
+FORMS = ("words", "matrix")  # of the large picture of a head
+MEANS = ("head", "layer", "all")  # whose weights tint the words: the head's, its layer's mean, that of all heads
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 LAST = -1  # of a text's predictions
 MAX_TEXT = 200_000  # characters that are kept of a text
@@ -67,9 +70,10 @@ class LabState:
         compared: models of the same family that stand beside `model` on the Compare and Length pages.
         length: tokens, the length that the Length page looks at; 0 for the trained one.
         budgets: tokens that each layer of a selective model keeps while it writes; none for all.
-        section: what is open below Explore, one of SECTIONS; empty for nothing.
+        section: what stands in the place of the head's picture, one of SECTIONS; empty for the picture.
         claim: which of CLAIMS the Results page shows.
         page: which of PAGES is open.
+        form, mean: how a head is shown large, of FORMS; and whose weights tint the words, of MEANS.
         sampling: how the text is continued.
         language: which of texts.LANGUAGES all texts are in; those of the models stay as they are.
     """
@@ -87,6 +91,8 @@ class LabState:
     claim: str = FIRST_CLAIM
     page: str = FIRST_PAGE
     language: str = ENGLISH
+    form: str = FORMS[0]
+    mean: str = MEANS[0]
     sampling: Sampling = Sampling()
 
     def __post_init__(self) -> None:

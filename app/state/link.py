@@ -17,9 +17,11 @@ from urllib.parse import urlencode
 from app.state.company import entries, fit, views_of
 from app.state.lab_state import (
     CLAIMS,
+    FORMS,
     LAST,
     MAX_COMPARED,
     MAX_TEXT,
+    MEANS,
     PAGES,
     SECTIONS,
     LabState,
@@ -212,6 +214,10 @@ FIELDS = (
     Field("plan", "plan", _parse_plan, str, _carry_plan),
     Field("at", "selection", _parse_selection, str, lambda old, new, _: old.selection.within(new.shape)),
     Field("view", "view", _parse_view, carry=_carry_view),
+    Field("as", "form", _one_of(N_("This link asks for a head as “{text}”, which is not here."),
+                                dict.fromkeys(FORMS))),
+    Field("mean", "mean", _one_of(N_("This link asks for the mean of “{text}”, which is not here."),
+                                  dict.fromkeys(MEANS))),
     Field("ask", "asked", carry=_kept_in_family, parse=_number(
         N_("This link asks for prediction “{text}”, which is no number from 0 to {most:,}."), MAX_ASKED, LAST)),
     Field("n", "length", carry=_kept_in_family, parse=_number(
@@ -223,6 +229,15 @@ FIELDS = (
     Field("claim", "claim", _one_of(N_("This link asks for the claim “{text}”, which is not here."), CLAIMS)),
     Field("lang", "language", _one_of(N_("This link asks for the language “{text}”, which is not here."), LANGUAGES)),
 )
+
+
+def returning(present: LabState, there: LabState | None, model: str) -> LabState:
+    """`present` on another model, whose family was left in the state `there`: the experiment that was left, seen as
+    things are seen now. None: nobody has been in that family yet."""
+    if there is None or catalogue.same_family(present.model, model):
+        return present.with_model(model)
+    seen = {field.attribute: getattr(present, field.attribute) for field in FIELDS if field.carry is _kept}
+    return replace(there, **seen).with_model(model)
 
 
 def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
