@@ -83,7 +83,8 @@ class Said:
             translation is known they are the translation's, a token each.
         prompt: the text as it was read.
         vectors: (tokens, C) the last hidden vectors, of a model that predicts nothing; else None.
-        written: what the model wrote under the plan; empty where it writes nothing.
+        written: what the model wrote under the plan; empty where it writes nothing; None of an anchored text under a
+            plan, where writing takes longer than the maps: Lab.rewrite says it.
         gates: kind -> (L, H, N) the gates that the model computes itself, 0 to 1; nothing where its type has none.
     """
 
@@ -93,7 +94,7 @@ class Said:
     losses: ndarray
     prompt: Prompt
     vectors: ndarray | None = None
-    written: str = ""
+    written: str | None = ""
     gates: Mapping[str, ndarray] = field(default_factory=dict)
 
     @property
