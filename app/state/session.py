@@ -21,6 +21,7 @@ from models.foreign import is_foreign
 # Keys of Streamlit's widgets.
 TEXT, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM, PART = (
     "text", "example", "compared", "length", "hidden", "memory", "section", "claim", "part")
+SAMPLING, GREEDY, TEMPERATURE, TOP_P, SEED = "sampling", "greedy", "temperature", "top p", "seed"
 WANTED, WHOLE, BOUND, SEARCH = "wanted heads", "whole text", "bound", "search"
 MEASURE_X, MEASURE_Y, MEASURED, ROLE, SCATTER = "measure across", "measure up", "measured", "role", "scatter"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
@@ -56,6 +57,11 @@ def ask_for(ending: object) -> None:
     """A file of all numbers, one of FILES: the page that is drawn next has the button that fetches it."""
     if ending in [*FILES]:
         st.session_state[TAKE] = ending
+
+
+def begin_continuation() -> None:
+    """The text is continued as soon as the page is drawn."""
+    st.session_state[BEGIN] = True
 
 
 def once(draw: Callable[[], None]) -> None:

@@ -22,13 +22,25 @@ from components import chart, charts
 from components.charts import Spec
 from models import checkpoint
 from models.studies import seeds
-from models.studies.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, claims, evidence
+from models.studies.claims import (
+    FAILS,
+    HOLDS,
+    OPEN,
+    PART,
+    UNSURE,
+    Chart,
+    Claim,
+    Statement,
+    claims,
+    evidence,
+    method,
+)
 from models.studies.store import MEASUREMENTS
 
-Colour = Literal["green", "orange", "red", "gray"]
+Colour = Literal["green", "orange", "blue", "red", "gray"]
 BADGES: dict[str, tuple[Colour, str]] = {
     HOLDS: ("green", ":material/check_circle:"), PART: ("orange", ":material/contrast:"),
-    FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
+    UNSURE: ("blue", ":material/balance:"), FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
 
 
 NUMBERS = "models/studies/measurements"
@@ -67,8 +79,9 @@ def _claims() -> None:
         for statement in statements:
             serving.give_way()
             _statement(statement, specs.get(statement.key))
-    with st.expander(_("How verdicts are computed")):
-        st.markdown(translated(RULES.read_text(encoding="utf-8")))
+    _trainings(claim, specs.get(CURVES))
+    with st.expander(_("How all this was measured")):
+        st.markdown(translated(METHOD.read_text(encoding="utf-8")))
 
 
 def _overview(groups: Sequence[tuple[str, Sequence[Statement]]]) -> None:
@@ -79,6 +92,28 @@ def _overview(groups: Sequence[tuple[str, Sequence[Statement]]]) -> None:
             with st.container(width=430, gap="xsmall", key=f"group-{colour}"):
                 st.badge(_("{verdict}: {count}", verdict=_(word), count=len(statements)), icon=icon, color=colour)
                 st.markdown("\n".join(f"- [{plain(_(its.text))}](#{its.key})" for its in statements))
+
+
+def _trainings(claim: Claim, spec: Spec | None) -> None:
+    """What the claim's models were trained on, for how long, with how many seeds; and their learning curves."""
+    with st.expander(_("How long, how many seeds, how many texts: the models of this claim")):
+        _table(claim.trainings)
+        if spec is None:
+            st.caption(_("These weights were trained before learning curves were kept."))
+        else:
+            st.markdown(_("**Learning curves**: loss on texts that are neither trained on nor reported."))
+            chart(key="learning curves", spec=spec, title=_("Learning curves"), models=[claim.key], what="curves",
+                  alt=_("Learning curves"))
+        if rows := method.sweep(claim.family):
+            st.markdown(_("**Rates that were tried**: loss after a short training, on the validation split."))
+            _table(rows)
+
+
+def _table(rows: list[dict[str, str]]) -> None:
+    if not rows:
+        return
+    st.table([{plain(_(name)): plain(_(value)) for name, value in row.items()} for row in rows], border="horizontal",
+             hide_index=True)
 
 
 def _statement(statement: Statement, spec: Spec | None) -> None:
@@ -97,8 +132,7 @@ def _statement(statement: Statement, spec: Spec | None) -> None:
                 how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested \
                     else _("a guess, not tested")
                 st.markdown(_("Likeliest reason (*{how}*): {reason}", how=how, reason=plain(_(statement.reason))))
-            st.table([{plain(_(name)): plain(_(value)) for name, value in row.items()} for row in statement.table],
-                     border="horizontal", hide_index=True)
+            _table(statement.table)
             with st.container(horizontal=True, vertical_alignment="top"):
                 st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv",
                                    mime="text/csv", key=f"csv-{statement.key}", on_click="ignore",
@@ -112,7 +146,8 @@ def _statement(statement: Statement, spec: Spec | None) -> None:
                       what="results", about=[what], alt=_(statement.chart.alt))
 
 
-RULES = Path(__file__).parents[2] / "assets" / "verdicts.md"
+METHOD = Path(__file__).parents[2] / "assets" / "method.md"
+CURVES = "learning curves"  # among a claim's charts
 
 
 def as_csv(statement: Statement) -> str:
@@ -137,7 +172,8 @@ def drawn(its: Chart) -> Spec:
 def _specs(key: str, stamp: tuple[tuple[str, int], ...]) -> dict[str, Spec]:
     """Key of a statement of this claim -> its chart."""
     (claim,) = (claim for claim in _found(stamp) if claim.key == key)
-    return {s.key: drawn(s.chart) for s in claim.statements if s.chart is not None}
+    found = {s.key: s.chart for s in claim.statements} | {CURVES: claim.curves}
+    return {name: drawn(its) for name, its in found.items() if its is not None}
 
 
 def _stamp() -> tuple[tuple[str, int], ...]:
