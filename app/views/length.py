@@ -134,8 +134,9 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 def _about(curves: Sequence[Curve], trained: int) -> str:
     return _("Lines: held-out text, {predictions} predictions at each length; entropy and normaliser over "
              "{captured:,} tokens at most. The models were trained at {trained} tokens. Bars: ± one standard error "
-             "by the choice of texts, and with it the standard deviation over seeds, where they were measured. Rings: the "
-             "text in the box, under your plan; one at the edge lies beyond it. A click in a chart chooses the length.",
+             "by the choice of texts, and with it the standard deviation over seeds, where they were measured. "
+             "Rings: the text in the box, under your plan; one at the edge lies beyond it. A click in a chart chooses "
+             "the length.",
              predictions=_predictions(curves), captured=CAPTURED, trained=trained)
 
 
