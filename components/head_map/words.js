@@ -1,6 +1,8 @@
 // The text as flowing words: the one that is pointed at is framed, those that it looks at are tinted.
 
-const LONG = [48, 160]; // tokens from which the words are set smaller, and from which they scroll
+const LONG = 48; // tokens from which the words are set smaller
+const LONGER = 96; // and smaller still
+const SCROLLS = 160; // from which they scroll
 
 /**
  * {element, show(tokens, rest), paint(shown), at(), point(index)}. Words are counted through all lines: queries first, and
@@ -97,8 +99,9 @@ lab.words = onPoint => {
       [spans, framed, pointed] = [[], null, null];
       kept = kept === null || kept >= count ? null : kept;
       element.replaceChildren(...rows.flatMap((tokens, i) => flow(tokens, rows.length > 1 ? titles[i] : '')));
-      element.classList.toggle('long', count > LONG[0]);
-      element.classList.toggle('scrolls', count > LONG[1]);
+      element.classList.toggle('long', count > LONG);
+      element.classList.toggle('longer', count > LONGER);
+      element.classList.toggle('scrolls', count > SCROLLS);
       if (focused >= 0) spans[Math.min(focused, count - 1)].span.focus({ preventScroll: true });
     },
     /**
