@@ -2,6 +2,7 @@
 
 const LONG = 48; // tokens from which the words are set smaller
 const LONGER = 96; // and smaller still
+const FADED = '22%'; // of a pruned head's tint, as of its tile
 const SCROLLS = 160; // from which they scroll
 
 /**
@@ -106,19 +107,20 @@ lab.words = onPoint => {
     },
     /**
      * @param {{dark: boolean, scale: string, steps: Map<number, number>, numbers: Map<number, string>,
-     *   unseen: (index: number) => boolean}} shown by the words' places; one without a step has no tint
+     *   faded: boolean, unseen: (index: number) => boolean}} shown by the words' places; one without a step has no tint
      */
-    paint({ dark, scale, steps, numbers, unseen }) {
+    paint({ dark, scale, steps, numbers, faded, unseen }) {
       const now = at();
       spans.forEach((word, index) => {
         const step = steps.get(index) ?? 0;
-        const key = `${dark} ${scale} ${step}`;
+        const key = `${dark} ${scale} ${step} ${faded}`;
         if (word.key !== key) {
           word.key = key;
           // Where the scale has the ground's own colour there is nothing to see: the page shows through.
           const bare = step === (scale === 'diverging' ? 128 : 0) || !steps.has(index);
-          word.span.style.background = bare ? '' : lab.shade(dark, scale, step / 255);
-          word.span.style.color = bare ? '' : lab.ink(dark, scale, step / 255);
+          const shade = lab.shade(dark, scale, step / 255);
+          word.span.style.background = bare ? '' : faded ? `color-mix(in srgb, ${shade} ${FADED}, transparent)` : shade;
+          word.span.style.color = bare || faded ? '' : lab.ink(dark, scale, step / 255);
         }
         lab.write(word.number, numbers.get(index) ?? '');
         word.span.classList.toggle('unseen', unseen(index));
