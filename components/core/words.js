@@ -95,7 +95,7 @@ lab.wordSentence = ({ what, word: token, words: tokens, row, self = null, about 
   const word = lab.quoted(token);
   const list = listed(tokens.map(lab.quoted), row, what, self);
   const values = { word, list, n: row.length };
-  if (pruned) return lab._('The head is pruned: nothing of what {word} looks at gets through', values);
+  if (pruned) return lab._('Pruned: what {word} looks at does not get through', values);
   if (what === 'taken')
     return list
       ? lab._('When {word} is read, F has taken away: {list}', values)

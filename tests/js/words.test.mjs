@@ -91,7 +91,7 @@ test('the tint in words', () => {
   assert.equal(said('share', [1]), '“start” looks at itself 100%');
   assert.equal(said('share', [0.5, 0.5], { about: true }), '“The” looks at about “start” 50%, itself 50%');
   assert.equal(said('share', [0, 0]), '“The” looks at nothing');
-  const pruned = 'The head is pruned: nothing of what “The” looks at gets through';
+  const pruned = 'Pruned: what “The” looks at does not get through';
   assert.equal(said('share', [0.5, 0.5], { pruned: true }), pruned);
   const thin = Array(200).fill(1 / 200);
   assert.equal(
