@@ -9,6 +9,7 @@ from components.mounting import answering
 from components.navigation import navigation
 from components.notice import notice
 from components.toolbar import toolbar
+from components.written import written
 
 __all__ = ["Grid", "answering", "catalogue", "chooser", "effect", "head_map", "heads", "library", "navigation",
-           "notice", "toolbar"]
+           "notice", "toolbar", "written"]
