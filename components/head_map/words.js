@@ -2,7 +2,6 @@
 
 const LONG = 48; // tokens from which the words are set smaller
 const LONGER = 96; // and smaller still
-const FADED = '22%'; // of a pruned head's tint, as of its tile
 const SCROLLS = 160; // from which they scroll
 
 /**
@@ -111,6 +110,7 @@ lab.words = onPoint => {
      */
     paint({ dark, scale, steps, numbers, faded, unseen }) {
       const now = at();
+      element.classList.toggle('faded', faded);
       spans.forEach((word, index) => {
         const step = steps.get(index) ?? 0;
         const key = `${dark} ${scale} ${step} ${faded}`;
@@ -118,8 +118,7 @@ lab.words = onPoint => {
           word.key = key;
           // Where the scale has the ground's own colour there is nothing to see: the page shows through.
           const bare = step === (scale === 'diverging' ? 128 : 0) || !steps.has(index);
-          const shade = lab.shade(dark, scale, step / 255);
-          word.span.style.background = bare ? '' : faded ? `color-mix(in srgb, ${shade} ${FADED}, transparent)` : shade;
+          word.span.style.setProperty('--tint', bare ? '' : lab.shade(dark, scale, step / 255));
           word.span.style.color = bare || faded ? '' : lab.ink(dark, scale, step / 255);
         }
         lab.write(word.number, numbers.get(index) ?? '');
