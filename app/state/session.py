@@ -21,6 +21,7 @@ from models.foreign import is_foreign
 # Keys of Streamlit's widgets.
 TEXT, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
     "text", "example", "compared", "length", "hidden", "memory", "section", "claim")
+SAMPLING, GREEDY, TEMPERATURE, TOP_P, SEED = "sampling", "greedy", "temperature", "top p", "seed"
 WANTED, WHOLE, BOUND, SEARCH = "wanted heads", "whole text", "bound", "search"
 MEASURE_X, MEASURE_Y, MEASURED, ROLE, SCATTER = "measure across", "measure up", "measured", "role", "scatter"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
@@ -48,6 +49,11 @@ def widget(key: str, kind: type, default: Any = None) -> Any:
     """A widget's value, or `default` where it has none or, forged, one of another type."""
     value = st.session_state.get(key)
     return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else default
+
+
+def begin_continuation() -> None:
+    """The text is continued as soon as the page is drawn."""
+    st.session_state[BEGIN] = True
 
 
 def once(draw: Callable[[], None]) -> None:
