@@ -3,13 +3,15 @@ anything."""
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import Any, TypeGuard
 
 from app.state import session
 from app.state.company import fit, policies_of, views_of
-from app.state.lab_state import CLAIMS, LAST, MAX_COMPARED, MAX_TEXT, PAGES, SECTIONS, LabState
-from app.state.link import MAX_ASKED, MAX_LENGTH, read_query
+from app.state.lab_state import CLAIMS, FIRST_PAGE, LAST, MAX_COMPARED, MAX_TEXT, PAGES, SECTIONS, SHOWN, START, LabState
+from app.state.lessons import CHOICES, ORDER, Place, step_at
+from app.state.link import MAX_ASKED, MAX_LENGTH, opened_by, read_query
 from app.state.selection import SCOPES, Selection
 from app.state.session import history, widget
 from models import catalogue, held
@@ -142,6 +144,61 @@ def on_effect(event: dict[str, Any]) -> None:
     """Another of the text's predictions."""
     if event.get("type") == "prediction" and _index(event.get("index"), MAX_ASKED + 1):
         history().do(replace(history().present, asked=event["index"]), merge="asking")
+
+
+def on_lesson(event: dict[str, Any]) -> None:
+    """A step of a lesson, an answer to its question, the way out, large type. Of a first visit: its one button."""
+    past = history()
+    present = past.present
+    match event.get("type"):
+        case "step" if isinstance(event.get("to"), str):
+            with contextlib.suppress(ValueError):
+                take_step(Place.parse(event["to"]))
+        case "answer" if present.lesson is not None and not present.answer:
+            question, choice = step_at(present.lesson).question, event.get("choice")
+            if question is not None and (choice is None or _index(choice, len(question.choices))):
+                answer = SHOWN if choice is None else CHOICES[choice]
+                session.answers()[present.lesson] = answer
+                past.do(replace(present, answer=answer), merge="answering")
+        case "teach" if isinstance(event.get("on"), bool):
+            past.do(replace(present, teach=event["on"]))
+        case "leave":
+            leave_lesson()
+
+
+def take_step(place: Place) -> None:
+    """Opens a step. What the visitor had before the first one comes back when the lesson is left."""
+    past = history()
+    present = past.present
+    if present.lesson is None:
+        session.put_aside(None if present.page == START else present)
+    past.do(replace(opened_by(place), answer=session.answers().get(place, ""), teach=present.teach))
+
+
+def leave_lesson() -> None:
+    """Back to what stood there before the lesson; without that, the lesson's experiment stays."""
+    past = history()
+    kept = session.aside() or replace(past.present, page=_work_page(past.present.page))
+    past.do(replace(kept, lesson=None, answer="", teach=False))
+    session.put_aside(None)
+
+
+def _work_page(page: str) -> str:
+    return FIRST_PAGE if page == START else page
+
+
+def on_start(event: dict[str, Any]) -> None:
+    """A first visit's one experiment: heads are taken away or come back, or it is left for the lab."""
+    past = history()
+    match event.get("type"):
+        case "plan" if isinstance(event.get("plan"), str):
+            past.do(replace(past.present, plan=fit(HeadPlan.read(event["plan"])[0], past.present.models)[0]))
+        case "skip":
+            past.do(LabState())
+        case "lab":
+            past.do(replace(past.present, page=FIRST_PAGE))
+        case "lesson":
+            take_step(Place(ORDER[0], 1))
 
 
 def _index(value: object, count: int) -> TypeGuard[int]:

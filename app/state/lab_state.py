@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from app.state.company import shape_of
+from app.state.lessons import Place
 from app.state.selection import Selection
 from models import catalogue
 from models.checkpoint import CheckpointError
@@ -13,11 +14,13 @@ from models.kind import Shape
 from models.studies.claims import MODULES
 
 DEFAULT_MODEL = "stories-selective"
-PAGES = {"explore": "Explore", "compare": "Compare", "length": "Length", "yours": "Your model", "results": "Results",
-         "about": "About"}
+START = "start"  # what a first visit opens; no link of the navigation leads there
+PAGES = {"explore": "Explore", "compare": "Compare", "length": "Length", "lessons": "Lessons", "yours": "Your model",
+         "results": "Results", "about": "About", START: "Start"}
 CLAIMS = MODULES
 SECTIONS = {"entropy": "Entropy", "memory": "Memory", "card": "Model card"}  # below Explore, closed at first
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
+SHOWN = "shown"  # in place of an answer: somebody asked for it
 LAST = -1  # of a text's predictions
 MAX_TEXT = 200_000  # characters that are kept of a text
 MAX_COMPARED = 3  # models beside the first
@@ -67,6 +70,9 @@ class LabState:
         section: what is open below Explore, one of SECTIONS; empty for nothing.
         claim: which of CLAIMS the Results page shows.
         page: which of PAGES is open.
+        lesson: the step of a lesson that is being taken; None for the free lab.
+        answer: what was answered to the step's question: one of lessons.CHOICES, SHOWN without a guess, or nothing.
+        teach: True for large type, and nothing but the lesson, the picture and the answer.
     """
 
     model: str = field(default_factory=default_model)
@@ -81,6 +87,9 @@ class LabState:
     section: str = ""
     claim: str = FIRST_CLAIM
     page: str = FIRST_PAGE
+    lesson: Place | None = None
+    answer: str = ""
+    teach: bool = False
 
     def __post_init__(self) -> None:
         if self.text is None:

@@ -14,6 +14,7 @@ import streamlit as st
 from app import serving
 from app.state.history import History
 from app.state.lab_state import FIRST_PAGE, MAX_TEXT, LabState
+from app.state.lessons import Place
 from app.state.link import read_query
 from models.foreign import is_foreign
 
@@ -24,6 +25,7 @@ HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM = "looked", "job problem"
 HISTORY, CONTINUATION, _ADDRESSES, _DRAWN = "history", "continuation", "addresses", "library drawn"
+_ANSWERS, _TICKED, _ASIDE = "answers", "steps done", "before the lesson"
 MAX_ADDRESSES = 300  # that a session remembers as its own
 
 
@@ -38,6 +40,26 @@ def widget(key: str, kind: type, default: Any = None) -> Any:
     """A widget's value, or `default` where it has none or, forged, one of another type."""
     value = st.session_state.get(key)
     return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else default
+
+
+def answers() -> dict[Place, str]:
+    """What this visitor answered in lessons, as LabState.answer."""
+    return st.session_state.setdefault(_ANSWERS, {})
+
+
+def ticked() -> set[Place]:
+    """The steps of lessons that this visitor has done."""
+    return st.session_state.setdefault(_TICKED, set())
+
+
+def put_aside(state: LabState | None) -> None:
+    """Keeps what a visitor had before a lesson; None forgets it."""
+    st.session_state[_ASIDE] = state
+
+
+def aside() -> LabState | None:
+    """What was put aside."""
+    return st.session_state.get(_ASIDE)
 
 
 def once(draw: Callable[[], None]) -> None:
