@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, Protocol, TypeVar
 
+from app import texts
 from models import Trace
 from models.sketch import Sketch
 from models.trace import Layer
@@ -22,13 +23,25 @@ F = TypeVar("F", bound=Callable[..., Any])
 kept: dict[str, Any] = {}  # name of a function -> its cache, for who counts and who empties
 
 
-def remembered(entries: int = TEXTS) -> Callable[[F], F]:
+def remembered(entries: int = TEXTS, worded: bool = False) -> Callable[[F], F]:
     """A function's last results, by its arguments, which must be hashable and name what they depend on: a file by its
-    time of change, a model by its name."""
+    time of change, a model by its name.
+
+    Args:
+        worded: what it gives holds texts for people: each language has results of its own.
+    """
     def decorate(function: F) -> F:
-        cached = functools.lru_cache(entries)(function)
+        def said(language: str | None, *given: Any, **named: Any) -> Any:
+            return function(*given, **named)
+
+        cached = functools.lru_cache(entries)(said)
         kept[f"{function.__module__}.{function.__qualname__}"] = cached
-        return cached  # type: ignore[return-value]  # an lru_cache is called like what it wraps
+
+        @functools.wraps(function)
+        def asked(*given: Any, **named: Any) -> Any:
+            return cached(texts.language() if worded else None, *given, **named)
+
+        return asked  # type: ignore[return-value]  # it is called like what it wraps
     return decorate
 
 

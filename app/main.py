@@ -10,7 +10,7 @@ if str(ROOT) not in sys.path:  # Streamlit puts this file's folder there, not th
 
 import streamlit as st  # noqa: E402
 
-from app import serving  # noqa: E402
+from app import serving, texts  # noqa: E402
 from app.state import session  # noqa: E402
 from app.state.lab_state import FIRST_PAGE, PAGES, default_model  # noqa: E402
 from app.views import DRAW  # noqa: E402
@@ -21,6 +21,7 @@ from components import library  # noqa: E402
 def present_page() -> None:
     """The page that is open. One fragment for all: what is typed and the click on another page are events of one
     fragment, so neither can overtake the other into a page that is no longer there."""
+    texts.speak(session.history().present.language)
     DRAW[session.history().present.page]()
 
 

@@ -16,6 +16,19 @@ def literal(text: str) -> str:
     return plain(re.sub(r"(?=[:.@])", "\u2060", spaces(text)))
 
 
+def blocks(markdown: str) -> list[str]:
+    """A page's headings, paragraphs and items of lists, one line each: what is translated one by one."""
+    found: list[str] = []
+    ended = True
+    for line in markdown.splitlines():
+        if line.strip() and not ended and not line.startswith(("#", "- ")):
+            found[-1] += f" {line.strip()}"
+        elif line.strip():
+            found.append(line.strip())
+        ended = not line.strip() or line.startswith("#")
+    return found
+
+
 def spaces(text: str) -> str:
     """`text` with every run of white space as one blank."""
     return re.sub(r"\s+", " ", text)

@@ -11,6 +11,8 @@ from typing import Any
 
 import streamlit as st
 
+from app import texts
+
 FOLDER = Path(__file__).parent
 MAX_EVENTS = 256  # that are taken from one message; the browser sends no more at a time, and the rest after the answer
 
@@ -63,10 +65,11 @@ def answer(key: str) -> dict[str, Any]:
     """What a payload of the component `key` answers; part of each header.
 
     sequence: the last event that Python has seen from this component; answered: from any of them; visit: a number
-    that tells this session from another one; text: of `answering`.
+    that tells this session from another one; text: of `answering`; language: of all its texts.
     """
     return {"sequence": received(key), "answered": st.session_state.get(_NEWEST, 0),
-            "visit": st.session_state.setdefault(_VISIT, secrets.randbits(32)), "text": st.session_state.get(_TEXT)}
+            "visit": st.session_state.setdefault(_VISIT, secrets.randbits(32)), "text": st.session_state.get(_TEXT),
+            "language": texts.language()}
 
 
 def received(key: str) -> int:

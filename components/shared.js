@@ -53,6 +53,18 @@ function hear(data) {
   heard = data.visit ?? heard;
   lab.asking.answered(data.answered ?? 0);
   lab.textAnswered(data.text ?? null);
+  lab.language = data.language ?? 'en';
+  lab.set(document.documentElement, 'lang', lab.language);
+}
+
+/** Builds what the component shows anew, in another language; the focus stays where it was. */
+function rebuild(state, create, destroy) {
+  const inside = () => Array.from(state.root.querySelectorAll('a, button, input, select, summary, [tabindex]'));
+  const place = inside().indexOf(state.root.getRootNode().activeElement);
+  destroy?.(state);
+  state.root.replaceChildren();
+  Object.assign(state, create(state));
+  return () => inside()[place]?.focus({ preventScroll: true });
 }
 
 /**
@@ -67,7 +79,10 @@ lab.component = ({ create, update, destroy, parts = [] }) => {
   const states = new WeakMap();
   return {
     render({ parentElement, data, setTriggerValue }) {
+      const news = states.get(parentElement)?.bytes === data ? null : lab.unpack(data);
+      if (news) hear(news); // first: what is built needs the language
       let state = states.get(parentElement);
+      let refocus = null;
       if (!state) {
         const root = lab.root(parentElement);
         root.replaceChildren(); // what another version of the library may have left
@@ -77,17 +92,17 @@ lab.component = ({ create, update, destroy, parts = [] }) => {
         Object.assign(state, create(state));
         states.set(parentElement, state);
         lab.living.add(state);
-      }
+      } else if (state.language !== lab.language) refocus = rebuild(state, create, destroy);
+      state.language = lab.language;
       state.events.trigger = setTriggerValue;
-      if (state.bytes !== data) {
-        state.bytes = data;
-        state.data = lab.unpack(data);
-        hear(state.data);
-        state.events.acknowledge(state.data.sequence ?? 0);
+      if (news) {
+        [state.bytes, state.data] = [data, news];
+        state.events.acknowledge(news.sequence ?? 0);
       }
       state.dark = getComputedStyle(parentElement.host).colorScheme === 'dark';
       state.fresh = true;
       update(state, state.data);
+      refocus?.();
       state.fresh = false;
       markOne(state);
       state.root.dataset.drawn = state.drawn = (state.drawn ?? 0) + 1; // benchmarks and tests wait for it

@@ -131,12 +131,12 @@ def options_of(module: str) -> set[str]:
 FLOW = {  # who -> what of ours they import, as CONTRIBUTING.md says
     "models/attention": ("models.attention", "models.config", "models.heads", "models.kind"),
     "models": ("models",),
-    "components": ("components", "streamlit"),
-    "app/state": ("app.state", "app.serving", "app.jobs", "models", "streamlit"),
+    "components": ("components", "app.texts", "streamlit"),
+    "app/state": ("app.state", "app.serving", "app.jobs", "app.texts", "models", "streamlit"),
     "app/panels": ("app.panels", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute", "app.markdown",
-                   "components", "models", "streamlit"),
+                   "app.texts", "components", "models", "streamlit"),
     "app/views": ("app.panels", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute", "app.markdown",
-                  "components", "models", "streamlit"),
+                  "app.texts", "components", "models", "streamlit"),
 }
 
 

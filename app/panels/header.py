@@ -5,10 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 import models
+from app import texts
 from app.state import events, session
 from app.state.history import History
 from app.state.lab_state import PAGES
 from app.state.link import MAX_LINK_TEXT, query_of
+from app.texts import _
 from components import navigation, toolbar
 
 
@@ -21,13 +23,14 @@ def draw(history: History, read_chars: int = MAX_LINK_TEXT) -> None:
     query = query_of(history.present, read_chars)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
         st.markdown("# Attention Lab", width="content")
-        navigation(key="navigation", pages=PAGES, present=history.present.page, query=query,
-                   on_event=events.on_toolbar)
+        navigation(key="navigation", pages={page: _(title) for page, title in PAGES.items()},
+                   present=history.present.page, query=query, on_event=events.on_toolbar)
         # A model whose folder is missing can still be asked for by a link: the page then tells of it.
-        st.selectbox("Model", list(dict.fromkeys([*models.names(), history.present.model])), key=session.MODEL,
+        st.selectbox(_("Model"), list(dict.fromkeys([*models.names(), history.present.model])), key=session.MODEL,
                      on_change=events.on_model, width=240, label_visibility="collapsed")
         with st.container(width="stretch"):
             toolbar(key="toolbar", query=query, mode="push" if history.push else "replace",
-                    can_undo=bool(history.past), can_redo=bool(history.future), on_event=events.on_toolbar)
+                    can_undo=bool(history.past), can_redo=bool(history.future), languages=texts.LANGUAGES,
+                    on_event=events.on_toolbar)
     history.push = False
     session.remember_address(query)

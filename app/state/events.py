@@ -11,9 +11,10 @@ from app.state import session
 from app.state.company import fit, policies_of, views_of
 from app.state.lab_state import CLAIMS, FIRST_PAGE, LAST, MAX_COMPARED, MAX_TEXT, PAGES, SECTIONS, SHOWN, START, LabState
 from app.state.lessons import CHOICES, ORDER, Place, step_at
-from app.state.link import MAX_ASKED, MAX_LENGTH, opened_by, read_query
+from app.state.link import MAX_ASKED, MAX_LENGTH, opened_by, read_query, settled
 from app.state.selection import SCOPES, Selection
 from app.state.session import history, widget
+from app.texts import LANGUAGES
 from models import catalogue, held
 from models.heads import MAX_BASE, MIN_BASE, HeadPlan
 
@@ -101,6 +102,8 @@ def on_toolbar(event: dict[str, Any]) -> None:
                             view="used", asked=LAST, budgets=()))
         case "page" if event.get("page") in [*PAGES]:  # a list has `in` for what has no hash, too
             past.do(replace(past.present, page=event["page"]))
+        case "language" if event.get("language") in [*LANGUAGES]:
+            past.speak(event["language"])
         case "address" if isinstance(event.get("query"), str) and len(event["query"]) <= 4 * MAX_TEXT:
             session.begin_at(event["query"].removeprefix("?"))
 
@@ -172,14 +175,15 @@ def take_step(place: Place) -> None:
     present = past.present
     if present.lesson is None:
         session.put_aside(None if present.page == START else present)
-    past.do(replace(opened_by(place), answer=session.answers().get(place, ""), teach=present.teach))
+    opened = settled(present, opened_by(place))
+    past.do(replace(opened, lesson=place, answer=session.answers().get(place, "")))
 
 
 def leave_lesson() -> None:
     """Back to what stood there before the lesson; without that, the lesson's experiment stays."""
     past = history()
-    kept = session.aside() or replace(past.present, page=_work_page(past.present.page))
-    past.do(replace(kept, lesson=None, answer="", teach=False))
+    kept = settled(past.present, session.aside() or past.present)
+    past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer="", teach=False))
     session.put_aside(None)
 
 
@@ -194,7 +198,7 @@ def on_start(event: dict[str, Any]) -> None:
         case "plan" if isinstance(event.get("plan"), str):
             past.do(replace(past.present, plan=fit(HeadPlan.read(event["plan"])[0], past.present.models)[0]))
         case "skip":
-            past.do(LabState())
+            past.do(settled(past.present, LabState()))
         case "lab":
             past.do(replace(past.present, page=FIRST_PAGE))
         case "lesson":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.state.lab_state import LabState, example_text
 from models import catalogue
@@ -60,6 +60,10 @@ class History:
         """Ends a run of changes: the next one is a step of its own."""
         self._merging = ""
 
+    def speak(self, language: str) -> None:
+        """Goes over to another language: no step of undo, for nothing of the experiment changes."""
+        self.present = replace(self.present, language=language)
+
     def undo(self) -> None:
         if self.past:
             self._go(self.past, self.future)
@@ -70,7 +74,8 @@ class History:
 
     def _go(self, source: list[LabState], other: list[LabState]) -> None:
         other.append(self.present)
-        self.present, self.problems, self._merging, self.push = source.pop(), [], "", True
+        there = replace(source.pop(), language=self.present.language)
+        self.present, self.problems, self._merging, self.push = there, [], "", True
 
     def open(self, state: LabState, problems: list[str]) -> None:
         """Goes to a link's state: the first one of a visit, or the browser's back and forward."""

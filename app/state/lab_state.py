@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from app.state.company import shape_of
 from app.state.lessons import Place
 from app.state.selection import Selection
+from app.texts import ENGLISH, N_
 from models import catalogue
 from models.checkpoint import CheckpointError
 from models.heads import HeadPlan
@@ -15,10 +16,11 @@ from models.studies.claims import MODULES
 
 DEFAULT_MODEL = "stories-selective"
 START = "start"  # what a first visit opens; no link of the navigation leads there
-PAGES = {"explore": "Explore", "compare": "Compare", "length": "Length", "lessons": "Lessons", "yours": "Your model",
-         "results": "Results", "about": "About", START: "Start"}
+PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "length": N_("Length"), "lessons": N_("Lessons"),
+         "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start")}
 CLAIMS = MODULES
-SECTIONS = {"entropy": "Entropy", "memory": "Memory", "card": "Model card"}  # below Explore, closed at first
+# Below Explore, closed at first.
+SECTIONS = {"entropy": N_("Entropy"), "memory": N_("Memory"), "card": N_("Model card")}
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 SHOWN = "shown"  # in place of an answer: somebody asked for it
 LAST = -1  # of a text's predictions
@@ -73,6 +75,7 @@ class LabState:
         lesson: the step of a lesson that is being taken; None for the free lab.
         answer: what was answered to the step's question: one of lessons.CHOICES, SHOWN without a guess, or nothing.
         teach: True for large type, and nothing but the lesson, the picture and the answer.
+        language: which of texts.LANGUAGES all texts are in; those of the models stay as they are.
     """
 
     model: str = field(default_factory=default_model)
@@ -90,6 +93,7 @@ class LabState:
     lesson: Place | None = None
     answer: str = ""
     teach: bool = False
+    language: str = ENGLISH
 
     def __post_init__(self) -> None:
         if self.text is None:

@@ -33,6 +33,7 @@ from app.state.lab_state import (
 )
 from app.state.lessons import CHOICES, Place, step_at
 from app.state.selection import Selection
+from app.texts import LANGUAGES, _
 from models import catalogue
 from models.checkpoint import CheckpointError
 from models.foreign import ForeignError
@@ -201,13 +202,13 @@ def _parse_lesson(text: str, state: LabState) -> Read:
     try:
         return Place.parse(text), []
     except ValueError:
-        return None, [f"This link opens a lesson's step “{cut(text)}”, which is not here."]
+        return None, [_("This link opens a step “{step}” of a lesson, which is not here.", step=cut(text))]
 
 
 def _parse_answer(text: str, state: LabState) -> Read:
     asked = step_at(state.lesson).question if state.lesson else None
     known = asked is not None and (text == SHOWN or text in [*CHOICES[:len(asked.choices)]])
-    return (text, []) if known else ("", [f"This link answers “{cut(text)}”, which was no choice."])
+    return (text, []) if known else ("", [_("This link answers “{answer}”, which is no choice.", answer=cut(text))])
 
 
 FIELDS = (
@@ -226,6 +227,7 @@ FIELDS = (
     Field("lesson", "lesson", _parse_lesson, is_setting=True),
     Field("say", "answer", _parse_answer, is_setting=True),
     Field("teach", "teach", lambda text, state: (text == "1", []), lambda teach: str(int(teach)), is_setting=True),
+    Field("lang", "language", _one_of("asks for the language", LANGUAGES), is_setting=True),
 )
 
 
@@ -241,7 +243,7 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
         state = replace(state, text=whole_brackets(state.text[:min(read_chars, MAX_LINK_TEXT)], state.text))
     said = {field: field.format(getattr(state, field.attribute)) for field in FIELDS
             if getattr(state, field.attribute) != getattr(default, field.attribute)}
-    if _settled(state, opened_by(state.lesson)) == state:
+    if settled(state, opened_by(state.lesson)) == state:
         said = {field: text for field, text in said.items() if field.is_setting}
     elif all(field.is_setting for field in said):  # what would be too short to tell is said in full
         said = {FIELDS[0]: FIRST_PAGE} | said
@@ -260,8 +262,8 @@ def _opened(place: Place | None, models: tuple[str, ...]) -> LabState:
     return replace(LabState() if problems else state, lesson=place)
 
 
-def _settled(state: LabState, other: LabState) -> LabState:
-    """`other` with the settings of `state`."""
+def settled(state: LabState, other: LabState) -> LabState:
+    """`other`, shown as `state` is: in its language, at its step of a lesson, in large type or not."""
     return replace(other, **{field.attribute: getattr(state, field.attribute) for field in FIELDS if field.is_setting})
 
 
@@ -278,7 +280,7 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     state, problems = _read(params)
     if any(field.key in params for field in FIELDS if not field.is_setting):
         return state, problems
-    return _settled(state, opened_by(state.lesson)), problems
+    return settled(state, opened_by(state.lesson)), problems
 
 
 def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 import streamlit as st
 
-from app import serving
+from app import serving, texts
 from app.state.history import History
 from app.state.lab_state import FIRST_PAGE, MAX_TEXT, LabState
 from app.state.lessons import Place
@@ -83,8 +83,14 @@ def follow_address(page: str) -> None:
     known: OrderedDict[str, LabState] = st.session_state.setdefault(_ADDRESSES, OrderedDict())
     first = HISTORY not in st.session_state
     if first or serving.went_back_or_forward() or asked not in known:
-        # A state of this session comes back whole: its text may be longer than what its address holds.
-        state, problems = (known[asked], []) if asked in known else _read(params)
+        if asked in known:
+            # A state of this session comes back whole: its text may be longer than what its address holds; and in the
+            # language that was chosen since.
+            state, problems = replace(known[asked], language=history().present.language), []
+        else:
+            state, problems = _read(params)
+        if not params and first:  # no link, which would say the language
+            state = replace(state, language=texts.preferred(st.context.locale))
         (history().begin if first else history().open)(state, problems)
         _remember(asked)
 

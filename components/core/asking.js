@@ -6,7 +6,7 @@ lab.partOf = ({ type }) =>
     type
   ] ?? null;
 
-const ONE = ['select', 'view', 'prediction', 'scale', 'page', 'address']; // there is one of each: the last one holds
+const ONE = ['select', 'view', 'prediction', 'scale', 'page', 'language', 'address']; // there is one of each: the last one holds
 const ADDRESS = ['kind', 'layer', 'head', 'scope'];
 const FIELDS = ['constant', 'gate'];
 

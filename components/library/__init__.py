@@ -7,13 +7,14 @@ import json
 
 import streamlit as st
 
+from app import texts
 from components.colours import COLOURS
 from components.mounting import FOLDER
 
 # In order: a file uses only what the files before it offer when it is read. Those in core/ draw nothing and know no
 # page: tests/js runs them in Node.
-FILES = ("core/payload.js", "core/text.js", "core/scales.js", "core/attention.js", "core/layout.js", "core/plan.js",
-         "core/asking.js", "core/effects.js",
+FILES = ("core/texts.js", "core/payload.js", "core/text.js", "core/scales.js", "core/attention.js", "core/layout.js",
+         "core/plan.js", "core/asking.js", "core/effects.js",
          "shared.js", "page.js", "canvas.js", "events.js", "heads/controls.js", "heads/grid.js", "heads/heads.js",
          "head_map/matrix.js", "head_map/forgetting_bars.js", "head_map/forgetting.js", "head_map/head_map.js",
          "effect/effect.js", "notice/notice.js", "toolbar/toolbar.js", "navigation/navigation.js")
@@ -25,14 +26,14 @@ def source() -> str:
     A page that lives through an update of the app gets the library twice. The second one, if it differs,
     takes the first one's place: components ask for the library whenever they are drawn.
     """
-    texts = ((name, (FOLDER / name).read_text("utf-8")) for name in FILES)
-    files = "".join(f"\n// {name}\n(lab => {{\n{text}}})(lab);\n" for name, text in texts)
-    colours = json.dumps(COLOURS)
-    version = hashlib.sha256((files + colours).encode()).hexdigest()[:12]
+    scripts = ((name, (FOLDER / name).read_text("utf-8")) for name in FILES)
+    files = "".join(f"\n// {name}\n(lab => {{\n{script}}})(lab);\n" for name, script in scripts)
+    given = f"colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}"
+    version = hashlib.sha256((files + given).encode()).hexdigest()[:12]
     return f"""'use strict';
 const waiting = (globalThis.attentionLab ??= Promise.withResolvers());
 if (waiting.version !== '{version}') {{
-  const lab = {{ colours: {colours} }};
+  const lab = {{ {given} }};
 {files}
   waiting.resolve(lab);
   if (waiting.version) globalThis.attentionLab = {{ promise: Promise.resolve(lab) }};

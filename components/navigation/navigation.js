@@ -3,7 +3,7 @@
 const TITLE = 'Attention Lab';
 
 function create(state) {
-  const list = lab.make('nav', { attributes: { 'aria-label': 'Pages' } });
+  const list = lab.make('nav', { attributes: { 'aria-label': lab._('Pages') } });
   state.root.append(list);
   list.addEventListener('click', event => {
     const link = event.target.closest('a');

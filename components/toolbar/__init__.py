@@ -1,6 +1,8 @@
-"""Undo, redo, reset and copy link; it also keeps the browser's address in step with the state."""
+"""Undo, redo, reset, copy link, and the language; it also keeps the browser's address in step with the state."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from components.mounting import OnEvent, answer, dispatch, register
 from components.payload import pack
@@ -8,16 +10,20 @@ from components.payload import pack
 _mount = register("toolbar")
 
 
-def toolbar(*, key: str, query: str, mode: str, can_undo: bool, can_redo: bool, on_event: OnEvent) -> None:
+def toolbar(*, key: str, query: str, mode: str, can_undo: bool, can_redo: bool, languages: Mapping[str, str],
+            on_event: OnEvent) -> None:
     """Draws the buttons and writes the address.
 
     Args:
         query: what follows the `?` in the address, encoded as the browser keeps it (urllib.parse.urlencode).
         mode: `push` makes a new entry in the browser's history, `replace` changes the present one.
         can_undo, can_redo: whether there is something to undo or redo.
-        on_event: called with {type: undo | redo | reset, sequence}, from a button or from its keys. A browser that is
+        languages: key, as in <html lang>, -> its own name for itself; the first one is in no address.
+        on_event: called with {type: undo | redo | reset, sequence}, from a button or from its keys, and with
+            {type: language, language, sequence}. A browser that is
             given a new session while its page lives (the server was restarted, or could not be reached for long) sends
             {type: address, query, sequence}, its own address, in place of taking this one's.
     """
-    header = {"query": query, "mode": mode, "undo": bool(can_undo), "redo": bool(can_redo), **answer(key)}
+    header = {"query": query, "mode": mode, "undo": bool(can_undo), "redo": bool(can_redo),
+              "languages": list(languages.items()), **answer(key)}
     _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

@@ -1,34 +1,37 @@
-// Undo, redo, reset, copy link, their keys, and the browser's address.
+// Undo, redo, reset, copy link, language, their keys, and the browser's address.
 
 // Paths in a box of 16 by 16: fonts differ in which arrows they have.
 const ICONS = {
-  Undo: 'M6 3 2.500 6.500 6 10 M2.500 6.500H9.500a4 4 0 0 1 0 8H7',
-  Redo: 'M10 3l3.500 3.500L10 10M13.500 6.500H6.500a4 4 0 0 0 0 8H9',
-  Reset: 'M3 3v4h4M3.300 6.800A5.300 5.300 0 1 1 2.700 9.500',
-  'Copy link':
+  undo: 'M6 3 2.500 6.500 6 10 M2.500 6.500H9.500a4 4 0 0 1 0 8H7',
+  redo: 'M10 3l3.500 3.500L10 10M13.500 6.500H6.500a4 4 0 0 0 0 8H9',
+  reset: 'M3 3v4h4M3.300 6.800A5.300 5.300 0 1 1 2.700 9.500',
+  copy:
     'M6.500 9.500l3-3M7.500 5l1.800-1.800a2.600 2.600 0 0 1 3.600 3.600L11 8.700M8.500 11l-1.800 1.800a2.600 2.600 0 0 1-3.600-3.600L5 7.300',
 };
 const COPIED = 2000; // ms
 
 function create(state) {
-  const button = (name, act) =>
+  const button = (path, name, act) =>
     lab.make(
       'button',
       { type: 'button', onclick: act, attributes: { 'aria-label': name, title: name } },
-      icon(ICONS[name]),
+      icon(path),
       lab.make('span', { className: 'text', textContent: name }),
     );
   const act = type => () => state.send({ type });
-  const [undo, redo, reset] = [button('Undo', act('undo')), button('Redo', act('redo')), button('Reset', act('reset'))];
-  const copy = button('Copy link', () => copyLink(state));
+  const undo = button(ICONS.undo, lab._('Undo'), act('undo'));
+  const redo = button(ICONS.redo, lab._('Redo'), act('redo'));
+  const reset = button(ICONS.reset, lab._('Reset'), act('reset'));
+  const copy = button(ICONS.copy, lab._('Copy link'), () => copyLink(state));
   const said = lab.make('span', { className: 'said', attributes: { role: 'status' } });
   const bar = lab.make(
     'div',
-    { className: 'bar', attributes: { role: 'toolbar', 'aria-label': 'State' } },
+    { className: 'bar', attributes: { role: 'toolbar', 'aria-label': lab._('State') } },
     undo,
     redo,
     reset,
     lab.make('span', { className: 'copy' }, copy, said),
+    lab.make('span', { className: 'languages' }),
   );
   state.root.append(bar);
   // Kept on the element, not in this file's memory: another version of the library must be able to end it.
@@ -48,7 +51,25 @@ function icon(path) {
   return svg;
 }
 
-function update(state, { query, mode, undo, redo, visit, sequence }) {
+/** A button for each language that is not the present one, by its own name. */
+function showLanguages(state, languages) {
+  const others = languages.filter(([key]) => key !== lab.language);
+  const place = state.root.querySelector('.languages');
+  if (place.children.length === others.length) return; // they were made in this language
+  place.replaceChildren(
+    ...others.map(([language, textContent]) =>
+      lab.make('button', {
+        type: 'button',
+        textContent,
+        lang: language,
+        onclick: () => state.send({ type: 'language', language }),
+      }),
+    ),
+  );
+}
+
+function update(state, { query, mode, undo, redo, languages, visit, sequence }) {
+  showLanguages(state, languages);
   state.undo.disabled = !undo;
   state.redo.disabled = !redo;
   // Only a new message says what the address should be; drawing again because of the theme does not.
@@ -100,7 +121,7 @@ async function copyLink(state) {
   } catch {
     done = copyOld(location.href); // no clipboard on plain http, or no permission
   }
-  lab.write(state.said, done ? 'Copied' : 'Not copied');
+  lab.write(state.said, done ? lab._('Copied') : lab._('Not copied'));
   state.copy.parentElement.classList.add('done');
   clearTimeout(state.timer);
   state.timer = setTimeout(() => {

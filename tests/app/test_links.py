@@ -88,7 +88,7 @@ class Params(dict):
 @pytest.fixture
 def visitor(monkeypatch) -> Any:
     """A session without Streamlit: .session_state and .query_params."""
-    streamlit = SimpleNamespace(session_state={}, query_params=Params())
+    streamlit = SimpleNamespace(session_state={}, query_params=Params(), context=SimpleNamespace(locale=None))
     monkeypatch.setattr(session, "st", streamlit)
     return streamlit
 
@@ -114,6 +114,34 @@ def test_the_address_of_the_first_page_is_no_page(visitor):
     session.remember_address("page=about")
     session.follow_address("explore")  # the browser lags behind: still the address of the visit's beginning
     assert session.history().present.page == "about"
+
+
+def test_the_browsers_language_counts_where_no_link_says_one(visitor):
+    visitor.context.locale = "zh-CN"
+    session.follow_address("explore")
+    assert session.history().present == LabState(language="zh")
+    assert not session.history().past
+    visitor.query_params["text"] = "an English link"
+    session.follow_address("explore")
+    assert session.history().present.language == "en"
+
+
+def test_a_visitor_who_comes_back_to_an_old_address_keeps_the_language_chosen_since(visitor, monkeypatch):
+    session.follow_address("explore")
+    session.history().do(LabState(text="one"))
+    session.remember_address("text=one")
+    events.on_toolbar({"type": "language", "language": "zh"})
+    session.remember_address("text=one&lang=zh")
+    monkeypatch.setattr(session.serving, "went_back_or_forward", lambda: True)
+    session.follow_address("explore")
+    assert session.history().present == LabState(language="zh")
+
+
+@pytest.mark.parametrize("language", ["xx", None, 3, ["zh"]])
+def test_a_language_that_is_none_changes_nothing(language, visitor):
+    session.follow_address("explore")
+    events.on_toolbar({"type": "language", "language": language})
+    assert session.history().present == LabState()
 
 
 def test_what_the_browser_shows_wins_over_what_the_page_was_loaded_with(visitor):

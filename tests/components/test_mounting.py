@@ -63,12 +63,14 @@ def test_more_events_than_one_message_may_bring_wait_and_are_not_lost(session):
 
 
 def test_a_payload_says_what_it_answers(session):
-    assert answer("a") | {"visit": 0} == {"sequence": 0, "answered": 0, "visit": 0, "text": None}
+    assert answer("a") | {"visit": 0} == {"sequence": 0, "answered": 0, "visit": 0, "text": None,
+                                         "language": "en"}
     session["a"], session["b"] = message(5), message(9)
     dispatch("a", None)()
     dispatch("b", None)()
     answering("k=4")
-    assert answer("a") == {"sequence": 5, "answered": 9, "visit": answer("b")["visit"], "text": answer("b")["text"]}
+    assert answer("a") == {"sequence": 5, "answered": 9, "visit": answer("b")["visit"], "text": answer("b")["text"],
+                           "language": "en"}
     assert answer("b")["sequence"] == 9
     assert answer("a")["text"].startswith("3-")
     answering(None)

@@ -9,10 +9,10 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const COMPONENTS = process.env.COMPONENTS ?? join(ROOT, 'components');
 const FIXTURES = process.env.FIXTURES ?? join(ROOT, 'runs', 'fixtures');
 
-/** A library of the given files only, in their order. Errors name the file and its line. */
+/** A library of the given files only, in their order, after what all of them may use. Errors name the file and its line. */
 export function load(...files) {
   const lab = { colours: JSON.parse(readFileSync(join(ROOT, 'assets', 'colours.json'), 'utf8')) };
-  for (const file of files) {
+  for (const file of new Set(['core/texts.js', ...files])) {
     const filename = join(COMPONENTS, file);
     vm.runInThisContext(`'use strict'; (lab => {${readFileSync(filename, 'utf8')}})`, { filename })(lab);
   }

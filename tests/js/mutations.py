@@ -15,10 +15,19 @@ class Mutation(NamedTuple):
     tests: str
 
 
-_ATTENTION, _SCALES, _LAYOUT, _PLAN, _ASKING, _EFFECTS, _TEXT, _PAYLOAD = (
-    f"core/{name}.js" for name in ("attention", "scales", "layout", "plan", "asking", "effects", "text", "payload"))
+_ATTENTION, _SCALES, _LAYOUT, _PLAN, _ASKING, _EFFECTS, _TEXT, _PAYLOAD, _TEXTS = (
+    f"core/{name}.js" for name in ("attention", "scales", "layout", "plan", "asking", "effects", "text", "payload",
+                                   "texts"))
 
 MUTATIONS = [Mutation(*entry) for entry in (
+    ("a name that nobody gave", _TEXTS, "(Object.hasOwn(values, name) ? String(values[name]) : whole)",
+     "String(values[name])", "texts"),
+    ("values with dollars", _TEXTS, "(whole, name) => (Object.hasOwn(values, name) ? String(values[name]) : whole)",
+     "Object.values(values)[0] ?? '$1'", "texts"),
+    ("always English", _TEXTS, "lab.texts?.[lab.language]", "lab.texts?.en", "texts"),
+    ("names of objects taken for texts", _TEXTS, "texts && Object.hasOwn(texts, text) ? texts[text] : null",
+     "texts?.[text] ?? null", "texts"),
+    ("one thing among languages of one form", _TEXTS, "forms.length === 1 || n === 1", "n === 1", "texts"),
     ("F halved", _ATTENTION, "? selected[place(i, j)] : 0", "? selected[place(i, j)] / 2 : 0", "attention"),
     ("F with its own row", _ATTENTION, "mask[(i + 1) * n + j] = mask[i * n + j] +", "mask[i * n + j] +=", "attention"),
     ("weights without F", _ATTENTION, "- (mask ? mask[t * n + j] : 0)", "", "attention"),

@@ -1,0 +1,87 @@
+"""Finds every text that people read and renews the catalogues: `python -m app.extract`.
+
+What a catalogue has translated stays; texts that are new stand there without a translation, and tests fail until they
+have one (tests/app/test_texts.py). Texts that are gone are removed. Commit what it writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.pofile import write_po
+
+from app.markdown import blocks
+from app.texts import ENGLISH, FOLDER, LANGUAGES, catalogue
+
+ROOT = Path(__file__).resolve().parents[1]
+TEMPLATE = FOLDER / "app.pot"
+KEYWORDS = {"_": None, "N_": None, "told": None, "ngettext": (1, 2), "told_n": (1, 2),
+            "lab._": None, "lab.N_": None, "lab.ngettext": (1, 2)}
+METHODS = [("app/**.py", "python"), ("components/**.py", "python"), ("models/**.py", "python"),
+           ("components/**.js", "javascript"), ("assets/about.md", "app.extract:markdown")]
+
+
+def markdown(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
+    """A Markdown file's headings, paragraphs and items, each a text; the form of an extractor of Babel's."""
+    for block in blocks(file.read().decode("utf-8")):
+        yield 1, None, block, []
+
+
+def template() -> Catalog:
+    """All texts, without translations, each with the files that it stands in."""
+    found = Catalog(project="Attention Lab", version="1", charset="utf-8", creation_date=None)
+    for name, _line, text, _comments, context in extract_from_dir(
+            ROOT, METHODS, {path: {"encoding": "utf-8"} for path, _method in METHODS}, KEYWORDS,
+            directory_filter=lambda path: Path(path).name not in (".venv", "runs", "data", "checkpoints")
+            and not Path(path).name.startswith(".")):
+        found.add(text, None, [(name.replace("\\", "/"), 1)], context=context)
+    return found
+
+
+def renewed(old: Catalog, texts: Catalog) -> Catalog:
+    """A language's catalogue with exactly these texts, and the translations that it had."""
+    new = Catalog(locale=old.locale)
+    for message in texts:
+        if message.id:
+            its = old.get(message.id, message.context)
+            new.add(message.id, its.string if its else None, message.locations, context=message.context)
+    return new
+
+
+def untranslated(texts: Catalog) -> list[str]:
+    """The texts that have no translation, or lack a form of it."""
+    return [message.id if isinstance(message.id, str) else message.id[0] for message in texts if message.id and
+            not (message.string if isinstance(message.string, str) else message.string and all(message.string))]
+
+
+def as_file(texts: Catalog) -> bytes:
+    """What stands in its file. Nothing in it changes because a line moved or a day passed."""
+    file = BytesIO()
+    write_po(file, texts, width=120, include_lineno=False, omit_header=True)
+    header = ["Content-Type: text/plain; charset=utf-8"]
+    if texts.locale:
+        header = [f"Language: {texts.locale}", *header, f"Plural-Forms: {texts.plural_forms}"]
+    return "".join(("# Renewed by `python -m app.extract`; translate what has no msgstr.\n", 'msgid ""\nmsgstr ""\n',
+                    *(f'"{line}\\n"\n' for line in header), "\n")).encode() + file.getvalue()
+
+
+def main() -> None:
+    """Writes the template and each language's catalogue, and says what lacks a translation."""
+    texts = template()
+    TEMPLATE.write_bytes(as_file(texts))
+    for language in LANGUAGES:
+        if language == ENGLISH:
+            continue
+        path = FOLDER / language / "LC_MESSAGES" / "app.po"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = renewed(catalogue(language) if path.exists() else Catalog(locale=language), texts)
+        path.write_bytes(as_file(new))
+        print(f"{language}: {len(new)} texts, {len(untranslated(new))} without a translation")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""What people read, in their language. English stands in the code and is the key of the catalogues, which gettext reads
+from assets/texts; JavaScript's texts are in the same ones (components/core/texts.js).
+
+    from app.texts import N_, _, ngettext
+
+    _("Undo"); _("The text has {n:,} characters.", n=len(text)); ngettext("{n} token", "{n} tokens", count)
+    PAGES = {"length": N_("Length")}        # a module's constant: marked here, `_(PAGES[page])` where it is shown
+
+A text is a literal and holds whole sentences, with {names} for values: never an f-string, nor built from pieces.
+`python -m app.extract` finds all texts and renews the catalogues. This module imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+import gettext
+import io
+import json
+from collections.abc import Iterable
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+FOLDER = Path(__file__).parents[1] / "assets" / "texts"
+LANGUAGES = {"en": "English", "zh": "中文"}  # each by its own name; the first one is that of the code
+ENGLISH = next(iter(LANGUAGES))
+
+_spoken: ContextVar[str] = ContextVar("language", default=ENGLISH)  # each visitor's thread has its own
+
+
+def speak(language: str) -> None:
+    """Says which language this run is in, one of LANGUAGES; call it before anything is drawn."""
+    _spoken.set(language)
+
+
+def language() -> str:
+    """The language of this run."""
+    return _spoken.get()
+
+
+def preferred(locale: str | None) -> str:
+    """The language for a browser's locale, like `zh-CN`."""
+    spoken = (locale or "").replace("_", "-").split("-")[0].lower()
+    return spoken if spoken in LANGUAGES else ENGLISH
+
+
+def N_(text: str) -> str:  # noqa: N802  # gettext's own name for it
+    """Marks a text that is looked up later."""
+    return text
+
+
+def _(text: str, /, **values: Any) -> str:
+    """The text in this run's language, with its values; also of what `models.words` told. A text that is in no
+    catalogue, like what a model of the Hub says of itself, stays as it is."""
+    template = getattr(text, "template", None)
+    if template is not None:  # models.words.Told
+        parts = {name: _(value) if hasattr(value, "template") else value
+                 for name, value in text.values.items()}  # type: ignore[attr-defined]  # Told has them
+        n, plural = text.n, text.plural  # type: ignore[attr-defined]
+        found = _translations(language()).ngettext(template, plural, n) if plural else _found(template)
+        return found.format(**parts) if parts else found
+    return _found(text).format(**values) if values else _found(text)
+
+
+def ngettext(one: str, several: str, n: int, /, **values: Any) -> str:
+    """The form for `n` things, which is a value too: `{n}`."""
+    return _translations(language()).ngettext(one, several, n).format(n=n, **values)
+
+
+def _found(text: str) -> str:
+    return _translations(language()).gettext(text) if text else ""  # gettext keeps the catalogue's header under ""
+
+
+@cache
+def catalogue(spoken: str) -> Catalog:
+    """A language's texts, as its file has them."""
+    with (FOLDER / spoken / "LC_MESSAGES" / "app.po").open("rb") as file:
+        return read_po(file, locale=spoken)
+
+
+@cache
+def _translations(spoken: str) -> gettext.NullTranslations:
+    if spoken == ENGLISH:
+        return gettext.NullTranslations()
+    file = io.BytesIO()
+    write_mo(file, catalogue(spoken))
+    file.seek(0)
+    return gettext.GNUTranslations(file)
+
+
+@cache
+def for_browser() -> str:
+    """JSON: language -> text -> its translation, or its forms for one and several; of the texts in JavaScript."""
+    return json.dumps({spoken: dict(_of_scripts(catalogue(spoken))) for spoken in LANGUAGES if spoken != ENGLISH},
+                      ensure_ascii=False, sort_keys=True)
+
+
+def _of_scripts(texts: Catalog) -> Iterable[tuple[str, str | list[str]]]:
+    for message in texts:
+        if not message.id or not any(file.endswith(".js") for file, _line in message.locations):
+            continue
+        key = message.id if isinstance(message.id, str) else message.id[0]
+        forms = message.string if isinstance(message.string, str) else list(message.string)
+        if all([forms] if isinstance(forms, str) else forms):
+            yield key, forms

@@ -1,0 +1,24 @@
+// What people read, in their language: English stands in the code, other languages in the catalogues of assets/texts,
+// of which Python sends the part that stands here (app/texts.py). A text is a literal with {names} for values.
+
+lab.language = 'en'; // what the last payload said
+
+const filled = (text, values) =>
+  text.replace(/\{(\w+)\}/g, (whole, name) => (Object.hasOwn(values, name) ? String(values[name]) : whole));
+
+const known = text => {
+  const texts = lab.texts?.[lab.language];
+  return texts && Object.hasOwn(texts, text) ? texts[text] : null;
+};
+
+/** Marks a text that is looked up later, with `lab._`. */
+lab.N_ = text => text;
+
+/** The text in the visitor's language, its {names} filled. */
+lab._ = (text, values = {}) => filled([known(text) ?? text].flat()[0], values);
+
+/** The form for `n` things, which is a value too; of languages with one form or two. */
+lab.ngettext = (one, several, n, values = {}) => {
+  const forms = [known(one) ?? [one, several]].flat();
+  return filled(forms.length === 1 || n === 1 ? forms[0] : forms[1], { n, ...values });
+};

@@ -1,0 +1,53 @@
+"""What models say to people: English here, looked up in catalogues by whoever shows it (app/texts.py), since nothing in
+`models/` knows who reads. `N_` marks a text that stands alone, `told` makes a sentence with values in it.
+
+    title = N_("Selective")
+    raise InputError(told("{name} was never set", name=name))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def N_(text: str) -> str:  # noqa: N802  # gettext's own name for it
+    """The text itself; the catalogues are made of what is marked so."""
+    return text
+
+
+class Told(str):
+    """An English sentence that still knows its parts, so that it can be said in another language.
+
+    Attributes:
+        template: the text of the catalogues, with {names} for values.
+        plural: its form for several, empty if there is but one.
+        n: what decides between the two.
+        values: name -> value; those that are Told are looked up too.
+    """
+
+    template: str
+    plural: str
+    n: int
+    values: Mapping[str, Any]
+
+    def __new__(cls, english: str, template: str = "", plural: str = "", n: int = 1,
+                values: Mapping[str, Any] | None = None) -> Told:
+        self = super().__new__(cls, english)
+        self.template, self.plural, self.n, self.values = template or english, plural, n, dict(values or {})
+        return self
+
+    def __str__(self) -> str:
+        return self  # what str() says of an error stays Told
+
+
+def told(template: str, /, **values: Any) -> Told:
+    """A sentence with values: `told("{n:,} tokens are too many", n=5000)`. The template is looked up, so it must be a
+    literal, and hold whole sentences."""
+    return Told(template.format(**values), template, values=values)
+
+
+def told_n(one: str, several: str, n: int, /, **values: Any) -> Told:
+    """As `told`, in one of two forms; `n` is a value too."""
+    values = {"n": n, **values}
+    return Told((one if n == 1 else several).format(**values), one, several, n, values)
