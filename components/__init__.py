@@ -3,10 +3,13 @@
 from components.effect import effect
 from components.head_map import head_map
 from components.heads import Grid, heads
+from components.lesson import lesson
 from components.library import library
 from components.mounting import answering
 from components.navigation import navigation
 from components.notice import notice
+from components.opening import opening
 from components.toolbar import toolbar
 
-__all__ = ["Grid", "answering", "effect", "head_map", "heads", "library", "navigation", "notice", "toolbar"]
+__all__ = ["Grid", "answering", "effect", "head_map", "heads", "lesson", "library", "navigation", "notice",
+           "opening", "toolbar"]

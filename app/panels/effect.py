@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import streamlit as st
+
 from app import compute
 from app.compute import Seen
 from app.state import events
 from app.state.lab_state import LabState
+from app.texts import _
 from components import effect
 from components.effect import Fact, Strip
 from models import Lab, Output
@@ -21,6 +24,9 @@ MOVED: Strip = {"title": "How far each token's vector moved", "unit": "1 − cos
 
 def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effect") -> None:
     """The panel. A model that predicts nothing is asked how far its vectors moved."""
+    if state.hides_answer:
+        st.caption(_("What the model answers is shown when the question is answered, or its answer asked for."))
+        return
     shown: dict[str, Any] = {"tokens": token_losses(lab, before, after)}
     if before.vectors is not None:
         shown = in_vectors(before, after)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app import serving
 from app.markdown import literal, plain
-from app.panels import header, text
+from app.panels import header, lesson, text
 from app.panels.text import Reading
 from app.state import session, visitor_models
 from app.state.history import History
@@ -32,8 +32,14 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T],
     """
     history = session.history()
     with serving.drawing():
-        above = _top(history, limit)
-        return draw(*above, history.present) if above else None
+        above = _read(history, limit)
+        if above is None:
+            return None
+        lab, reading = above
+        header.draw(history, reading.prompt.read_chars)
+        with lesson.beside(lab, reading, history.present):
+            text.draw(lab, history, reading)
+            return draw(lab, reading, history.present)
 
 
 def in_one_column(draw: Callable[[], None]) -> None:
@@ -49,7 +55,7 @@ def in_one_column(draw: Callable[[], None]) -> None:
             draw()
 
 
-def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:
+def _read(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:
     session.fill_widgets()
     answering(history.present.text)
     try:
@@ -59,7 +65,4 @@ def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tupl
         # Our own words hold a command to copy; what is said of a foreign model may hold its name, as somebody wrote it.
         st.error(plain(str(error)) if isinstance(error, CheckpointError) else literal(str(error)))
         return None
-    reading = text.read(lab, history, limit and limit(lab, history.present.alone(lab.name).plan))
-    header.draw(history, reading.prompt.read_chars)
-    text.draw(lab, history, reading)
-    return lab, reading
+    return lab, text.read(lab, history, limit and limit(lab, history.present.alone(lab.name).plan))

@@ -8,7 +8,7 @@ import models
 from app import texts
 from app.state import events, session
 from app.state.history import History
-from app.state.lab_state import PAGES
+from app.state.lab_state import PAGES, START
 from app.state.link import MAX_LINK_TEXT, query_of
 from app.texts import _
 from components import navigation, toolbar
@@ -23,7 +23,7 @@ def draw(history: History, read_chars: int = MAX_LINK_TEXT) -> None:
     query = query_of(history.present, read_chars)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
         st.markdown("# Attention Lab", width="content")
-        navigation(key="navigation", pages={page: _(title) for page, title in PAGES.items()},
+        navigation(key="navigation", pages={page: _(title) for page, title in PAGES.items() if page != START},
                    present=history.present.page, query=query, on_event=events.on_toolbar)
         # A model whose folder is missing can still be asked for by a link: the page then tells of it.
         st.selectbox(_("Model"), list(dict.fromkeys([*models.names(), history.present.model])), key=session.MODEL,

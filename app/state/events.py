@@ -36,7 +36,8 @@ def set_text(text: str, merge: str = "") -> None:
 def on_model() -> None:
     name = widget(session.MODEL, str)
     if name in catalogue.names() or name is not None and held(name) is not None:
-        history().do(history().present.with_model(name))
+        state = history().present.with_model(name)
+        history().do(replace(state, page=_work_page(state.page)))
 
 
 def open_model(name: str) -> None:
@@ -185,6 +186,12 @@ def leave_lesson() -> None:
     kept = settled(past.present, session.aside() or past.present)
     past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer="", teach=False))
     session.put_aside(None)
+
+
+def restart() -> None:
+    """A first visit's experiment, once more."""
+    first = settled(history().present, opened_by(None))
+    history().do(replace(first, lesson=None, answer="", teach=False))
 
 
 def _work_page(page: str) -> str:

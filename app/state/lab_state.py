@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from app.state.company import shape_of
-from app.state.lessons import Place
+from app.state.lessons import Place, step_at
 from app.state.selection import Selection
 from app.texts import ENGLISH, N_
 from models import catalogue
@@ -108,6 +108,11 @@ class LabState:
     def shape(self) -> Shape:
         """Kind -> the most layers and heads of its models."""
         return shape_of(self.models)
+
+    @property
+    def hides_answer(self) -> bool:
+        """True while a class is to guess what the model answers."""
+        return self.teach and not self.answer and self.lesson is not None and step_at(self.lesson).question is not None
 
     def alone(self, name: str) -> LabState:
         """What of this state concerns one of its models: a plan and a selection that it has the heads for."""

@@ -70,6 +70,7 @@ class Step:
         opens: the experiment, as fields of a link.
         question: what is asked, if anything is.
         done: what counts as done.
+        does: what fulfils it, as fields of a link in place of those of `opens`; with the right answer to the question.
         facts: what the words rest on; tests measure each again.
     """
 
@@ -79,6 +80,7 @@ class Step:
     opens: Mapping[str, str]
     question: Question | None
     done: Condition
+    does: Mapping[str, str]
     facts: tuple[Mapping[str, Any], ...]
 
 
@@ -147,14 +149,13 @@ def read(key: str, text: str) -> Lesson:
 
 
 def _step(entry: Any, where: str) -> Step:
-    its = _fields(entry, where, "title", "text", "task", "opens", "done", "facts", optional=("question",))
-    opens = its["opens"]
-    if not isinstance(opens, dict) or not all(isinstance(value, str) for value in opens.values()):
-        raise ValueError(f"{where}: opens holds fields of a link, as texts")
+    its = _fields(entry, where, "title", "text", "task", "opens", "done", "does", "facts", optional=("question",))
+    for part in ("opens", "does"):
+        if not isinstance(its[part], dict) or not all(isinstance(value, str) for value in its[part].values()):
+            raise ValueError(f"{where}: {part} holds fields of a link, as texts")
     question = _question(its["question"], f"{where}, question") if "question" in its else None
-    done = check(its["done"], f"{where}, done")
-    return Step(*(_words(its[name], f"{where}, {name}") for name in ("title", "text", "task")), opens, question, done,
-                tuple(its["facts"]))
+    return Step(*(_words(its[name], f"{where}, {name}") for name in ("title", "text", "task")), its["opens"], question,
+                check(its["done"], f"{where}, done"), its["does"], tuple(its["facts"]))
 
 
 def _question(entry: Any, where: str) -> Question:

@@ -3,8 +3,8 @@ would take its files for scripts.)"""
 
 from collections.abc import Callable
 
-from app.views import about, compare, explore, length, results, yours
+from app.views import about, compare, explore, length, lessons, results, start, yours
 
 DRAW: dict[str, Callable[[], None]] = {"explore": explore.page, "compare": compare.page, "length": length.page,
-                                       "yours": yours.page,
+                                       "lessons": lessons.page, "yours": yours.page, "start": start.page,
                                        "results": results.page, "about": about.page}

@@ -2,11 +2,11 @@
 
 /** Says of what an answer to an event changes: every number, or which head is shown large; else nothing. */
 lab.partOf = ({ type }) =>
-  ({ heads: 'numbers', scale: 'numbers', undo: 'numbers', redo: 'numbers', reset: 'numbers', select: 'selection' })[
+  ({ heads: 'numbers', plan: 'numbers', scale: 'numbers', undo: 'numbers', redo: 'numbers', reset: 'numbers', select: 'selection' })[
     type
   ] ?? null;
 
-const ONE = ['select', 'view', 'prediction', 'scale', 'page', 'language', 'address']; // there is one of each: the last one holds
+const ONE = ['select', 'view', 'prediction', 'scale', 'page', 'language', 'address', 'step', 'plan']; // there is one of each: the last one holds
 const ADDRESS = ['kind', 'layer', 'head', 'scope'];
 const FIELDS = ['constant', 'gate'];
 

@@ -15,9 +15,9 @@ class Mutation(NamedTuple):
     tests: str
 
 
-_ATTENTION, _SCALES, _LAYOUT, _PLAN, _ASKING, _EFFECTS, _TEXT, _PAYLOAD, _TEXTS = (
+_ATTENTION, _SCALES, _LAYOUT, _PLAN, _ASKING, _EFFECTS, _TEXT, _PAYLOAD, _TEXTS, _LESSONS = (
     f"core/{name}.js" for name in ("attention", "scales", "layout", "plan", "asking", "effects", "text", "payload",
-                                   "texts"))
+                                   "texts", "lessons"))
 
 MUTATIONS = [Mutation(*entry) for entry in (
     ("a name that nobody gave", _TEXTS, "(Object.hasOwn(values, name) ? String(values[name]) : whole)",
@@ -82,4 +82,9 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("signs of direction let through", _TEXT, "`⟨${code.toString(16)}⟩`", "sign", "text"),
     ("triangle one off", _PAYLOAD, "(i * (i + 1)) / 2 + j", "(i * (i - 1)) / 2 + j", "text"),
     ("arrays from the wrong place", _PAYLOAD, "start + offset", "start", "text"),
+    ("the answer given away", _LESSONS, "if (right !== null && index === right)", "if (index === (right ?? 2))",
+     "lessons"),
+    ("a wrong choice called right", _LESSONS, "mark: right === null ? 'chosen' : 'wrong'", "mark: 'right'", "lessons"),
+    ("names of controls not marked", _LESSONS, "isName: index % 2 === 1", "isName: false", "lessons"),
+    ("Page Down taken from who scrolls", _LESSONS, "!(isOwn || shiftKey)", "false", "lessons"),
 )]
