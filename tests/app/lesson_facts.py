@@ -6,7 +6,9 @@ in place of those that the step opens, and what is expected: "is", or "at least"
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -16,9 +18,9 @@ from app.panels.card import card_of
 from app.state.lab_state import LabState
 from app.state.lessons import Step
 from app.state.link import read_query
-from models import Trace
+from models import HeadPlan, Trace
 from models.studies import store
-from models.trace import divergence, entropy
+from models.trace import entropy, row_entropy
 
 Fact = Mapping[str, Any]
 
@@ -30,10 +32,10 @@ def state_of(opens: Mapping[str, str], fact: Fact) -> LabState:
     return state
 
 
-def run(state: LabState, trained: bool = False) -> Trace:
+@functools.lru_cache(64)
+def run(state: LabState) -> Trace:
     """The experiment's forward pass."""
-    lab = models.load(state.model)
-    return models.run(lab, state.text, models.HeadPlan() if trained else state.alone(state.model).plan)
+    return models.run(models.load(state.model), state.text, state.plan)
 
 
 def _output(trace: Trace) -> models.Output:
@@ -60,19 +62,45 @@ def _offset(state: LabState, fact: Fact) -> float:
     return float(numpy.mean([maps[i, i + fact["offset"]] for i in queries]))
 
 
-def _first(state: LabState, fact: Fact) -> float:
-    """The mean weight of the head on the first token, over all later queries."""
-    return float(run(state).weights["self"][fact["layer"], fact["head"], 1:, 0].mean())
-
-
 def _moves(state: LabState, fact: Fact) -> float:
-    """How far one weight of the head goes at most when `to` is set: the largest difference of two maps, over the
-    tokens that both texts have."""
-    other, _ = read_query({"page": "explore", "model": state.model, "text": state.text, "plan": str(state.plan),
-                           **fact["to"]})
-    one, two = (run(each).weights["self"][fact["layer"], fact["head"]] for each in (state, other))
-    n = min(len(one), len(two))
-    return float(numpy.abs(one[:n, :n] - two[:n, :n]).max())
+    """How far one weight of the head goes at most when `to` is set, a text of as many tokens."""
+    one, two = (run(each).weights["self"][fact["layer"], fact["head"]] for each in (state, _other(state, fact)))
+    return float(numpy.abs(one - two).max())
+
+
+def _row_moves(state: LabState, fact: Fact) -> numpy.ndarray:
+    """(N,) how far the weights of each row go at most, over the layer's heads, when `to` is set."""
+    one, two = (run(each).weights["self"][fact["layer"]] for each in (state, _other(state, fact)))
+    return numpy.abs(one - two).max((0, 2))
+
+
+def _other(state: LabState, fact: Fact) -> LabState:
+    """The same experiment with `to`."""
+    return replace(state, text=fact["to"]["text"])
+
+
+def _heads_at_offset(state: LabState, fact: Fact) -> int:
+    """How many heads put a mean weight of more than `above` on the token `offset` places away."""
+    layers, heads = models.load(state.model).shape["self"]
+    return sum(_offset(state, {**fact, "layer": layer, "head": head}) > fact["above"]
+               for layer in range(layers) for head in range(heads))
+
+
+def _least_by_head(state: LabState, fact: Fact) -> float:
+    """The least probability of the answer `of`, over all heads, each alone in the state `state` (c, g0)."""
+    layers, heads = models.load(state.model).shape["self"]
+    plans = [HeadPlan.parse(f"self-{layer}.{head}{fact['state']}") for layer in range(layers) for head in range(heads)]
+    return min(_probability(replace(state, plan=plan), fact) for plan in plans)
+
+
+def _entropy_share(state: LabState, fact: Fact) -> float:
+    """Mean entropy of a layer's rows, as a part of ln n."""
+    maps = run(state).weights["self"][fact["layer"]]
+    return float(row_entropy(maps).mean() / numpy.log(maps.shape[-1]))
+
+
+def _row_sum(state: LabState, fact: Fact) -> float:
+    return float(run(state).weights["self"].sum(-1).mean())
 
 
 def _study(state: LabState, fact: Fact) -> Any:
@@ -93,18 +121,19 @@ def _card(state: LabState, fact: Fact) -> Any:
 
 MEASURES: dict[str, Callable[[LabState, Fact], Any]] = {
     "answer": lambda state, fact: _output(run(state)).labels[0],
-    "right answer": lambda state, fact: _output(run(state)).names[_output(run(state)).target],
     "probability": _probability,
-    "loss": lambda state, fact: run(state).loss,
-    "loss change": lambda state, fact: run(state).loss - run(state, trained=True).loss,
-    "kl": lambda state, fact: divergence(_output(run(state, trained=True)), _output(run(state))),
     "weight": _weight,
     "offset": _offset,
-    "first": _first,
     "moves": _moves,
     "forgotten": lambda state, fact: float(run(state).mask[fact["layer"], fact["query"], fact["key"]]),
     "entropy": lambda state, fact: float(entropy(run(state).weights["self"][fact["layer"], fact["head"], -1])),
-    "mean entropy": lambda state, fact: float(entropy(run(state).weights["self"]).mean()),
+    "heads at offset": _heads_at_offset,
+    "least by head": _least_by_head,
+    "row moves": lambda state, fact: float(_row_moves(state, fact)[fact["row"]]),
+    "other rows move": lambda state, fact: float(numpy.delete(_row_moves(state, fact), fact["row"]).max()),
+    "share of the most entropy": _entropy_share,
+    "row sum": _row_sum,
+    "growth of row sums": lambda state, fact: _row_sum(_other(state, fact), fact) / _row_sum(state, fact),
     "heads": lambda state, fact: int(numpy.prod(models.load(state.model).shape["self"])),
     "study": _study,
     "card": _card,
