@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 from models.foreign import CancelledError, ForeignError
 from models.tasks.base import InputError
+from models.words import told
 
 T = TypeVar("T")
 
@@ -67,11 +68,11 @@ class Job(Generic[T]):
         try:
             self.result = self.work(self._tell, self._cancel.is_set)
         except CancelledError:
-            self.problem = "Cancelled."
+            self.problem = told("Cancelled.")
         except (ForeignError, InputError, ValueError, MemoryError) as error:
-            self.problem = f"{error}."
+            self.problem = told("{error}.", error=str(error))
         except Exception as error:  # a thread's error would reach nobody: the page tells its kind, the log the rest
-            self.problem = f"That failed ({type(error).__name__})."
+            self.problem = told("That failed ({kind}).", kind=type(error).__name__)
             raise
         finally:
             self._finished.set()

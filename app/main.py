@@ -10,9 +10,10 @@ if str(ROOT) not in sys.path:  # Streamlit puts this file's folder there, not th
 
 import streamlit as st  # noqa: E402
 
-from app import serving, texts  # noqa: E402
+from app import serving  # noqa: E402
 from app.state import session  # noqa: E402
 from app.state.lab_state import FIRST_PAGE, PAGES, default_model  # noqa: E402
+from app.texts import _  # noqa: E402
 from app.views import DRAW  # noqa: E402
 from components import library  # noqa: E402
 
@@ -21,7 +22,7 @@ from components import library  # noqa: E402
 def present_page() -> None:
     """The page that is open. One fragment for all: what is typed and the click on another page are events of one
     fragment, so neither can overtake the other into a page that is no longer there."""
-    texts.speak(session.history().present.language)
+    session.speak()
     DRAW[session.history().present.page]()
 
 
@@ -42,8 +43,8 @@ serving.prepare()
 try:
     default_model()
 except LookupError:
-    st.error("No model is here, or none can be read. Restore them with: git checkout -- models/checkpoints")
+    st.error(_("No model is here, or none can be read. Restore them with: git checkout -- models/checkpoints"))
     st.stop()
 # A page is part of the state, and stands in the query; these paths are those of older links.
-st.navigation([st.Page(at(page), title=title, url_path=page, default=page == FIRST_PAGE)
+st.navigation([st.Page(at(page), title=_(title), url_path=page, default=page == FIRST_PAGE)
                for page, title in PAGES.items()], position="hidden").run()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from app.texts import _
+
 
 def plain(text: str) -> str:
     """`text` with what Markdown would interpret made literal."""
@@ -27,6 +29,12 @@ def blocks(markdown: str) -> list[str]:
             found.append(line.strip())
         ended = not line.strip() or line.startswith("#")
     return found
+
+
+def translated(markdown: str) -> str:
+    """A page of Markdown in this run's language, block by block: a file that stands in METHODS of app/extract.py."""
+    lines = [_(block) for block in blocks(markdown)]
+    return "\n".join(line if line.startswith("- ") else f"\n{line}\n" for line in lines)
 
 
 def spaces(text: str) -> str:

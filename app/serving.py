@@ -51,9 +51,17 @@ def give_way() -> None:
 
 
 @contextlib.contextmanager
-def computing() -> Iterator[None]:
-    """The turn to run or load a model; while it waits and works, others draw. Inside drawing() or outside of it."""
+def computing(light: bool = False) -> Iterator[None]:
+    """The turn to run or load a model; while it waits and works, others draw. Inside drawing() or outside of it.
+
+    Args:
+        light: a pass as short as drawing a page. It stays within the turn to draw: with 200 visitors at once, who gives
+            a turn away stands behind all the others to get it back, and waits twice for one answer.
+    """
     held = _drawing.is_mine()
+    if held and light:
+        yield
+        return
     if held:
         _drawing.release()
     try:

@@ -56,19 +56,24 @@ def N_(text: str) -> str:  # noqa: N802  # gettext's own name for it
 def _(text: str, /, **values: Any) -> str:
     """The text in this run's language, with its values; also of what `models.words` told. A text that is in no
     catalogue, like what a model of the Hub says of itself, stays as it is."""
-    template = getattr(text, "template", None)
-    if template is not None:  # models.words.Told
-        parts = {name: _(value) if hasattr(value, "template") else value
-                 for name, value in text.values.items()}  # type: ignore[attr-defined]  # Told has them
-        n, plural = text.n, text.plural  # type: ignore[attr-defined]
-        found = _translations(language()).ngettext(template, plural, n) if plural else _found(template)
-        return found.format(**parts) if parts else found
+    if hasattr(text, "template"):
+        return _told(text)
     return _found(text).format(**values) if values else _found(text)
 
 
 def ngettext(one: str, several: str, n: int, /, **values: Any) -> str:
     """The form for `n` things, which is a value too: `{n}`."""
     return _translations(language()).ngettext(one, several, n).format(n=n, **values)
+
+
+def _told(text: Any) -> str:
+    """What a models.words.Told says; its parts are looked up too."""
+    parts = {name: _(value) if hasattr(value, "template") else value for name, value in text.values.items()}
+    if text.separator:
+        return _found(text.separator).join(map(str, parts.values()))
+    found = _translations(language()).ngettext(text.template, text.plural, text.n) if text.plural \
+        else _found(text.template)
+    return found.format(**parts) if parts else found
 
 
 def _found(text: str) -> str:
@@ -104,6 +109,6 @@ def _of_scripts(texts: Catalog) -> Iterable[tuple[str, str | list[str]]]:
         if not message.id or not any(file.endswith(".js") for file, _line in message.locations):
             continue
         key = message.id if isinstance(message.id, str) else message.id[0]
-        forms = message.string if isinstance(message.string, str) else list(message.string)
+        forms = message.string if isinstance(message.string, str) else list(message.string or ())
         if all([forms] if isinstance(forms, str) else forms):
             yield key, forms

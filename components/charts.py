@@ -10,9 +10,10 @@ import numpy
 import pandas
 from numpy import ndarray
 
+from app.texts import N_, _
 from components.colours import COLOURS
 
-TRAINED, PLANNED = "as trained", "under the plan"
+TRAINED, PLANNED = N_("as trained"), N_("under the plan")
 UNIFORM = "ln n"
 
 
@@ -26,7 +27,8 @@ def entropy_table(before: ndarray, after: ndarray, changed: bool, causal: bool) 
     """
     heads, n = before.shape
     keys = numpy.arange(1, n + 1) if causal else numpy.full(n, n)
-    series = {UNIFORM: numpy.log(keys)[None].repeat(heads, 0), TRAINED: before} | ({PLANNED: after} if changed else {})
+    series = {UNIFORM: numpy.log(keys)[None].repeat(heads, 0), _(TRAINED): before} \
+        | ({_(PLANNED): after} if changed else {})
     return pandas.concat([pandas.DataFrame({"n": numpy.arange(1, n + 1), "nats": values[head].round(4),
                                             "head": head + 1, "which": name})
                           for name, values in series.items() for head in range(heads)])
@@ -40,16 +42,17 @@ def entropy_chart(table: pandas.DataFrame, selected: int) -> altair.FacetChart:
         selected: head whose title is marked, counted from 0.
     """
     names = list(dict.fromkeys(table["which"]))
-    marked = {head: f"head {head}" + (" (selected)" if head == selected + 1 else "")
+    marked = {head: _("head {head} (selected)", head=head) if head == selected + 1 else _("head {head}", head=head)
               for head in sorted(set(table["head"]))}
     lines = altair.Chart(table.assign(head=table["head"].map(marked))).mark_line(strokeWidth=2).encode(
         x=altair.X("n:Q", title="n", scale=altair.Scale(nice=False), axis=altair.Axis(tickCount=4)),
-        y=altair.Y("nats:Q", title="entropy, nats", axis=altair.Axis(tickCount=4)),
+        y=altair.Y("nats:Q", title=_("entropy, nats"), axis=altair.Axis(tickCount=4)),
         color=altair.Color("which:N", sort=names, title=None, legend=altair.Legend(orient="top"), scale=altair.Scale(
             domain=names, range=["#b5b5c3", "#8a8aa0", COLOURS["light"]["diverging"][-4]][:len(names)])),
         strokeDash=altair.StrokeDash("which:N", sort=names, legend=None, scale=altair.Scale(
             domain=names, range=[[2, 3], [1, 0], [1, 0]][:len(names)])),
-        tooltip=["head", "which", "n", altair.Tooltip("nats", format=".3f")])
+        tooltip=[altair.Tooltip("head", title=_("head")), altair.Tooltip("which", title=_("weights")), "n",
+                 altair.Tooltip("nats", title=_("nats"), format=".3f")])
     return lines.properties(width=270, height=110).facet(
         facet=altair.Facet("head:N", sort=list(marked.values()), title=None), columns=4)
 
@@ -77,13 +80,14 @@ def row_entropy_chart(table: pandas.DataFrame) -> altair.Chart:
     """The entropy of one head's rows, a line a model, told apart by colour and by dashes; row_entropy_table's."""
     order = list(dict.fromkeys(table["model"]))
     return altair.Chart(table).mark_line(strokeWidth=2.5).encode(
-        x=altair.X("query:Q", scale=altair.Scale(nice=False), axis=altair.Axis(tickMinStep=1)),
-        y=altair.Y("nats:Q", title="entropy, nats"),
+        x=altair.X("query:Q", title=_("query"), scale=altair.Scale(nice=False), axis=altair.Axis(tickMinStep=1)),
+        y=altair.Y("nats:Q", title=_("entropy, nats")),
         color=altair.Color("model:N", sort=order, title=None, legend=altair.Legend(orient="top", labelLimit=400),
                            scale=altair.Scale(domain=order, range=SERIES[:len(order) - 1] + ["#9a9aae"])),
         strokeDash=altair.StrokeDash("model:N", sort=order, legend=None,
                                      scale=altair.Scale(domain=order, range=DASHES[:len(order) - 1] + [[2, 3]])),
-        tooltip=["model", "query", altair.Tooltip("nats", format=".4f")]).properties(height=260)
+        tooltip=[altair.Tooltip("model", title=_("model")), altair.Tooltip("query", title=_("query")),
+                 altair.Tooltip("nats", title=_("nats"), format=".4f")]).properties(height=260)
 
 
 def length_chart(values: list[dict], title: str, length: int, trained: int) -> altair.LayerChart:
@@ -97,7 +101,7 @@ def length_chart(values: list[dict], title: str, length: int, trained: int) -> a
         length, trained: tokens; a rule stands at each.
     """
     models, readings = _distinct(values, "model"), _distinct(values, "reading")
-    x = altair.X("n:Q", title="tokens", scale=altair.Scale(type="log", base=2, nice=False),
+    x = altair.X("n:Q", title=_("tokens"), scale=altair.Scale(type="log", base=2, nice=False),
                  axis=altair.Axis(values=sorted(set(_distinct(values, "n")))))
     legend = altair.Legend(orient="top", columns=1, labelLimit=260)
     colour = altair.Color("model:N", title=None, legend=legend,
@@ -112,8 +116,8 @@ def length_chart(values: list[dict], title: str, length: int, trained: int) -> a
     base = altair.Chart(_inline(values)).encode(x=x)
     lines = base.mark_line(strokeWidth=2.5).encode(y=y, color=colour, strokeDash=dashes, detail="reading:N")
     dots = base.mark_point(size=50, filled=True, opacity=1).encode(
-        y=y, color=colour, shape=form, tooltip=["model:N", "reading:N", "n:Q", altair.Tooltip("value:Q", format=".4f"),
-                                                altair.Tooltip("spread:Q", format=".4f")])
+        y=y, color=colour, shape=form,
+        tooltip=[*_told_of_points(), altair.Tooltip("spread:Q", title=_("spread"), format=".4f")])
     bars = base.transform_filter("isValid(datum.spread)").transform_calculate(
         low="datum.value - datum.spread", high="datum.value + datum.spread").mark_rule(strokeWidth=1.5).encode(
         y="low:Q", y2="high:Q", color=colour)
@@ -122,9 +126,15 @@ def length_chart(values: list[dict], title: str, length: int, trained: int) -> a
             "datum.kind == 'chosen'", altair.value([4, 3]), altair.value([1, 0])))
     rings = altair.Chart(_inline([])).mark_point(size=150, strokeWidth=3, filled=False, shape="circle").encode(
         x="n:Q", y="value:Q", color=colour,
-        tooltip=["model:N", "reading:N", "n:Q", altair.Tooltip("value:Q", format=".4f")])
+        tooltip=_told_of_points())
     rows = max(len(models), len(readings) if len(readings) > 1 else 0)
     return _layered(rules, bars, lines, dots, rings).properties(height=300 + 20 * rows)
+
+
+def _told_of_points() -> list[altair.Tooltip]:
+    """What pointing at a point of the length chart says."""
+    return [altair.Tooltip("model:N", title=_("model")), altair.Tooltip("reading:N", title=_("reading")),
+            altair.Tooltip("n:Q", title=_("tokens")), altair.Tooltip("value:Q", title=_("value"), format=".4f")]
 
 
 def head_chart(values: list[dict], order: Sequence[str]) -> altair.FacetChart:
@@ -134,9 +144,10 @@ def head_chart(values: list[dict], order: Sequence[str]) -> altair.FacetChart:
         values: with which, layer, head (from 1), nats.
     """
     squares = altair.Chart(_inline(values)).mark_rect().encode(
-        x=altair.X("head:O", title="head", axis=altair.Axis(labelAngle=0)), y=altair.Y("layer:O", title="layer"),
-        color=altair.Color("nats:Q", title="nats", scale=altair.Scale(range=COLOURS["light"]["sequential"])),
-        tooltip=["which:N", "layer:O", "head:O", altair.Tooltip("nats:Q", format=".3f")])
+        x=altair.X("head:O", title=_("head"), axis=altair.Axis(labelAngle=0)), y=altair.Y("layer:O", title=_("layer")),
+        color=altair.Color("nats:Q", title=_("nats"), scale=altair.Scale(range=COLOURS["light"]["sequential"])),
+        tooltip=[altair.Tooltip("which:N", title=_("model")), altair.Tooltip("layer:O", title=_("layer")),
+                 altair.Tooltip("head:O", title=_("head")), altair.Tooltip("nats:Q", title=_("nats"), format=".3f")])
     # Models differ in layers and heads: each picture has axes of its own.
     return squares.properties(width=200, height=110).facet(
         facet=altair.Facet("which:N", sort=list(order), title=None), columns=4).resolve_scale(
@@ -167,7 +178,8 @@ def dots_chart(points: list[dict], title: str, rule: tuple[float, str] | None = 
         color=altair.Color("which:N", title=None, scale=altair.Scale(domain=whiches, range=cycle(SERIES, whiches)),
                            legend=altair.Legend(orient="top", columns=1)),
         shape=altair.Shape("which:N", title=None, scale=altair.Scale(domain=whiches, range=cycle(_SHAPES, whiches))),
-        tooltip=["name:N", "which:N", altair.Tooltip("value:Q", format=".4~r")])
+        tooltip=[altair.Tooltip("name:N", title=_("name")), altair.Tooltip("which:N", title=_("where")),
+                 altair.Tooltip("value:Q", title=_("value"), format=".4~r")])
     layers = [dots, *([_rule(rule, "x")] if rule else [])]
     height = max(210, 120 + len(names) * (16 + 10 * len(whiches)))  # title, legend and axis are part of it
     return _layered(*layers).properties(height=height, title=_heading(title))
@@ -195,8 +207,10 @@ def lines_chart(points: list[dict], title: str, across: str, rule: tuple[float, 
         strokeDash=altair.StrokeDash("name:N", title=None,
                                      scale=altair.Scale(domain=names, range=cycle(DASHES, names))))
     rings = base.mark_point(size=40, filled=False, strokeWidth=1.8).encode(
-        y="value:Q", tooltip=["name:N", altair.Tooltip("x:Q", title=across),
-                              altair.Tooltip("value:Q", format=".1%" if form.endswith("%") else ".4~r"), "seed:N"])
+        y="value:Q", tooltip=[altair.Tooltip("name:N", title=_("name")), altair.Tooltip("x:Q", title=across),
+                              altair.Tooltip("value:Q", title=_("value"),
+                                             format=".1%" if form.endswith("%") else ".4~r"),
+                              altair.Tooltip("seed:N", title=_("seed"))])
     layers = [lines, rings, *([_rule(rule, "y")] if rule else [])]
     return _layered(*layers).properties(height=320 + 24 * len(names), title=_heading(title))
 
@@ -224,7 +238,7 @@ def _rule(rule: tuple[float, str], axis: str) -> altair.Chart:
     at = {"x": altair.X("at:Q")} if axis == "x" else {"y": altair.Y("at:Q")}
     chart = altair.Chart(_inline([{"at": rule[0], "what": rule[1]}]))
     return chart.mark_rule(strokeDash=[3, 3], color="#8a8aa0", strokeWidth=1.5).encode(
-        **at, tooltip=["what:N", "at:Q"])
+        **at, tooltip=[altair.Tooltip("what:N", title=_("rule")), altair.Tooltip("at:Q", title=_("value"))])
 
 
 def cycle(values: list, names: Sequence[str]) -> list:

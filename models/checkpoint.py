@@ -31,6 +31,7 @@ from models.tasks import TASKS
 from models.tasks.base import Task
 from models.tasks.translation import read_by_decoder
 from models.transformer import Model, Transformer
+from models.words import told
 
 CHECKPOINTS = Path(__file__).with_name("checkpoints")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
@@ -168,7 +169,7 @@ def read_config(folder: Path) -> Config:
     """The Config, a PairConfig where there is an encoder; raises CheckpointError as read_model does."""
     config = _guarded(folder, "config.json", lambda path: _config(read_json(path)))
     if config.attention not in TYPES:
-        raise _broken(folder, "config.json", f"names an unknown attention type, {config.attention!r},")
+        raise _broken(folder, "config.json", told("names an unknown attention type, {name!r},", name=config.attention))
     return config
 
 
@@ -189,7 +190,7 @@ def read_model(folder: Path) -> Any:
     try:
         model.load_state_dict(dequantise(weights), assign=True)
     except RuntimeError as error:
-        raise _broken(folder, "model.safetensors", "does not fit config.json") from error
+        raise _broken(folder, "model.safetensors", told("does not fit config.json")) from error
     return model.eval().requires_grad_(False)
 
 
@@ -202,7 +203,7 @@ def read_constant(folder: Path, config: Config, limit: int) -> dict[str, Tensor]
 def _read_kind(folder: Path, packed: Tensor | None, kind: Kind, limit: int) -> Tensor:
     expected = (kind.layers, kind.heads, *([limit * (limit + 1) // 2] if kind.causal else [limit, limit]))
     if packed is None or tuple(packed.shape) != expected:
-        raise _broken(folder, "constant.safetensors", f"has not the shape {expected}")
+        raise _broken(folder, "constant.safetensors", told("has not the shape {shape}", shape=expected))
     return unpack(packed, limit, kind.causal, kind.attention.is_distribution)
 
 
@@ -210,9 +211,9 @@ def read_card(folder: Path) -> dict[str, Any]:
     """The card; raises CheckpointError as read_model does."""
     card = _guarded(folder, "card.json", read_json)
     if missing := [key for key in CARD_KEYS if key not in card]:
-        raise _broken(folder, "card.json", f"lacks {', '.join(missing)}")
+        raise _broken(folder, "card.json", told("lacks {names}", names=", ".join(missing)))
     if card["task"] not in [*TASKS]:  # a list has `in` for what has no hash, too
-        raise _broken(folder, "card.json", f"names an unknown task, {card['task']!r},")
+        raise _broken(folder, "card.json", told("names an unknown task, {name!r},", name=card["task"]))
     return card
 
 
@@ -220,15 +221,15 @@ def _guarded(folder: Path, file: str, reader: Any) -> Any:
     try:
         return reader(folder / file)
     except FileNotFoundError as error:
-        raise _broken(folder, file, "is missing") from error
+        raise _broken(folder, file, told("is missing")) from error
     except (SafetensorError, ValueError, TypeError, AttributeError, OSError) as error:
-        raise _broken(folder, file, "is damaged") from error
+        raise _broken(folder, file, told("is damaged")) from error
 
 
 def _broken(folder: Path, file: str, what: str) -> CheckpointError:
     place = Path(*folder.parts[-3:]) / file  # from the repository's root: no path of the server
-    return CheckpointError(f"{place} {what}. Restore it with: git checkout -- {place}; "
-                           f"or train it again with: python -m models.training {folder.name}")
+    return CheckpointError(told("{place} {what}. Restore it with: git checkout -- {place}; or train it again with: "
+                                "python -m models.training {name}", place=place, what=what, name=folder.name))
 
 
 def finish(name: str, model: Model, task: Task, folder: Path, seed: int, target: Path) -> None:

@@ -20,6 +20,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from models.words import told
+
 KINDS = ("self", "encoder", "decoder", "cross")
 POLICIES = ("trained", "sqrt", "logn", "length", "fixed")  # of the scale
 GATE_DECIMALS = 4  # gates are kept to this precision, so that the text form is exact and short
@@ -70,13 +72,16 @@ class Scale:
 
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:
-            raise ValueError(f"scale: expected {', '.join(POLICIES[:-1])} or {POLICIES[-1]}, got {self.policy!r}")
+            raise ValueError(told("scale: expected {names} or {last}, got {policy!r}",
+                                  names=", ".join(POLICIES[:-1]), last=POLICIES[-1], policy=self.policy))
         if self.policy == "logn":
             if isinstance(self.base, bool) or not isinstance(self.base, int) or \
                     not MIN_BASE <= self.base <= MAX_BASE:
-                raise ValueError(f"scale logn: expected a base length from {MIN_BASE} to {MAX_BASE}, got {self.base!r}")
+                raise ValueError(told("scale logn: expected a base length from {least} to {most}, got {base!r}",
+                                      least=MIN_BASE, most=MAX_BASE, base=self.base))
         elif self.base is not None:
-            raise ValueError(f"scale {self.policy} takes no base length, got {self.base!r}")
+            raise ValueError(told("scale {policy} takes no base length, got {base!r}", policy=self.policy,
+                                  base=self.base))
 
     def __str__(self) -> str:
         return self.policy if self.base is None else f"{self.policy}{self.base}"
@@ -167,7 +172,7 @@ class HeadPlan:
         outside = [_person(a, shape) for a in self.heads if a not in inside]
         if self.scale.policy in policies:
             return replace(self, heads=inside), outside
-        outside.append(f"a scale of {self.scale} means nothing to this model's attention")
+        outside.append(told("a scale of {scale} means nothing to this model's attention", scale=self.scale))
         return replace(self, heads=inside, scale=TRAINED), outside
 
     def __str__(self) -> str:
@@ -196,9 +201,10 @@ class HeadPlan:
     @classmethod
     def read(cls, text: str) -> tuple[HeadPlan, list[str]]:
         """What could be read of `text`, and a sentence for each part that could not."""
-        problems = []
+        problems: list[str] = []
         if len(text) > MAX_TEXT:
-            problems.append(f"the plan has {len(text):,} characters; only the first {MAX_TEXT:,} were read")
+            problems.append(told("the plan has {count:,} characters; only the first {most:,} were read",
+                                 count=len(text), most=MAX_TEXT))
             text = text[:MAX_TEXT]
         heads: dict[Address, HeadState] = {}
         scale = TRAINED
@@ -210,7 +216,8 @@ class HeadPlan:
                 except ValueError as error:
                     problems.append(str(error))
             elif kind not in KINDS:
-                problems.append(f"“{_cut(part)}” names no kind of attention ({', '.join(KINDS)})")
+                problems.append(told("“{part}” names no kind of attention ({names})", part=_cut(part),
+                                     names=", ".join(KINDS)))
             else:
                 for entry in entries:
                     try:
@@ -218,7 +225,8 @@ class HeadPlan:
                     except ValueError as error:
                         problems.append(str(error))
                     if len(heads) > MAX_HEADS:
-                        problems.append(f"the plan names more than {MAX_HEADS:,} heads; the rest was not read")
+                        problems.append(told("the plan names more than {most:,} heads; the rest was not read",
+                                             most=MAX_HEADS))
                         return cls(heads, scale), problems[-MAX_PROBLEMS:]
         return cls(heads, scale), problems[:MAX_PROBLEMS]
 
@@ -226,11 +234,11 @@ class HeadPlan:
 def _read_entry(kind: str, entry: str) -> dict[Address, HeadState]:
     match = _ENTRY.fullmatch(entry)
     if not match or not (match[4] or match[5] is not None):
-        raise ValueError(f"“{_cut(entry)}” is no head's state (like 0.3c or 1.2g0.4)")
+        raise ValueError(told("“{entry}” is no head's state (like 0.3c or 1.2g0.4)", entry=_cut(entry)))
     layer, first = int(match[1]), int(match[2])
     last = first if match[3] is None else int(match[3])
     if last < first:
-        raise ValueError(f"“{_cut(entry)}” counts heads backwards")
+        raise ValueError(told("“{entry}” counts heads backwards", entry=_cut(entry)))
     _check_address(kind, layer, last)
     gate = 1.0
     if match[5] is not None:
@@ -241,7 +249,8 @@ def _read_entry(kind: str, entry: str) -> dict[Address, HeadState]:
 def _read_scale(text: str) -> Scale:
     match = re.fullmatch(rf"({'|'.join(POLICIES)})(\d{{1,4}})?", text, re.ASCII)
     if not match:
-        raise ValueError(f"“{_cut(text)}” is no scale ({', '.join(POLICIES)}; logn with a base length)")
+        raise ValueError(told("“{text}” is no scale ({names}; logn with a base length)", text=_cut(text),
+                              names=", ".join(POLICIES)))
     return Scale(match[1], None if match[2] is None else int(match[2]))
 
 
@@ -264,16 +273,18 @@ def _order(address: Address) -> tuple[int, int, int]:
 
 def _check_address(kind: str, layer: int, head: int) -> None:
     if kind not in KINDS:
-        raise ValueError(f"expected a kind of attention ({', '.join(KINDS)}), got {kind!r}")
+        raise ValueError(told("expected a kind of attention ({names}), got {kind!r}", names=", ".join(KINDS),
+                              kind=kind))
     for name, value in (("layer", layer), ("head", head)):
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_INDEX:
-            raise ValueError(f"expected a {name} from 0 to {MAX_INDEX}, got {value!r}")
+            raise ValueError(told("expected a {name} from 0 to {most}, got {value!r}", name=name,
+                                  most=MAX_INDEX, value=value))
 
 
 def _check_gate(value: object) -> float:
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
     if not 0 <= number <= 1:  # NaN fails this too
-        raise ValueError(f"a gate is a number from 0 to 1, not {_cut(str(value))}")
+        raise ValueError(told("a gate is a number from 0 to 1, not {value}", value=_cut(str(value))))
     return round(float(number), GATE_DECIMALS) + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
@@ -288,7 +299,8 @@ def _cut(text: str) -> str:
 def _person(address: Address, shape: Mapping[str, tuple[int, int]]) -> str:
     kind, layer, head = address
     if kind not in shape:
-        return f"this model has no {kind} attention (layer {layer + 1}, head {head + 1} left out)"
+        return told("this model has no {kind} attention (layer {layer}, head {head} left out)", kind=kind,
+                    layer=layer + 1, head=head + 1)
     layers, heads = shape[kind]
-    return (f"there is no layer {layer + 1}, head {head + 1}: "
-            f"this model has {layers} layers of {heads} heads")
+    return told("there is no layer {layer}, head {head}: this model has {layers} layers of {heads} heads",
+                layer=layer + 1, head=head + 1, layers=layers, heads=heads)

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from models.words import N_
+
 TEXT, TARGET = "text", "target"  # rows of tokens: what was typed, and what the model writes
 
 Shape = Mapping[str, tuple[int, int]]  # kind -> (layers, heads)
@@ -67,8 +69,8 @@ class Kind:
     @property
     def title(self) -> str:
         """For people: what looks at what."""
-        return {"self": "Self-attention", "encoder": "Encoder", "decoder": "Decoder",
-                "cross": "Cross-attention"}.get(self.name, self.name)
+        return {"self": N_("Self-attention"), "encoder": N_("Encoder"), "decoder": N_("Decoder"),
+                "cross": N_("Cross-attention")}.get(self.name, self.name)
 
     @property
     def addresses(self) -> list[tuple[str, int, int]]:

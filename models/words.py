@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -24,12 +24,14 @@ class Told(str):
         plural: its form for several, empty if there is but one.
         n: what decides between the two.
         values: name -> value; those that are Told are looked up too.
+        separator: of a row of values, which has no template.
     """
 
     template: str
     plural: str
     n: int
     values: Mapping[str, Any]
+    separator: str = ""
 
     def __new__(cls, english: str, template: str = "", plural: str = "", n: int = 1,
                 values: Mapping[str, Any] | None = None) -> Told:
@@ -43,7 +45,9 @@ class Told(str):
 
 def told(template: str, /, **values: Any) -> Told:
     """A sentence with values: `told("{n:,} tokens are too many", n=5000)`. The template is looked up, so it must be a
-    literal, and hold whole sentences."""
+    literal, and hold whole sentences. What is told already stays as it is."""
+    if isinstance(template, Told) and not values:
+        return template
     return Told(template.format(**values), template, values=values)
 
 
@@ -51,3 +55,11 @@ def told_n(one: str, several: str, n: int, /, **values: Any) -> Told:
     """As `told`, in one of two forms; `n` is a value too."""
     values = {"n": n, **values}
     return Told((one if n == 1 else several).format(**values), one, several, n, values)
+
+
+def listed(parts: Iterable[str], separator: str = N_(", ")) -> Told:
+    """The parts in a row, each of which may be Told."""
+    values = {f"part{i}": part for i, part in enumerate(parts)}
+    row = Told(separator.join(values.values()), values=values)
+    row.separator = separator
+    return row

@@ -129,7 +129,7 @@ def options_of(module: str) -> set[str]:
 
 
 FLOW = {  # who -> what of ours they import, as CONTRIBUTING.md says
-    "models/attention": ("models.attention", "models.config", "models.heads", "models.kind"),
+    "models/attention": ("models.attention", "models.config", "models.heads", "models.kind", "models.words"),
     "models": ("models",),
     "components": ("components", "app.texts", "streamlit"),
     "app/state": ("app.state", "app.serving", "app.jobs", "app.texts", "models", "streamlit"),

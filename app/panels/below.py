@@ -10,6 +10,7 @@ from app.panels import card, forgetting
 from app.panels.heads import selected
 from app.state import events, session
 from app.state.lab_state import SECTIONS, LabState
+from app.texts import _
 from components.charts import entropy_chart, entropy_table
 from models import HeadPlan, Lab
 from models.trace import row_entropy
@@ -20,7 +21,7 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
     offered = {"entropy": True, "memory": lab.can_forget, "card": bool(lab.card)}
     sections = [name for name in SECTIONS if offered[name]]
     st.session_state[session.SECTION] = state.section if state.section in sections else None
-    section = st.segmented_control("More", sections, format_func=SECTIONS.__getitem__, key=session.SECTION,
+    section = st.segmented_control(_("More"), sections, format_func=lambda name: _(SECTIONS[name]), key=session.SECTION,
                                    on_change=events.on_section, label_visibility="collapsed")
     if section == "entropy":
         _entropy(lab, state, before, after)
@@ -34,16 +35,20 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
 def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
     kind, layer, head = selected(lab, state)
     if kind.causal:
-        told = "**Entropy against n**, all heads of layer {}; n is the number of keys that a query sees."
+        subject = _("**Entropy against n**, all heads of layer {layer}; n is the number of keys that a query sees.",
+                    layer=layer + 1)
     else:
-        told = "**Entropy of each query's row**, all heads of layer {}; every query sees all n keys."
-    st.markdown(f"{told.format(layer + 1)} Dotted: ln n, the most there can be. A scale of log n aims to keep a head's "
-                "entropy from growing with n (Su Jianlin); the effect panel shows what that does to the prediction. "
-                "The Length page shows longer texts.")
+        subject = _("**Entropy of each query's row**, all heads of layer {layer}; every query sees all n keys.",
+                    layer=layer + 1)
+    st.markdown(_("{subject} Dotted: ln n, the most there can be. A scale of log n aims to keep a head's entropy from "
+                  "growing with n (Su Jianlin); the effect panel shows what that does to the prediction. The Length "
+                  "page shows longer texts.", subject=subject))
     trained, planned = (row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
                         for seen, plan in ((before, HeadPlan()), (after, state.plan)))
     table = entropy_table(trained, planned, bool(state.plan), kind.causal)
-    last = ", ".join(f"head {number} {nats:.2f}" for number, nats in enumerate(planned[:, -1], 1))
-    st.altair_chart(entropy_chart(table, head), alt=f"Entropy of the last query in layer {layer + 1}, nats: {last}")
-    st.download_button("Entropies as CSV", table.to_csv(index=False), f"{lab.name}-entropy.csv", "text/csv",
+    last = ", ".join(_("head {number} {nats:.2f}", number=number, nats=nats)
+                     for number, nats in enumerate(planned[:, -1], 1))
+    st.altair_chart(entropy_chart(table, head), alt=_("Entropy of the last query in layer {layer}, nats: {last}",
+                                                      layer=layer + 1, last=last))
+    st.download_button(_("Entropies as CSV"), table.to_csv(index=False), f"{lab.name}-entropy.csv", "text/csv",
                        on_click="ignore")

@@ -9,6 +9,7 @@ import streamlit as st
 
 from app import caches
 from app.markdown import plain
+from app.texts import N_, _
 from models import catalogue, checkpoint
 
 
@@ -24,39 +25,43 @@ def _card(name: str, changed: tuple[int, ...]) -> dict[str, Any]:
 
 def draw(card: Mapping[str, Any]) -> None:
     facts, training, attention = card["model"], card["training"], card["attention"]
-    st.markdown(f"**{plain(card['name'])}** · {plain(attention['title'])} · {plain(attention['source'])}")
-    st.code(attention["formula"], language=None)
-    st.markdown(f"{facts['parameters']:,} parameters, {facts['layers']} layers of {facts['heads']} heads, width "
-                f"{facts['width']}, {facts['vocabulary']:,} tokens; a typed text may have {facts['longest_text']}.")
+    st.markdown(f"**{plain(card['name'])}** · {plain(_(attention['title']))} · {plain(attention['source'])}")
+    st.code(_(attention["formula"]), language=None)
+    st.markdown(_("{parameters:,} parameters, {layers} layers of {heads} heads, width {width}, {vocabulary:,} "
+                  "tokens; a typed text may have {longest}.", parameters=facts["parameters"],
+                  layers=facts["layers"], heads=facts["heads"], width=facts["width"], vocabulary=facts["vocabulary"],
+                  longest=facts["longest_text"]))
     st.table(costs(card))
     if "alpha" in card:
-        st.markdown("What the mixture learned, α of each part by layer:")
-        st.table([{"layer": layer, **dict(zip(card["alpha"]["parts"], (f"{a:.3f}" for a in row), strict=True))}
+        st.markdown(_("What the mixture learned, α of each part by layer:"))
+        st.table([{_("layer"): layer, **dict(zip(card["alpha"]["parts"], (f"{a:.3f}" for a in row), strict=True))}
                   for layer, row in enumerate(card["alpha"]["by_layer"], 1)])
-    st.markdown(f"**Numbers**, on held-out data: {plain(headline(card))}.")
+    st.markdown(_("**Numbers**, on held-out data: {numbers}.", numbers=plain(_(headline(card)))))
     for seed, metric in card.get("other_seeds", {}).items():
-        st.markdown(f"Seed {seed}: {plain(headline(card, metric))}.")
+        st.markdown(_("Seed {seed}: {numbers}.", seed=seed, numbers=plain(_(headline(card, metric)))))
     st.code(card["evaluate"], language="bash")
-    st.markdown(f"**Training**: {training['steps']:,} steps of {training['tokens_per_step']:,} tokens, "
-                f"{training['optimiser']}, highest rate {training['learning_rate']}, seed {training['seed']}, "
-                f"{training['minutes']} minutes on one core"
-                + (f", memory loss {training['memory_loss']}" if "memory_loss" in training else "")
-                + (f", lengths {', '.join(map(str, training['lengths']))}" if "lengths" in training else "") + ".")
+    st.markdown(_("**Training**: {steps:,} steps of {tokens:,} tokens, {optimiser}, highest rate {rate}, seed {seed}, "
+                  "{minutes} minutes on one core.", steps=training["steps"], tokens=training["tokens_per_step"],
+                  optimiser=training["optimiser"], rate=training["learning_rate"], seed=training["seed"],
+                  minutes=training["minutes"]))
+    if "memory_loss" in training:
+        st.markdown(_("Memory loss: {weight}.", weight=training["memory_loss"]))
+    if "lengths" in training:
+        st.markdown(_("Lengths of the texts: {lengths}.", lengths=", ".join(map(str, training["lengths"]))))
     st.code(training["command"], language="bash")
-    st.markdown("**Data**: " + "; ".join(
-        plain(source["name"]) + (f" ({plain(source['licence'])}; {plain(source['attribution'])})"
-                                 if source["licence"] else "") for source in card["data"])
-                + f". **Licence**: {plain(card['licence'])}.")
+    data = "; ".join(plain(_(source["name"])) + (f" ({plain(source['licence'])}; {plain(source['attribution'])})"
+                                                 if source["licence"] else "") for source in card["data"])
+    st.markdown(_("**Data**: {data}. **Licence**: {licence}.", data=data, licence=plain(card["licence"])))
 
 
 def costs(card: Mapping[str, Any]) -> list[dict[str, str]]:
     """What the scores cost, beside softmax attention's."""
     cost, rows = card["cost"], []
-    for key, what in (("score_parameters", "parameters of the scores"),
-                      ("score_multiplications", "multiplications of the scores, one text of the trained length")):
+    for key, what in (("score_parameters", N_("parameters of the scores")),
+                      ("score_multiplications", N_("multiplications of the scores, one text of the trained length"))):
         here, there = cost[key], cost[f"softmax_{key}"]
-        rows.append({"": what, "here": f"{here:,}", "softmax attention": f"{there:,}",
-                     "ratio": f"{here / there:.2f}"})
+        rows.append({"": _(what), _("here"): f"{here:,}", _("softmax attention"): f"{there:,}",
+                     _("ratio"): f"{here / there:.2f}"})
     return rows
 
 

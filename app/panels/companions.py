@@ -6,11 +6,12 @@ import streamlit as st
 
 from app.state import events, session
 from app.state.lab_state import MAX_COMPARED
+from app.texts import _
 from models import catalogue
 
 
 def choose(first: str) -> None:
     """The models beside the first one."""
-    st.multiselect("Beside it", [name for name in catalogue.family(first) if name != first], key=session.COMPARED,
+    st.multiselect(_("Beside it"), [name for name in catalogue.family(first) if name != first], key=session.COMPARED,
                    max_selections=MAX_COMPARED, on_change=events.on_compared, label_visibility="collapsed",
-                   placeholder=f"Choose up to three models to stand beside {first}")
+                   placeholder=_("Choose up to three models to stand beside {first}", first=first))

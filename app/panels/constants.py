@@ -6,32 +6,35 @@ import streamlit as st
 
 from app.jobs import Cancelled, Job, Progress
 from app.state import session, visitor_models
+from app.texts import N_, _
 from models import Lab
 from models.data import DATA
 from models.foreign import ForeignError
 from models.tasks.stories import read_stories
+from models.words import told
 
-OURS, PASTED, UPLOADED = "Short stories of this site", "Pasted text", "A text file"
+OURS, PASTED, UPLOADED = N_("Short stories of this site"), N_("Pasted text"), N_("A text file")
 MOST_TEXTS = 128
 MOST_BYTES = 2 * 2**20  # of an uploaded text
 
 
 def draw(lab: Lab) -> None:
     """The choice of texts, and the button that makes the matrices."""
-    st.markdown("#### Constant heads")
+    st.markdown(_("#### Constant heads"))
     if lab.constant is None:
-        st.markdown("A constant head's weights are its mean over texts (PAPA). Nobody has made these means for this "
-                    "model yet: choose texts, and they are made here and kept while your visit lasts.")
+        st.markdown(_("A constant head's weights are its mean over texts (PAPA). Nobody has made these means for "
+                      "this model yet: choose texts, and they are made here and kept while your visit lasts."))
     else:
-        st.markdown("The matrices are made: *Constant* works on every page. Other texts make other means.")
-    source = st.segmented_control("Texts", [OURS, PASTED, UPLOADED], default=OURS, key=session.SOURCE, required=True)
+        st.markdown(_("The matrices are made: *Constant* works on every page. Other texts make other means."))
+    source = st.segmented_control(_("Texts"), [OURS, PASTED, UPLOADED], default=OURS, key=session.SOURCE, required=True,
+                                  format_func=_)
     text = ""
     if source == PASTED:
-        text = st.text_area("One text a paragraph", key=session.PASTED, height=160, max_chars=MOST_BYTES)
+        text = st.text_area(_("One text a paragraph"), key=session.PASTED, height=160, max_chars=MOST_BYTES)
     elif source == UPLOADED:
-        file = st.file_uploader("A text file, one text a paragraph", type=["txt"], key=session.UPLOADED)
+        file = st.file_uploader(_("A text file, one text a paragraph"), type=["txt"], key=session.UPLOADED)
         text = "" if file is None else file.getvalue()[:MOST_BYTES].decode("utf-8", "replace")
-    st.button("Make constant matrices", key="make constants", on_click=_start, args=(lab, source, text),
+    st.button(_("Make constant matrices"), key="make constants", on_click=_start, args=(lab, source, text),
               disabled=source != OURS and not text.strip())
 
 
@@ -41,9 +44,9 @@ def _start(lab: Lab, source: str, text: str) -> None:
 
     def work(tell: Progress, cancelled: Cancelled) -> Lab:
         if not isinstance(lab, ForeignLab) or lab.task.sees:
-            raise ForeignError("Constant matrices are made here for models that read text")
+            raise ForeignError(told("Constant matrices are made here for models that read text"))
         texts = read_stories(DATA, "train")[:MOST_TEXTS] if source == OURS else passages(text, MOST_TEXTS)
         return lab.with_constant(mean_weights(lab, texts, progress=tell, cancelled=cancelled))
 
     st.session_state[session.JOB_PROBLEM] = ""
-    visitor_models.set_job(Job("Making constant matrices, texts", work).start())
+    visitor_models.set_job(Job(told("Making constant matrices, texts"), work).start())

@@ -14,6 +14,7 @@ from app.panels import forgetting
 from app.panels.text import Reading
 from app.state import session
 from app.state.lab_state import LabState
+from app.texts import _
 from models import HeadPlan, Lab
 from models.decoding import Step
 
@@ -55,6 +56,7 @@ class Continuation:
 def draw(lab: Lab, reading: Reading, state: LabState) -> None:
     """Writes on from the text, a token at a time. A run of a fragment is never interrupted, so it works in
     short chunks: between two of them clicks and keys get through, Stop among them."""
+    session.speak()
     if not lab.task.writes:
         return
     prompt, budgets = reading.prompt, state.budgets
@@ -72,10 +74,10 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
     reason = None
     if reading.error is not None:
-        reason = "The text cannot be read"
+        reason = _("The text cannot be read")
     elif len(prompt.ids) >= lab.limit:
-        reason = f"The text already has the {lab.limit} tokens that this model reads at most"
-    st.button("Stop" if running else "Continue the text", key="continue", on_click=start_or_stop,
+        reason = _("The text already has the {limit} tokens that this model reads at most", limit=lab.limit)
+    st.button(_("Stop") if running else _("Continue the text"), key="continue", on_click=start_or_stop,
                   disabled=reason is not None, help=reason)
     # With memory the text is long: what was written last is what one looks at.
     with st.container(height=HEIGHT_WITH_MEMORY if budgets else HEIGHT, border=False, autoscroll=bool(budgets)):
@@ -119,16 +121,20 @@ def _step(now: Continuation) -> bool:
 
 def _show(now: Continuation | None, places: list[st.delta_generator.DeltaGenerator], state: LabState) -> None:
     if now is None:
-        places[0].caption("The most probable next words, as trained and under your plan.")
+        places[0].caption(_("The most probable next words, as trained and under your plan."))
         return
-    left = f" ({now.left:.0f} s left)" if now.running else ""
-    places[0].text(f"As trained{left}: …{_line(now.trained)}")
+    if now.running:
+        places[0].text(_("As trained ({left:.0f} s left): …{trained}", left=now.left, trained=_line(now.trained)))
+    else:
+        places[0].text(_("As trained: …{trained}", trained=_line(now.trained)))
     if state.plan:
-        places[1].text(f"Under the plan: …{_line(now.planned)}")
+        places[1].text(_("Under the plan: …{planned}", planned=_line(now.planned)))
     if now.remembered:
         layer = state.selection.layer
-        places[2].caption(f"{'Under the plan. ' if state.plan else ''}{forgetting.counts(now.remembered)}")
-        places[3].markdown(f"**Layer {layer + 1} reads:** {forgetting.struck(now.remembered, layer)}")
+        counts = forgetting.counts(now.remembered)
+        places[2].caption(_("Under the plan. {counts}", counts=counts) if state.plan else counts)
+        places[3].markdown(_("**Layer {layer} reads:** {struck}", layer=layer + 1,
+                             struck=forgetting.struck(now.remembered, layer)))
 
 
 def _line(text: str) -> str:

@@ -18,9 +18,6 @@ from models.foreign.moved import moved
 from models.kind import TARGET
 from models.trace import divergence
 
-MOVED: Strip = {"title": "How far each token's vector moved", "unit": "1 − cosine", "worse_is_more": False,
-                "what": "moved"}
-
 
 def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effect") -> None:
     """The panel. A model that predicts nothing is asked how far its vectors moved."""
@@ -49,8 +46,11 @@ def in_vectors(before: Seen, after: Seen) -> dict[str, Any]:
     by_token, of_all = moved(before, after)
     tokens = [{"token": token, "before": None, "after": float(value)}
               for token, value in zip(before.tokens, by_token, strict=True)]
-    fact: Fact = {"name": "Sentence moved", "before": None, "after": of_all, "unit": "1 − cosine"}
-    return {"tokens": tokens, "strip": MOVED, "facts": [fact]}
+    unit = _("1 − cosine")
+    strip: Strip = {"title": _("How far each token's vector moved"), "unit": unit, "worse_is_more": False,
+                    "what": _("moved")}
+    fact: Fact = {"name": _("Sentence moved"), "before": None, "after": of_all, "unit": unit}
+    return {"tokens": tokens, "strip": strip, "facts": [fact]}
 
 
 def token_losses(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
@@ -74,4 +74,4 @@ def _prediction(lab: Lab, before: Output, after: Output, token: str) -> dict[str
     rows = [{"label": before.names[i], "before": float(before.distribution[i]),
              "after": float(after.distribution[i]), "right": i == before.target}
             for i in lab.task.shown(before, after)]
-    return {"title": lab.task.headline(before, token), "rows": rows, "kl": divergence(before, after)}
+    return {"title": _(lab.task.headline(before, token)), "rows": rows, "kl": divergence(before, after)}

@@ -11,17 +11,18 @@ import streamlit as st
 from app.markdown import literal, spaces
 from app.state import events, session
 from app.state.lab_state import LabState
+from app.texts import N_, _
 from components.memory_chart import memory_chart
 from models import Lab
 from models.decoding import Step
 from models.studies import store
 from models.studies.claims.selective import largest_factor
 
-ALL = "Memory: all"
+ALL = N_("Memory: all")
 BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
 CONTROL = "stories-softmax"  # what forgetting with F is compared with
-_WAYS = {"chosen": "chosen budgets", "equal": "equal budgets", "chosen-oldest": "chosen budgets, the oldest goes",
-         "equal-oldest": "equal budgets, the oldest goes"}
+_WAYS = {"chosen": N_("chosen budgets"), "equal": N_("equal budgets"),
+         "chosen-oldest": N_("chosen budgets, the oldest goes"), "equal-oldest": N_("equal budgets, the oldest goes")}
 
 
 def choose(lab: Lab, state: LabState) -> None:
@@ -30,10 +31,10 @@ def choose(lab: Lab, state: LabState) -> None:
         return
     offered = choices(lab)
     if state.budgets not in [budgets or () for budgets in offered.values()]:  # a link may ask for any
-        offered[f"Memory: {', '.join(map(str, state.budgets))}"] = state.budgets
+        offered[_("Memory: {budgets}", budgets=", ".join(map(str, state.budgets)))] = state.budgets
     st.session_state[session.MEMORY] = next(name for name, its in offered.items() if (its or ()) == state.budgets)
-    st.selectbox("Memory", list(offered), key=session.MEMORY, label_visibility="collapsed",
-                 help="How many tokens each layer keeps while the text is read and written",
+    st.selectbox(_("Memory"), list(offered), key=session.MEMORY, label_visibility="collapsed",
+                 help=_("How many tokens each layer keeps while the text is read and written"),
                  on_change=lambda: events.set_budgets(
                      offered.get(session.widget(session.MEMORY, str)) or ()))
 
@@ -41,12 +42,13 @@ def choose(lab: Lab, state: LabState) -> None:
 def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:
     """What a visitor can choose -> a budget for each layer; None for all tokens."""
     layers = lab.kinds[0].layers
-    offered: dict[str, tuple[int, ...] | None] = {ALL: None}
-    offered |= {f"Memory: {budget} a layer": (budget,) * layers for budget in BUDGETS}
+    offered: dict[str, tuple[int, ...] | None] = {_(ALL): None}
+    offered |= {_("Memory: {budget} a layer", budget=budget): (budget,) * layers for budget in BUDGETS}
     for point in (store.read(lab.name, "memory") or {"points": []})["points"]:
         if point["factor"] > 1:
             budgets = tuple(point["budgets"])
-            offered[f"Memory: 1/{point['factor']}, chosen ({', '.join(map(str, budgets))})"] = budgets
+            offered[_("Memory: 1/{factor}, chosen ({budgets})", factor=point["factor"],
+                      budgets=", ".join(map(str, budgets)))] = budgets
     return offered
 
 
@@ -54,9 +56,9 @@ def counts(steps: Sequence[Step]) -> str:
     """How many tokens each layer keeps, in words."""
     kept = [len(places) for places in steps[-1].kept]
     if len(set(kept)) == 1:
-        return f"Each layer keeps {kept[0]} of {len(steps)} tokens"
-    others = "".join(f" · layer {layer} {count}" for layer, count in enumerate(kept[1:], 2))
-    return f"Layer 1 keeps {kept[0]} of {len(steps)} tokens{others}"
+        return _("Each layer keeps {kept} of {count} tokens", kept=kept[0], count=len(steps))
+    by_layer = " · ".join(_("layer {layer} {count}", layer=layer, count=count) for layer, count in enumerate(kept, 1))
+    return _("Of {count} tokens are kept: {by_layer}", count=len(steps), by_layer=by_layer)
 
 
 def struck(steps: Sequence[Step], layer: int) -> str:
@@ -82,20 +84,22 @@ def section(lab: Lab) -> None:
     """The curve of perplexity against memory, as measured on held-out text."""
     result = store.read(lab.name, "memory")
     if result is None:
-        st.caption(f"Not measured yet: `python -m models.studies.forgetting {lab.name}`")
+        st.caption(_("Not measured yet: `python -m models.studies.forgetting {name}`", name=lab.name))
         return
     control = store.read(CONTROL, "memory")
     table, order = points(lab.name, result, control)
-    st.markdown(f"**Perplexity against memory**, on {result['windows']} held-out windows of {result['window']} tokens, "
-                "half of them from books. At 8, the layers together keep an eighth of all tokens; those with the "
-                "largest F go, or, for comparison, the oldest but the first." + _verdict(result, control))
+    st.markdown(_("**Perplexity against memory**, on {windows} held-out windows of {window} tokens, half of them from "
+                  "books. At 8, the layers together keep an eighth of all tokens; those with the largest F go, or, for "
+                  "comparison, the oldest but the first.", windows=result["windows"], window=result["window"])
+                + " " + _verdict(result, control))
     chosen = ", ".join(f"1/{point['factor']} {point['perplexity']:.2f}" for point in result["points"])
-    st.altair_chart(memory_chart(table, order), alt=f"Perplexity of {lab.name} by memory, chosen budgets: {chosen}")
+    st.altair_chart(memory_chart(table, order), alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}",
+                                                      name=lab.name, chosen=chosen))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button("Points as CSV", table.to_csv(index=False), f"{lab.name}-memory.csv", "text/csv",
+        st.download_button(_("Points as CSV"), table.to_csv(index=False), f"{lab.name}-memory.csv", "text/csv",
                            on_click="ignore")
-        st.caption(f"Chosen budgets: shared out among the layers on {result['validation_windows']} other windows. "
-                   f"`{result['command']}`")
+        st.caption(_("Chosen budgets: shared out among the layers on {windows} other windows. `{command}`",
+                     windows=result["validation_windows"], command=result["command"]))
 
 
 def points(name: str, result: dict, control: dict | None) -> tuple[pandas.DataFrame, list[str]]:
@@ -107,7 +111,7 @@ def points(name: str, result: dict, control: dict | None) -> tuple[pandas.DataFr
         whole, *lessened = its["points"]
         for way, title in _WAYS.items():
             line = [point for point in (*lessened, *its["comparisons"]) if point["way"] == way]
-            title = title if model == name else f"{model}, {title}, the oldest goes"
+            title = _(title) if model == name else _("{model}, {way}, the oldest goes", model=model, way=_(title))
             for point in [whole, *line] if line else []:  # every line starts where nothing is forgotten
                 budgets = " ".join(map(str, point["budgets"]))
                 rows.append({"line": title, "model": model} | point | {"way": way, "budgets": budgets})
@@ -122,6 +126,9 @@ def _verdict(result: dict, control: dict | None) -> str:
     limit = control["points"][0]["perplexity"]
     factor = largest_factor({point["factor"]: point["perplexity"] for point in result["points"]}, limit)
     if not factor:
-        return f" {CONTROL} with all its memory: {limit:.2f}."
-    part = f"1/{factor} of the memory" if factor > 1 else "all the memory"
-    return f" With {part} it reads as well as {CONTROL} with all of its own ({limit:.2f}) or better."
+        return _("{control} with all its memory: {limit:.2f}.", control=CONTROL, limit=limit)
+    if factor > 1:
+        return _("With 1/{factor} of the memory it reads as well as {control} with all of its own ({limit:.2f}) or "
+                 "better.", factor=factor, control=CONTROL, limit=limit)
+    return _("With all the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
+             control=CONTROL, limit=limit)

@@ -14,6 +14,7 @@ from app.panels.text import Reading
 from app.state import session, visitor_models
 from app.state.history import History
 from app.state.lab_state import LabState
+from app.texts import _
 from components import answering
 from models import HeadPlan, Lab
 from models.checkpoint import CheckpointError
@@ -51,7 +52,7 @@ def in_one_column(draw: Callable[[], None]) -> None:
         header.draw(history)
         with st.container(width=960):
             for problem in history.problems:
-                st.warning(literal(problem))
+                st.warning(literal(_(problem)))
             draw()
 
 
@@ -63,6 +64,7 @@ def _read(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tup
     except (CheckpointError, ForeignError) as error:
         header.draw(history)
         # Our own words hold a command to copy; what is said of a foreign model may hold its name, as somebody wrote it.
-        st.error(plain(str(error)) if isinstance(error, CheckpointError) else literal(str(error)))
+        said = _(str(error))
+        st.error(plain(said) if isinstance(error, CheckpointError) else literal(said))
         return None
     return lab, text.read(lab, history, limit and limit(lab, history.present.alone(lab.name).plan))

@@ -9,6 +9,7 @@ from app import compute
 from app.compute import Seen
 from app.state import events
 from app.state.lab_state import LabState
+from app.texts import _
 from components import Grid, head_map, heads
 from models import Kind, Lab
 from models.heads import MAX_BASE
@@ -31,7 +32,7 @@ def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads") -> None:
 def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen) -> Grid:
     plan = compute.usable(lab, state.plan)
     states = [[plan.state(kind.name, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
-    return Grid(kind.name, kind.title, compute.tiles_of(trace, kind), kind.causal,
+    return Grid(kind.name, _(kind.title), compute.tiles_of(trace, kind), kind.causal,
                 constant=numpy.array([[s.constant for s in row] for row in states]),
                 gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
                 can_constant=lab.constant is not None)
@@ -46,7 +47,7 @@ def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
     voted = lab.selected(maps.scores)
     chosen = compute.usable(lab, state.plan).state(kind.name, layer, head)
     head_map(key=key, queries=list(queries), keys=None if kind.query_row == kind.key_row else list(keys),
-             kind_title=kind.title if len(lab.kinds) > 1 else "", layer=layer, head=head, causal=kind.causal,
+             kind_title=_(kind.title) if len(lab.kinds) > 1 else "", layer=layer, head=head, causal=kind.causal,
              live=maps.live[head], weights=maps.weights[head],
              constant=None if constant is None else constant[head], is_distribution=kind.attention.is_distribution,
              scores=None if voted is None else maps.scores[head], selected=voted,
@@ -59,16 +60,17 @@ def notes(lab: Lab, state: LabState) -> None:
     chosen = state.plan.state(kind.name, layer, head)
     if lab.constant is None:
         waiting = any(its.constant for its in state.plan.heads.values())
-        st.caption(("The plan has constant heads, which wait for their matrices: make" if waiting else
-                    "For constant heads this model needs matrices: make") + " them on the page *Your model*.")
+        st.caption(_("The plan has constant heads, which wait for their matrices: make them on the page *Your model*.")
+                   if waiting else
+                   _("For constant heads this model needs matrices: make them on the page *Your model*."))
     if not kind.attention.reads_text:
-        st.caption("These weights are a table: the same for every text, so no query can look for a word, and making "
-                   "the head constant changes nothing. Type, and watch the map stay.")
+        st.caption(_("These weights are a table: the same for every text, so no query can look for a word, and "
+                     "making the head constant changes nothing. Type, and watch the map stay."))
     if not kind.attention.is_distribution:
-        st.caption("Rows of relu² need not sum to 1: the strongest colour is the largest weight of this head.")
+        st.caption(_("Rows of relu² need not sum to 1: the strongest colour is the largest weight of this head."))
     if kind.attention.selects and head == 0 and (chosen.constant or chosen.gate < 1):
-        st.caption(f"Head 1 of layer {layer + 1} also makes the mask F for its whole layer. A plan acts on what a head "
-                   "puts out, so its votes still count.")
+        st.caption(_("Head 1 of layer {layer} also makes the mask F for its whole layer. A plan acts on what a head "
+                     "puts out, so its votes still count.", layer=layer + 1))
 
 
 def selected(lab: Lab, state: LabState) -> tuple[Kind, int, int]:

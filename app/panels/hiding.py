@@ -9,6 +9,7 @@ import streamlit as st
 
 from app.markdown import literal
 from app.state import events, session
+from app.texts import _
 from models.tasks.masked import MASK
 
 MOST_WORDS = 80  # that are offered; the rest can still be put in brackets
@@ -25,7 +26,7 @@ def words(text: str) -> list[tuple[int, int, str, bool]]:
 def with_hidden(text: str, chosen: Collection[int]) -> str:
     """The text in which exactly the chosen words, counted as `words` does, are in brackets."""
     parts, last = [], 0
-    for index, (start, stop, word, _) in enumerate(words(text)):
+    for index, (start, stop, word, _hidden) in enumerate(words(text)):
         parts += [text[last:start], f"[{word}]" if index in chosen else word]
         last = stop
     return "".join([*parts, text[last:]])
@@ -35,7 +36,7 @@ def draw(text: str) -> None:
     """One button a word."""
     found = words(text)
     st.session_state[session.HIDDEN] = [i for i, (*_, hidden) in enumerate(found) if hidden]
-    st.pills("Hide words", range(len(found)), selection_mode="multi", key=session.HIDDEN,
+    st.pills(_("Hide words"), range(len(found)), selection_mode="multi", key=session.HIDDEN,
              format_func=lambda i: literal(found[i][2]) if i < len(found) else "", on_change=on_hidden, args=(text,))
 
 

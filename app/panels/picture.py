@@ -12,9 +12,11 @@ from PIL import Image
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from app.state import session, visitor_models
+from app.texts import _
 from components.colours import COLOURS
 from models import Lab
 from models.tasks.base import InputError, Prompt
+from models.words import told
 
 EXAMPLE = Path(__file__).parents[2] / "assets" / "picture.png"
 
@@ -26,15 +28,16 @@ def read(lab: Lab) -> Prompt:
 
 def choose(lab: Lab) -> None:
     """The upload. A picture is in no link: who follows one sees the example."""
-    st.file_uploader("A picture (JPEG or PNG); without one, the example is shown", type=["png", "jpg", "jpeg", "webp"],
-                     key=session.PICTURE, on_change=_on_picture, args=(lab.name,))
+    st.file_uploader(_("A picture (JPEG or PNG); without one, the example is shown"),
+                     type=["png", "jpg", "jpeg", "webp"], key=session.PICTURE, on_change=_on_picture, args=(lab.name,))
 
 
 def _on_picture(model: str) -> None:
     file = session.widget(session.PICTURE, UploadedFile)
     data = None if file is None else file.getvalue()
     if data is not None and len(data) > visitor_models.MOST_PICTURE:
-        st.session_state[session.JOB_PROBLEM] = f"The picture has {len(data) / 1e6:,.0f} MB; at most 8 are read."
+        st.session_state[session.JOB_PROBLEM] = told("The picture has {size:,.0f} MB; at most 8 are read.",
+                                                         size=len(data) / 1e6)
         data = None
     visitor_models.set_picture(model, data)
 
@@ -46,10 +49,10 @@ def overlay(prompt: Prompt, weights: ndarray) -> None:
         weights: (N, N) of the head, as used.
     """
     names = list(prompt.tokens)
-    query = st.select_slider("Looking from", range(len(names)), key=session.QUERY, format_func=names.__getitem__)
+    query = st.select_slider(_("Looking from"), range(len(names)), key=session.QUERY, format_func=names.__getitem__)
     row = weights[min(query, len(weights) - 1)]
-    st.image(laid_over(prompt, row), width=300, caption=f"What {names[query]} looks at; the brightest is "
-                                                        f"{row[1:].max():.3f}")
+    st.image(laid_over(prompt, row), width=300, caption=_("What {token} looks at; the brightest is {weight:.3f}",
+                                                          token=names[query], weight=row[1:].max()))
 
 
 def laid_over(prompt: Prompt, row: ndarray) -> Image.Image:
@@ -69,4 +72,4 @@ def laid_over(prompt: Prompt, row: ndarray) -> Image.Image:
 
 def problem(error: InputError) -> None:
     """What is wrong with the picture."""
-    st.error(str(error))
+    st.error(_(str(error)))

@@ -9,6 +9,8 @@ import streamlit as st
 
 from app.jobs import Job
 from app.markdown import literal
+from app.state import session
+from app.texts import _
 
 PACE = 0.5  # seconds between two looks
 
@@ -17,13 +19,23 @@ def draw(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:
     """Draws the bar; when the job has ended, calls `on_end` and runs the page again."""
     @st.fragment(run_every=PACE if job.running else None)
     def bar() -> None:
+        session.speak()
         if not job.running:
             on_end(job)
             st.rerun()
-        left = "" if job.left is None else f", {job.left:.0f} s left"
-        amount = f" {job.done / 1e6:,.0f} of {job.of / 1e6:,.0f} MB" if job.of > 10_000 else \
-            f" {job.done} of {job.of}" if job.of else ""
-        st.progress(job.share, f"{literal(job.what)}:{amount}{left}")
-        st.button("Cancel", key="cancel job", on_click=job.cancel)
+        st.progress(job.share, " · ".join([literal(_(job.what)), *_amounts(job)]))
+        st.button(_("Cancel"), key="cancel job", on_click=job.cancel)
 
     bar()
+
+
+def _amounts(job: Job[Any]) -> list[str]:
+    """How much is done and how long it takes, as far as that is known."""
+    found = []
+    if job.of > 10_000:  # bytes
+        found.append(_("{done:,.0f} of {all:,.0f} MB", done=job.done / 1e6, all=job.of / 1e6))
+    elif job.of:
+        found.append(_("{done} of {all}", done=job.done, all=job.of))
+    if job.left is not None:
+        found.append(_("{left:.0f} s left", left=job.left))
+    return found

@@ -11,6 +11,7 @@ from app.panels import hiding, picture
 from app.state import events, session, visitor_models
 from app.state.history import History
 from app.state.link import MAX_LINK_TEXT
+from app.texts import _, ngettext
 from components import notice
 from models import Lab
 from models.tasks.base import InputError, Prompt
@@ -65,24 +66,24 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
     """Box, examples, and the line under them."""
     if lab.task.sees:
         picture.choose(lab)
-        messages = [str(reading.error)] if reading.error else []
-        notice(key="notice", messages=messages, status=f"{len(reading.prompt.ids)} tokens", is_problem=bool(messages))
+        messages = [_(str(reading.error))] if reading.error else []
+        notice(key="notice", messages=messages, status=_tokens(reading.prompt), is_problem=bool(messages))
         return
     box, examples = st.columns([5, 1.3], vertical_alignment="bottom")
-    box.text_input("Text", key=session.TEXT, on_change=events.on_text, live="200ms", label_visibility="collapsed",
+    box.text_input(_("Text"), key=session.TEXT, on_change=events.on_text, live="200ms", label_visibility="collapsed",
                    placeholder=lab.task.examples[0][1], autocomplete="off")
     titles = {text: title for title, text in lab.task.examples}
-    examples.selectbox("Examples", list(titles), key=session.EXAMPLE, index=None, placeholder="Examples",
-                       format_func=lambda example: titles.get(example, ""), on_change=events.on_example,
+    examples.selectbox(_("Examples"), list(titles), key=session.EXAMPLE, index=None, placeholder=_("Examples"),
+                       format_func=lambda example: _(titles.get(example, "")), on_change=events.on_example,
                        label_visibility="collapsed")
     prompt, error, text = reading.prompt, reading.error, history.present.text
     if error is not None:
         shown = lab.task.join(prompt.tokens[1:])
-        messages = [*history.problems, str(error), f"Shown below: {_cut(shown)}"]
+        messages = [*map(_, history.problems), _(str(error)), _("Shown below: {text}", text=_cut(shown))]
         notice(key="notice", messages=messages, excerpt=excerpt(text, error.start, error.stop), is_problem=True)
         return
-    messages = history.problems + _left_out(reading, lab, text)
-    status = "" if messages else f"{len(prompt.ids)} tokens" + (f" · {prompt.hint}" if prompt.hint else "")
+    messages = [*map(_, history.problems), *_left_out(reading, lab, text)]
+    status = "" if messages else " · ".join(filter(None, (_tokens(prompt), _(prompt.hint))))
     notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
     if lab.task.hides:
         hiding.draw(text)
@@ -99,10 +100,22 @@ def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
     """What is told of a text that is longer than what a model reads."""
     if not reading.prompt.left_out:
         return []
-    link = " A link holds the part that is read." if len(text) > MAX_LINK_TEXT else ""
-    reason = ", for its tables have no weights beyond" if lab.longest == reading.limit else ""
-    return [f"{reading.prompt.left_out:,} tokens at the end were left out: this model reads {reading.limit} at "
-            f"most{reason}. The box keeps the whole text.{link}"]
+    if lab.longest == reading.limit:
+        said = ngettext("{n:,} token at the end was left out: this model reads {limit} at most, for its tables have no "
+                        "weights beyond. The box keeps the whole text.",
+                        "{n:,} tokens at the end were left out: this model reads {limit} at most, for its tables have "
+                        "no weights beyond. The box keeps the whole text.",
+                        reading.prompt.left_out, limit=reading.limit)
+    else:
+        said = ngettext("{n:,} token at the end was left out: this model reads {limit} at most. The box keeps the "
+                        "whole text.",
+                        "{n:,} tokens at the end were left out: this model reads {limit} at most. The box keeps the "
+                        "whole text.", reading.prompt.left_out, limit=reading.limit)
+    return [said, *([_("A link holds the part that is read.")] if len(text) > MAX_LINK_TEXT else [])]
+
+
+def _tokens(prompt: Prompt) -> str:
+    return ngettext("{n} token", "{n} tokens", len(prompt.ids))
 
 
 def _cut(text: str) -> str:

@@ -17,6 +17,7 @@ from app.state.session import history, widget
 from app.texts import LANGUAGES
 from models import catalogue, held
 from models.heads import MAX_BASE, MIN_BASE, HeadPlan
+from models.words import told
 
 
 def on_text() -> None:
@@ -25,7 +26,8 @@ def on_text() -> None:
         return
     set_text(text, merge="typing")
     if len(text) > MAX_TEXT:
-        history().problems = [f"The text has {len(text):,} characters; the first {MAX_TEXT:,} were kept."]
+        history().problems = [told("The text has {count:,} characters; the first {most:,} were kept.",
+                                   count=len(text), most=MAX_TEXT)]
 
 
 def set_text(text: str, merge: str = "") -> None:

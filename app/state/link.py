@@ -33,17 +33,18 @@ from app.state.lab_state import (
 )
 from app.state.lessons import CHOICES, Place, step_at
 from app.state.selection import Selection
-from app.texts import LANGUAGES, _
+from app.texts import LANGUAGES, N_
 from models import catalogue
 from models.checkpoint import CheckpointError
 from models.foreign import ForeignError
 from models.heads import HeadPlan
+from models.words import listed, told
 
 MAX_LINK_TEXT = 4000  # characters; of a longer text a link holds what the model reads
 MAX_LENGTH = 9999  # tokens that the Length page can be asked for
 MAX_ASKED = 999
 # What a first visit opens: chosen by measurement, see tests/app/test_opening.py.
-FIRST_VISIT = {"page": START, "model": "assignment-selective", "text": "x=1; x=3; y=2; x=?"}
+FIRST_VISIT = {"page": START, "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
 MIN_BUDGET = 2  # tokens that a layer keeps at least: the first one and the present one
 
 Read = tuple[Any, list[str]]  # a value, and a sentence for each part that could not be read
@@ -88,18 +89,18 @@ class Field:
         return self.carry(old, new, self.attribute)
 
 
-def _one_of(what: str, known: Mapping[str, Any]) -> Callable[[str, LabState], Read]:
+def _one_of(problem: str, known: Mapping[str, Any]) -> Callable[[str, LabState], Read]:
     def parse(text: str, state: LabState) -> Read:
         default = next(iter(known))
-        return (text, []) if text in known else (default, [f"This link {what} “{cut(text)}”, which is not here."])
+        return (text, []) if text in known else (default, [told(problem, text=cut(text))])
     return parse
 
 
-def _number(what: str, most: int, default: int) -> Callable[[str, LabState], Read]:
+def _number(problem: str, most: int, default: int) -> Callable[[str, LabState], Read]:
     def parse(text: str, state: LabState) -> Read:
         if re.fullmatch(r"\d{1,9}", text, re.ASCII) and int(text) <= most:
             return int(text), []
-        return default, [f"This link asks for {what} “{cut(text)}”, which is no number from 0 to {most:,}."]
+        return default, [told(problem, text=cut(text), most=most)]
     return parse
 
 
@@ -107,19 +108,20 @@ def _parse_model(text: str, state: LabState) -> Read:
     try:
         return catalogue.find(text).name, []
     except ForeignError as error:
-        return state.model, [f"{text.removeprefix('hf:')}: {error}. It can be opened on this page, where this host "
-                             "allows it."]
+        return state.model, [told("{name}: {error}. It can be opened on this page, where this host allows it.",
+                                  name=text.removeprefix("hf:"), error=str(error))]
     except CheckpointError as error:
-        return state.model, [f"{error}. {state.model} was opened instead."]
+        return state.model, [told("{error}. {model} was opened instead.", error=str(error), model=state.model)]
     except ValueError:
-        return state.model, [f"This link asks for a model “{cut(text)}”, which is not here; "
-                             f"{state.model} was opened instead."]
+        return state.model, [told("This link asks for a model “{text}”, which is not here; {model} was opened "
+                                  "instead.", text=cut(text), model=state.model)]
 
 
 def _parse_text(text: str, state: LabState) -> Read:
     if len(text) <= MAX_TEXT:
         return text, []
-    return text[:MAX_TEXT], [f"This link's text has {len(text):,} characters; the first {MAX_TEXT:,} were kept."]
+    return text[:MAX_TEXT], [told("This link's text has {count:,} characters; the first {most:,} were kept.",
+                                  count=len(text), most=MAX_TEXT)]
 
 
 def _parse_compared(text: str, state: LabState) -> Read:
@@ -134,11 +136,15 @@ def _parse_compared(text: str, state: LabState) -> Read:
             strange.append(name)
         else:
             unknown.append(f"“{cut(name)}”")
-    problems = [f"This link compares with {', '.join(unknown[:3])}, which is not here."] if unknown else []
+    problems: list[str] = []
+    if unknown:
+        problems.append(told("This link compares with {names}, which is not here.", names=", ".join(unknown[:3])))
     if strange:
-        problems.append(f"{', '.join(strange[:3])} cannot stand beside {state.model}: they do not read the same texts.")
+        problems.append(told("{names} cannot stand beside {model}: they do not read the same texts.",
+                             names=", ".join(strange[:3]), model=state.model))
     if len(fitting) > MAX_COMPARED:
-        problems.append(f"Four models fit beside each other; {', '.join(fitting[MAX_COMPARED:][:3])} was left out.")
+        problems.append(told("Four models fit beside each other; {names} was left out.",
+                             names=", ".join(fitting[MAX_COMPARED:][:3])))
     return tuple(fitting[:MAX_COMPARED]), problems
 
 
@@ -149,8 +155,8 @@ def _carry_compared(old: LabState, new: LabState, attribute: str) -> tuple[str, 
 def _parse_plan(text: str, state: LabState) -> Read:
     plan, unread = HeadPlan.read(text)
     plan, outside = fit(plan, state.models)
-    told = "; ".join((unread + outside)[:4])
-    return plan, [f"Part of this link's plan was left out: {told}."] if told else []
+    parts = (unread + outside)[:4]
+    return plan, [told("Part of this link's plan was left out: {parts}.", parts=listed(parts, "; "))] if parts else []
 
 
 def _carry_plan(old: LabState, new: LabState, attribute: str) -> HeadPlan:
@@ -167,13 +173,14 @@ def _parse_selection(text: str, state: LabState) -> Read:
             return selection, []
     except ValueError:
         pass
-    return Selection().within(shape), [f"This link selects “{cut(text)}”, which is no head of this model."]
+    return Selection().within(shape), [told("This link selects “{text}”, which is no head of this model.",
+                                            text=cut(text))]
 
 
 def _parse_view(text: str, state: LabState) -> Read:
     if text in views_of(state.models):
         return text, []
-    return "used", [f"This link asks for a view “{cut(text)}”, which this model has not."]
+    return "used", [told("This link asks for a view “{text}”, which this model has not.", text=cut(text))]
 
 
 def _carry_view(old: LabState, new: LabState, attribute: str) -> str:
@@ -184,7 +191,7 @@ def _parse_budgets(text: str, state: LabState) -> Read:
     kept = tuple(map(int, text.split("-"))) if re.fullmatch(r"\d{1,4}(-\d{1,4})*", text, re.ASCII) else ()
     if kept and min(kept) >= MIN_BUDGET and fits_memory(state.model, kept):
         return kept, []
-    return (), [f"This link asks for a memory of “{cut(text)}”, which this model has not."]
+    return (), [told("This link asks for a memory of “{text}”, which this model has not.", text=cut(text))]
 
 
 def _carry_budgets(old: LabState, new: LabState, attribute: str) -> tuple[int, ...]:
@@ -202,32 +209,36 @@ def _parse_lesson(text: str, state: LabState) -> Read:
     try:
         return Place.parse(text), []
     except ValueError:
-        return None, [_("This link opens a step “{step}” of a lesson, which is not here.", step=cut(text))]
+        return None, [told("This link opens a step “{step}” of a lesson, which is not here.", step=cut(text))]
 
 
 def _parse_answer(text: str, state: LabState) -> Read:
     asked = step_at(state.lesson).question if state.lesson else None
     known = asked is not None and (text == SHOWN or text in [*CHOICES[:len(asked.choices)]])
-    return (text, []) if known else ("", [_("This link answers “{answer}”, which is no choice.", answer=cut(text))])
+    return (text, []) if known else ("", [told("This link answers “{answer}”, which is no choice.", answer=cut(text))])
 
 
 FIELDS = (
-    Field("page", "page", _one_of("opens a page", PAGES)),
+    Field("page", "page", _one_of(N_("This link opens a page “{text}”, which is not here."), PAGES)),
     Field("model", "model", _parse_model, carry=_as_default),
     Field("text", "text", _parse_text, carry=_kept_in_family),
     Field("with", "compared", _parse_compared, " ".join, _carry_compared),
     Field("plan", "plan", _parse_plan, str, _carry_plan),
     Field("at", "selection", _parse_selection, str, lambda old, new, _: old.selection.within(new.shape)),
     Field("view", "view", _parse_view, carry=_carry_view),
-    Field("ask", "asked", _number("prediction", MAX_ASKED, LAST), carry=_kept_in_family),
-    Field("n", "length", _number("a length of", MAX_LENGTH, 0), carry=_kept_in_family),
+    Field("ask", "asked", carry=_kept_in_family, parse=_number(
+        N_("This link asks for prediction “{text}”, which is no number from 0 to {most:,}."), MAX_ASKED, LAST)),
+    Field("n", "length", carry=_kept_in_family, parse=_number(
+        N_("This link asks for a length of “{text}”, which is no number from 0 to {most:,}."), MAX_LENGTH, 0)),
     Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets)), _carry_budgets),
-    Field("open", "section", _one_of("opens", {"": "", **SECTIONS})),
-    Field("claim", "claim", _one_of("asks for the claim", CLAIMS)),
+    Field("open", "section", _one_of(N_("This link opens “{text}”, which is not here."),
+                                     {"": "", **SECTIONS})),
+    Field("claim", "claim", _one_of(N_("This link asks for the claim “{text}”, which is not here."), CLAIMS)),
+    Field("lang", "language", _one_of(N_("This link asks for the language “{text}”, which is not here."), LANGUAGES),
+          is_setting=True),
     Field("lesson", "lesson", _parse_lesson, is_setting=True),
     Field("say", "answer", _parse_answer, is_setting=True),
     Field("teach", "teach", lambda text, state: (text == "1", []), lambda teach: str(int(teach)), is_setting=True),
-    Field("lang", "language", _one_of("asks for the language", LANGUAGES), is_setting=True),
 )
 
 
@@ -291,8 +302,8 @@ def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
         if field.attribute == "text":  # the example of the model that was just read
             state = replace(state, text=example_text(state.model))
         if field.key in params:
-            value, told = field.parse(params[field.key], state)
-            state, problems = replace(state, **{field.attribute: value}), problems + told
+            value, said = field.parse(params[field.key], state)
+            state, problems = replace(state, **{field.attribute: value}), problems + said
         elif field.attribute == "selection":
             state = replace(state, selection=state.selection.within(state.shape))
     return state, problems

@@ -36,6 +36,11 @@ def history() -> History:
     return st.session_state[HISTORY]
 
 
+def speak() -> None:
+    """Says everything that follows in this visitor's language: the first line of each fragment, which may run alone."""
+    texts.speak(history().present.language)
+
+
 def widget(key: str, kind: type, default: Any = None) -> Any:
     """A widget's value, or `default` where it has none or, forged, one of another type."""
     value = st.session_state.get(key)
@@ -83,10 +88,11 @@ def follow_address(page: str) -> None:
     known: OrderedDict[str, LabState] = st.session_state.setdefault(_ADDRESSES, OrderedDict())
     first = HISTORY not in st.session_state
     if first or serving.went_back_or_forward() or asked not in known:
+        problems: list[str] = []
         if asked in known:
             # A state of this session comes back whole: its text may be longer than what its address holds; and in the
             # language that was chosen since.
-            state, problems = replace(known[asked], language=history().present.language), []
+            state = replace(known[asked], language=history().present.language)
         else:
             state, problems = _read(params)
         if not params and first:  # no link, which would say the language

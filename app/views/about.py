@@ -7,9 +7,10 @@ from pathlib import Path
 import streamlit as st
 
 import models
-from app.markdown import plain
+from app.markdown import plain, translated
 from app.panels import card, frame
 from app.state import session
+from app.texts import _
 from models.checkpoint import CheckpointError
 
 TEXT = Path(__file__).parents[2] / "assets" / "about.md"
@@ -20,23 +21,24 @@ def page() -> None:
 
 
 def _text() -> None:
-    st.markdown(TEXT.read_text(encoding="utf-8"))
-    st.markdown("#### The models")
+    st.markdown(translated(TEXT.read_text(encoding="utf-8")))
+    st.markdown(_("#### The models"))
     cards = []
     for name in models.names():
         try:
             cards.append(card.card_of(name))
         except CheckpointError as error:
-            st.error(plain(str(error)))
-    st.table([{"model": each["name"], "attention": each["attention"]["title"],
-               "parameters": f"{each['model']['parameters']:,}", "held out": card.headline(each)}
+            st.error(plain(_(str(error))))
+    st.table([{_("model"): each["name"], _("attention"): _(each["attention"]["title"]),
+               _("parameters"): f"{each['model']['parameters']:,}", _("held out"): _(card.headline(each))}
               for each in cards])
     for each in cards:
         if each["name"] == session.history().present.model:
             with st.container(border=True):
                 card.draw(each)
-    st.markdown("#### The data")
+    st.markdown(_("#### The data"))
     sources = {source["name"]: source for each in cards for source in each["data"] if source["licence"]}
     for source in sources.values():
-        st.markdown(f"- {plain(source['name'])}. Licence: {plain(source['licence'])}. {plain(source['attribution'])}.")
-    st.markdown("The code and the models' weights are under the MIT licence.")
+        st.markdown(_("- {name}. Licence: {licence}. {attribution}.", name=plain(_(source["name"])),
+                      licence=plain(source["licence"]), attribution=plain(source["attribution"])))
+    st.markdown(_("The code and the models' weights are under the MIT licence."))

@@ -16,6 +16,7 @@ from app.panels import companions, effect, frame, heads
 from app.panels.text import Reading
 from app.state import visitor_models
 from app.state.lab_state import LabState
+from app.texts import _
 from components.charts import row_entropy_chart, row_entropy_table
 from models import Lab
 from models.checkpoint import CheckpointError
@@ -33,7 +34,7 @@ def page() -> None:
 def _draw(first: Lab, reading: Reading, state: LabState) -> None:
     companions.choose(first.name)
     if not state.compared:
-        st.info("Nothing to compare yet: choose up to three models to stand beside this one.")
+        st.info(_("Nothing to compare yet: choose up to three models to stand beside this one."))
     _columns(state, reading.shown)
 
 
@@ -84,12 +85,12 @@ def _read(name: str, state: LabState, shown: str) -> Compared | None:
         lab = visitor_models.with_constants(serving.load(name))
         prompt = compute.read(lab, shown)
     except (CheckpointError, ForeignError, InputError) as error:
-        st.error(plain(str(error)))
+        st.error(plain(_(str(error))))
         return None
     if lab.longest == lab.limit and prompt.left_out:
-        title = plain(lab.kinds[0].attention.title)
-        st.warning(f"This text has {len(prompt.ids) + prompt.left_out} tokens; {title} has weights for {lab.limit} and "
-                   "no rule for more. It is not shown.")
+        title = plain(_(lab.kinds[0].attention.title))
+        st.warning(_("This text has {count} tokens; {title} has weights for {limit} and no rule for more. It is not "
+                     "shown.", count=len(prompt.ids) + prompt.left_out, title=title, limit=lab.limit))
         return None
     fitting = state.alone(name)
     return Compared(lab, fitting, *compute.traces_of(lab, prompt, fitting.plan))
@@ -111,18 +112,20 @@ def _effect(one: Compared, index: int) -> None:
 
 
 def _entropies(found: list[Compared]) -> None:
-    st.markdown("**Entropy of each row** of the selected head, as used; dotted: ln n, the most there can be.")
+    st.markdown(_("**Entropy of each row** of the selected head, as used; dotted: ln n, the most there can be."))
     rows = {title(one): entropies(one) for one in found}
     table = row_entropy_table(rows, heads.selected(found[0].lab, found[0].state)[0].causal)
     last = "; ".join(f"{name} {values[-1]:.2f}" for name, values in rows.items())
-    st.altair_chart(row_entropy_chart(table), alt=f"Entropy of each query's row in nats, a line a model; last: {last}")
-    st.download_button("Entropies as CSV", table.to_csv(index=False), "compare-entropy.csv", "text/csv",
+    st.altair_chart(row_entropy_chart(table), alt=_("Entropy of each query's row in nats, a line a model; last: "
+                                                    "{last}", last=last))
+    st.download_button(_("Entropies as CSV"), table.to_csv(index=False), "compare-entropy.csv", "text/csv",
                        on_click="ignore")
 
 
 def title(one: Compared) -> str:
     """The model and its selected head: models of other shapes take the nearest one they have."""
-    return f"{one.lab.name}, layer {one.state.selection.layer + 1}, head {one.state.selection.head + 1}"
+    return _("{name}, layer {layer}, head {head}", name=one.lab.name, layer=one.state.selection.layer + 1,
+             head=one.state.selection.head + 1)
 
 
 def entropies(one: Compared) -> list[float]:
@@ -134,11 +137,11 @@ def entropies(one: Compared) -> list[float]:
 
 def facts(one: Compared, first: Compared | None) -> str:
     """A model's numbers on this text, in one line."""
-    parts = [one.lab.kinds[0].attention.title]
+    parts = [_(one.lab.kinds[0].attention.title)]
     if not math.isnan(one.after.loss):
-        parts.append(f"loss {one.after.loss:.3f} nats")
+        parts.append(_("loss {loss:.3f} nats", loss=one.after.loss))
     if first is not None and first is not one:
         theirs, ours = first.after.output, one.after.output
         if theirs is not None and ours is not None and theirs.position == ours.position:
-            parts.append(f"KL from the first model {divergence(theirs, ours):.3f} nats")
+            parts.append(_("KL from the first model {kl:.3f} nats", kl=divergence(theirs, ours)))
     return plain(" · ".join(parts))

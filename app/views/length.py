@@ -21,6 +21,7 @@ from app.panels import companions, frame
 from app.panels.text import Reading
 from app.state import events, session
 from app.state.lab_state import LabState
+from app.texts import N_, _
 from components.charts import head_chart, length_chart, to_spec
 from models import Lab
 from models.checkpoint import CheckpointError
@@ -28,11 +29,12 @@ from models.studies import seeds, store
 from models.studies.lengths import CAPTURED, typed_limit
 from models.tasks.base import InputError
 
-QUANTITIES = {"Loss": ("loss", "nats"), "Accuracy": ("accuracy", "share right"),
-              "Entropy of a row, mean of all heads": ("entropy", "nats"),
-              "Normaliser of a row, mean of all heads": ("log_normaliser", "ln Z")}
-TRAINED = "as trained"
-READINGS = {"trained": TRAINED, "sqrt": "1/√d", "logn": "log n", "fixed": "n as trained", "length": "n = length"}
+QUANTITIES = {N_("Loss"): ("loss", N_("nats")), N_("Accuracy"): ("accuracy", N_("share right")),
+              N_("Entropy of a row, mean of all heads"): ("entropy", N_("nats")),
+              N_("Normaliser of a row, mean of all heads"): ("log_normaliser", "ln Z")}
+TRAINED = N_("as trained")
+READINGS = {"trained": TRAINED, "sqrt": "1/√d", "logn": "log n", "fixed": N_("n as trained"),
+            "length": N_("n = length")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,8 @@ class Curve:
 
     @property
     def label(self) -> str:
-        return self.model if self.reading == TRAINED else f"{self.model}, read with {self.reading}"
+        return self.model if self.reading == TRAINED else _("{model}, read with {reading}", model=self.model,
+                                                            reading=_(self.reading))
 
     def value(self, length: int, quantity: str) -> float | None:
         """A number at a length; of what is there by layer and head, the mean; None where nothing was measured."""
@@ -72,33 +75,35 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     found = {name: curves_of(name) for name in state.models}
     missing = [name for name, curves in found.items() if not curves]
     if missing:
-        st.info(f"Not measured yet: {plain(', '.join(missing))}.")
+        st.info(_("Not measured yet: {names}.", names=plain(", ".join(missing))))
     curves = sum(found.values(), ())
     if not curves:
         return
     lengths = sorted({n for curve in curves for n in curve.by_length})
     length = state.length if state.length in lengths else min(lengths, key=lambda n: abs(n - lab.trained_length))
     st.session_state[session.LENGTH] = length
-    st.select_slider("Length, tokens", lengths, key=session.LENGTH, on_change=events.on_length)
+    st.select_slider(_("Length, tokens"), lengths, key=session.LENGTH, on_change=events.on_length)
     points, unread = _points(state, reading.shown)
     titles = list(QUANTITIES)
     for row in (titles[:2], titles[2:]):
         for column, title in zip(st.columns(2, gap="medium"), row, strict=True):
             serving.give_way()
             with column:
-                st.markdown(f"**{title}**")
+                st.markdown(f"**{_(title)}**")
                 st.vega_lite_chart(_with_points(_spec(curves, title, length, lab.trained_length), points, title),
                                    width="stretch", alt=_told(curves, title, length))
-    shorter = "".join(f"; {plain(name)} reads {limit} tokens at most" for name, limit in unread)
-    st.caption(f"Lines: held-out text, {_predictions(curves)} predictions at each length; entropy and normaliser over "
-               f"{CAPTURED:,} tokens at most. Grey rule: the trained length, {lab.trained_length}. Bars: ± one "
-               "standard deviation over seeds of a shorter training, where there are such. Rings: the text in the box, "
-               f"under your plan{shorter}.")
-    st.markdown(f"**Every head at {length} tokens**: mean entropy of a row in nats, of at most {math.log(length):.2f} "
-                "for the last query.")
+    shorter = "".join(_("; {name} reads {limit} tokens at most", name=plain(name), limit=limit)
+                      for name, limit in unread)
+    st.caption(_("Lines: held-out text, {predictions} predictions at each length; entropy and normaliser over "
+                 "{captured:,} tokens at most. Grey rule: the trained length, {trained_length}. Bars: ± one standard "
+                 "deviation over seeds of a shorter training, where there are such. Rings: the text in the box, "
+                 "under your plan{shorter}.", predictions=_predictions(curves), captured=CAPTURED,
+                 trained_length=lab.trained_length, shorter=shorter))
+    st.markdown(_("**Every head at {length} tokens**: mean entropy of a row in nats, of at most {most:.2f} for "
+                  "the last query.", length=length, most=math.log(length)))
     serving.give_way()
     st.vega_lite_chart(copy.deepcopy(_heads_spec(curves, length)), alt=_told(curves, titles[2], length))
-    st.download_button("Download as CSV", _csv(curves), "length.csv", "text/csv", on_click="ignore")
+    st.download_button(_("Download as CSV"), _csv(curves), "length.csv", "text/csv", on_click="ignore")
 
 
 def curves_of(name: str) -> tuple[Curve, ...]:
@@ -132,17 +137,19 @@ def _spreads(name: str) -> dict[tuple[str, int], float]:
 def _predictions(curves: Sequence[Curve]) -> str:
     """How many predictions a loss is the mean over: `2,494 to 16,384`."""
     counts = [values["predictions"] for curve in curves for values in curve.by_length.values()]
-    return " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
+    if min(counts) == max(counts):
+        return f"{counts[0]:,}"
+    return _("{least:,} to {most:,}", least=min(counts), most=max(counts))
 
 
-@caches.remembered()
+@caches.remembered(worded=True)
 def _spec(curves: tuple[Curve, ...], title: str, length: int, trained: int) -> dict[str, Any]:
     """A chart as Vega-Lite, without the typed text's points. Altair takes 50 ms for it, at every letter typed."""
     quantity, unit = QUANTITIES[title]
-    values = [{"n": n, "value": curve.value(n, quantity), "model": curve.model, "reading": curve.reading,
+    values = [{"n": n, "value": curve.value(n, quantity), "model": curve.model, "reading": _(curve.reading),
                "spread": curve.spread.get((quantity, n))}
               for curve in curves for n in curve.by_length if curve.value(n, quantity) is not None]
-    return to_spec(length_chart(values, unit, length, trained))
+    return to_spec(length_chart(values, _(unit), length, trained))
 
 
 def _with_points(spec: dict[str, Any], points: list[dict[str, Any]], title: str) -> dict[str, Any]:
@@ -154,7 +161,7 @@ def _with_points(spec: dict[str, Any], points: list[dict[str, Any]], title: str)
     return spec
 
 
-@caches.remembered()
+@caches.remembered(worded=True)
 def _heads_spec(curves: tuple[Curve, ...], length: int) -> dict[str, Any]:
     return to_spec(head_chart([
         {"which": curve.label, "layer": layer, "head": head, "nats": value}
@@ -173,8 +180,9 @@ def _told(curves: Sequence[Curve], title: str, length: int) -> str:
     """A chart in words."""
     quantity, unit = QUANTITIES[title]
     known = [(curve.label, curve.value(length, quantity)) for curve in curves]
-    return f"{title} at {length} tokens, {unit}: " + "; ".join(
-        f"{label} {value:.3f}" for label, value in known if value is not None)
+    values = "; ".join(f"{label} {value:.3f}" for label, value in known if value is not None)
+    return _("{title} at {length} tokens, {unit}: {values}", title=_(title), length=length, unit=_(unit),
+             values=values)
 
 
 def _points(state: LabState, shown: str) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
@@ -192,6 +200,6 @@ def _points(state: LabState, shown: str) -> tuple[list[dict[str, Any]], list[tup
         if prompt.left_out and name != state.model:  # of the first model the page shows what it reads, and says so
             unread.append((name, limit))
             continue
-        points.append({"n": len(prompt.ids), "model": name, "reading": READINGS[plan.scale.policy],
+        points.append({"n": len(prompt.ids), "model": name, "reading": _(READINGS[plan.scale.policy]),
                        **compute.facts_of(lab, prompt, plan)})
     return points, unread

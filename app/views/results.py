@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import csv
 import io
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,10 +14,11 @@ import altair
 import streamlit as st
 
 from app import caches
-from app.markdown import plain
+from app.markdown import plain, translated
 from app.panels import frame
 from app.state import events, session
 from app.state.lab_state import FIRST_CLAIM
+from app.texts import _
 from components import charts
 from models import checkpoint
 from models.studies import seeds
@@ -34,25 +36,25 @@ def page() -> None:
 
 
 def _claims() -> None:
-    st.markdown("Papers say what these kinds of attention do. Here is each statement that can be checked, the source's "
-                "number, ours from the small models of this site, and a verdict that a rule computes from the numbers. "
-                "A verdict is about these models and this training, not about the paper.")
+    st.markdown(_("Papers say what these kinds of attention do. Here is each statement that can be checked, the "
+                  "source's number, ours from the small models of this site, and a verdict that a rule computes from "
+                  "the numbers. A verdict is about these models and this training, not about the paper."))
     stamp = _stamp()
     found = {claim.key: claim for claim in _found(stamp)}
-    titles = {key: claim.title.split(":")[0] for key, claim in found.items()}
+    titles = {key: re.split("[:：]", _(claim.title))[0] for key, claim in found.items()}
     asked = session.history().present.claim
     st.session_state[session.CLAIM] = asked if asked in found else next(iter(found))
-    key = st.segmented_control("Claim", list(titles), format_func=titles.__getitem__, key=session.CLAIM, required=True,
-                               on_change=events.on_claim, label_visibility="collapsed")
+    key = st.segmented_control(_("Claim"), list(titles), format_func=titles.__getitem__, key=session.CLAIM,
+                               required=True, on_change=events.on_claim, label_visibility="collapsed")
     claim = found[key or FIRST_CLAIM]
-    st.markdown(f"#### {plain(claim.title)}")
-    st.caption(f"{plain(claim.source)}. {plain(claim.setting)}")
+    st.markdown(f"#### {plain(_(claim.title))}")
+    st.caption(f"{plain(claim.source)}. {plain(_(claim.setting))}")
     _summary(claim)
     specs = _specs(claim.key, stamp)
     for statement in claim.statements:
         _statement(statement, specs.get(statement.key))
-    with st.expander("How verdicts are computed"):
-        st.markdown(RULES)
+    with st.expander(_("How verdicts are computed")):
+        st.markdown(translated(RULES.read_text(encoding="utf-8")))
 
 
 def _summary(claim: Claim) -> None:
@@ -61,47 +63,34 @@ def _summary(claim: Claim) -> None:
     with st.container(horizontal=True, gap="small"):
         for word, (colour, icon) in BADGES.items():
             if word in words:
-                st.badge(f"{word}: {words.count(word)}", icon=icon, color=colour)
+                st.badge(_("{verdict}: {count}", verdict=_(word), count=words.count(word)), icon=icon, color=colour)
 
 
 def _statement(statement: Statement, spec: dict[str, Any] | None) -> None:
     colour, icon = BADGES[statement.verdict.word]
     with st.container(border=True, key=f"claim-{statement.key}"):
-        st.markdown(f"**{plain(statement.text)}**")
-        st.badge(statement.verdict.word, icon=icon, color=colour)
+        st.markdown(f"**{plain(_(statement.text))}**")
+        st.badge(_(statement.verdict.word), icon=icon, color=colour)
         if statement.verdict.why:
-            st.caption(f"{plain(statement.verdict.why)}.")
-        st.markdown(f"Source: {plain(statement.source)}. *{plain(statement.sure)}*  \n"
-                    f"Asked here: {plain(statement.rule)}.")
+            st.caption(_("{why}.", why=plain(_(statement.verdict.why))))
+        st.markdown(_("Source: {source}. *{sure}*  \nAsked here: {rule}.", source=plain(_(statement.source)),
+                      sure=plain(_(statement.sure)), rule=plain(_(statement.rule))))
         if statement.chart is not None:
             # A copy, because Streamlit takes the data out of what it is given.
-            st.vega_lite_chart(copy.deepcopy(spec), width="stretch", alt=statement.chart.alt)
-        st.table([{plain(name): plain(value) for name, value in row.items()} for row in statement.table],
+            st.vega_lite_chart(copy.deepcopy(spec), width="stretch", alt=_(statement.chart.alt))
+        st.table([{plain(_(name)): plain(_(value)) for name, value in row.items()} for row in statement.table],
                  border="horizontal", hide_index=True)
         if statement.reason and statement.verdict.word in (PART, FAILS):
-            how = f"tested: {plain(statement.tested)}" if statement.tested else "a guess, not tested"
-            st.markdown(f"Likeliest reason (*{how}*): {plain(statement.reason)}")
+            how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested else _("a guess, not tested")
+            st.markdown(_("Likeliest reason (*{how}*): {reason}", how=how, reason=plain(_(statement.reason))))
         with st.container(horizontal=True, vertical_alignment="top"):
-            st.download_button("Table as CSV", as_csv(statement), file_name=f"{statement.key}.csv", mime="text/csv",
+            st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv", mime="text/csv",
                                key=f"csv-{statement.key}", on_click="ignore", icon=":material/download:")
-            with st.popover("Measure it again"):
+            with st.popover(_("Measure it again")):
                 st.code(statement.command, language="bash", wrap_lines=True)
 
 
-RULES = """
-- A difference between two models is taken seed by seed: same seed, same texts in the same order, same number of steps.
-- Models that ship are trained once, in full. Three seeds of each are trained for fewer steps, without being kept, to
-  see how much is chance: a quarter of the steps for stories, a third for masked words, all of them for variable
-  assignment.
-- The longest training decides. A difference is *clear* if chance alone would make one as large less than once in
-  twenty: by Student's t over its own seeds, or, where it has one, over those of the shorter training. Three seeds
-  settle large differences only. What was measured once and has no other seeds must differ by 2% of perplexity or two
-  points of accuracy, and the verdict says *one seed*.
-- *No worse* and *as good as* allow 1% of perplexity or one point of accuracy.
-- If the shorter training clearly says the opposite, that part holds in part.
-- **holds**: every part, clearly. **does not hold here**: no part, or none clearly; the verdict says which. **holds in
-  part**: anything between. **not measured yet**: what is missing could still decide.
-"""
+RULES = Path(__file__).parents[2] / "assets" / "verdicts.md"
 
 
 def as_csv(statement: Statement) -> str:
@@ -116,12 +105,15 @@ def as_csv(statement: Statement) -> str:
 
 def drawn(chart: Chart) -> altair.LayerChart:
     """The picture of a chart's numbers."""
+    points = [{key: _(value) if key in ("name", "which", "seed") and isinstance(value, str) else value
+               for key, value in point.items()} for point in chart.points]
+    rule = None if chart.rule is None else (chart.rule[0], _(chart.rule[1]))
     if chart.kind == "dots":
-        return charts.dots_chart(chart.points, chart.title, chart.rule, chart.form)
-    return charts.lines_chart(chart.points, chart.title, chart.across, chart.rule, chart.form)
+        return charts.dots_chart(points, _(chart.title), rule, chart.form)
+    return charts.lines_chart(points, _(chart.title), _(chart.across), rule, chart.form)
 
 
-@caches.remembered(8)
+@caches.remembered(8, worded=True)
 def _specs(key: str, stamp: tuple[tuple[str, int], ...]) -> dict[str, dict[str, Any]]:
     """Key of a statement of this claim -> its chart as Vega-Lite. Altair takes 35 ms for each, so they are made once,
     not once a visitor."""

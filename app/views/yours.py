@@ -16,9 +16,13 @@ from app.jobs import Cancelled, Job, Progress
 from app.markdown import literal
 from app.panels import constants, frame, progress
 from app.state import events, session, visitor_models
+from app.texts import N_, _
 from models import Lab
 from models.foreign import HUB, ForeignError, hub, is_foreign
+from models.kind import TARGET, TEXT
+from models.words import told
 
+ROWS = {TEXT: N_("text"), TARGET: N_("what is written")}
 SUGGESTED = hub.HOSTED.allowed  # small models that many know; a host opens no others
 
 
@@ -27,18 +31,18 @@ def page() -> None:
 
 
 def _draw() -> None:
-    st.markdown("#### Your model")
+    st.markdown(_("#### Your model"))
     hosted = hub.access().hosted
-    st.markdown("Open a model of `transformers` and do to its heads what you do to ours: encoders (BERT, RoBERTa, "
-                "ELECTRA, DistilBERT, ALBERT, MPNet, DeBERTa), decoders (GPT-2, OPT, GPT-NeoX, Llama, Mistral, Phi-3, "
-                "Qwen3, Gemma 3), encoder-decoders (T5, BART, Marian), and vision Transformers (ViT). Only safetensors "
-                "are read, and no code of a model is ever run.")
+    st.markdown(_("Open a model of `transformers` and do to its heads what you do to ours: encoders (BERT, RoBERTa, "
+                  "ELECTRA, DistilBERT, ALBERT, MPNet, DeBERTa), decoders (GPT-2, OPT, GPT-NeoX, Llama, Mistral, "
+                  "Phi-3, Qwen3, Gemma 3), encoder-decoders (T5, BART, Marian), and vision Transformers (ViT). Only "
+                  "safetensors are read, and no code of a model is ever run."))
     job = visitor_models.job()
     if job is not None:
         progress.draw(job, _ended)
         return
     if st.session_state.get(session.JOB_PROBLEM):
-        st.error(literal(st.session_state[session.JOB_PROBLEM]))
+        st.error(literal(_(st.session_state[session.JOB_PROBLEM])))
     _from_hub(hosted)
     if not hosted:
         _from_folder()
@@ -52,20 +56,20 @@ def _from_hub(hosted: bool) -> None:
     wanted = session.history().wanted.get("model", "").removeprefix(HUB)
     options = list(dict.fromkeys([*([wanted] if wanted else []), *SUGGESTED]))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.selectbox("On the Hub", options, index=0 if wanted else None, key=session.HUB_ID,
-                              accept_new_options=not hosted, placeholder="organisation/name",
-                              help="This host opens these models" if hosted else "Type any id, or choose one")
-        st.button("Look", key="look", disabled=not chosen, on_click=_look,
-                  help="How large is it? Nothing is loaded yet")
-    repo, told, can_load = st.session_state.get(session.LOOKED, ("", "", False))
+        chosen = st.selectbox(_("On the Hub"), options, index=0 if wanted else None, key=session.HUB_ID,
+                              accept_new_options=not hosted, placeholder=_("organisation/name"),
+                              help=_("This host opens these models") if hosted else _("Type any id, or choose one"))
+        st.button(_("Look"), key="look", disabled=not chosen, on_click=_look,
+                  help=_("How large is it? Nothing is loaded yet"))
+    repo, said, can_load = st.session_state.get(session.LOOKED, ("", "", False))
     if not repo or repo != chosen:
         return
     if not can_load:
-        st.error(literal(told))
+        st.error(literal(_(said)))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Load", key="load", type="primary", on_click=_start, args=(HUB + repo.removeprefix(HUB),))
-        st.markdown(told)
+        st.button(_("Load"), key="load", type="primary", on_click=_start, args=(HUB + repo.removeprefix(HUB),))
+        st.markdown(_(said))
 
 
 def _look() -> None:
@@ -78,35 +82,36 @@ def _size(name: str) -> tuple[str, bool]:
     """Download size and memory in words, or why it cannot be opened; and whether it can."""
     try:
         found = hub.estimate(name)
-        return (f"{found.download / 1e6:,.0f} MB to download, {found.memory / 1e6:,.0f} MB of memory "
-                f"({len(found.files)} files)."), True
+        return told("{download:,.0f} MB to download, {memory:,.0f} MB of memory ({count} files).",
+                    download=found.download / 1e6, memory=found.memory / 1e6, count=len(found.files)), True
     except ForeignError as error:
         with contextlib.suppress(ForeignError):
             hub.access().check(hub.repo_of(name))
             if hub.here(name) is not None:
-                return "The Hub cannot be asked; this machine has the model from before.", True
-        return f"{error}.", False
+                return told("The Hub cannot be asked; this machine has the model from before."), True
+        return told("{error}.", error=str(error)), False
 
 
 def _from_folder() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        folder = st.text_input("A folder on this machine", key=session.FOLDER, placeholder="/home/me/models/mine",
-                               help="As transformers' save_pretrained writes it: config.json, model.safetensors, "
-                                    "tokenizer.json")
-        st.button("Open folder", key="open folder", disabled=not folder, on_click=_start_folder)
+        folder = st.text_input(_("A folder on this machine"), key=session.FOLDER, placeholder="/home/me/models/mine",
+                               help=_("As transformers' save_pretrained writes it: config.json, model.safetensors, "
+                                      "tokenizer.json"))
+        st.button(_("Open folder"), key="open folder", disabled=not folder, on_click=_start_folder)
 
 
 def _start(name: str) -> None:
     def work(tell: Progress, cancelled: Cancelled) -> Lab:
         return models.foreign.load(name, tell, cancelled)
     st.session_state[session.JOB_PROBLEM] = ""
-    visitor_models.set_job(Job(f"Loading {name.removeprefix(HUB)}", work).start())
+    visitor_models.set_job(Job(told("Loading {name}", name=name.removeprefix(HUB)), work).start())
 
 
 def _start_folder() -> None:
     folder = Path(session.widget(session.FOLDER, str, ""))
     st.session_state[session.JOB_PROBLEM] = ""
-    visitor_models.set_job(Job(f"Opening {folder.name}", lambda tell, cancelled: models.load_folder(folder)).start())
+    visitor_models.set_job(Job(told("Opening {name}", name=folder.name),
+                               lambda tell, cancelled: models.load_folder(folder)).start())
 
 
 def _ended(job: Job[Any]) -> None:
@@ -123,10 +128,12 @@ def _ended(job: Job[Any]) -> None:
 def _opened(lab: Lab) -> None:
     """The model that is open: what it is made of, and what can be made for it."""
     with st.container(border=True):
-        st.markdown(f"**{literal(lab.name)}** · {literal(lab.task.title)}")
-        st.table([{"attention": kind.title, "layers": kind.layers, "heads": kind.heads,
-                   "between": f"{kind.query_row} → {kind.key_row}", "causal": "yes" if kind.causal else "no"}
+        st.markdown(f"**{literal(lab.name)}** · {literal(_(lab.task.title))}")
+        st.table([{_("attention"): _(kind.title), _("layers"): kind.layers, _("heads"): kind.heads,
+                   _("between"): f"{_(ROWS[kind.query_row])} → {_(ROWS[kind.key_row])}",
+                   _("causal"): _("yes") if kind.causal else _("no")}
                   for kind in lab.kinds], hide_index=True)
-        st.markdown(f"{lab.nbytes / 1e6:,.0f} MB in memory; a text may have {lab.limit} tokens.")
-        st.button("Explore it", key="explore it", type="primary", on_click=events.go_to, args=("explore",))
+        st.markdown(_("{size:,.0f} MB in memory; a text may have {limit} tokens.", size=lab.nbytes / 1e6,
+                      limit=lab.limit))
+        st.button(_("Explore it"), key="explore it", type="primary", on_click=events.go_to, args=("explore",))
     constants.draw(lab)

@@ -7,7 +7,7 @@ const LEAST = 0.01; // of another unit
 /** A row of the prediction: {label, title, right, before, after (lengths in %), numbers, points}. */
 lab.effectRow = ({ label, before, after, right }, changed) => ({
   label: lab.cut(lab.token(label), 24) + (right ? ' ✓' : ''),
-  title: right ? `${lab.token(label)}: the right answer` : lab.token(label),
+  title: right ? lab._('{token}: the right answer', { token: lab.token(label) }) : lab.token(label),
   right: Boolean(right),
   before: 100 * before,
   after: 100 * after,
@@ -17,9 +17,9 @@ lab.effectRow = ({ label, before, after, right }, changed) => ({
 
 /** [arrow, word, class] of a change, never told by colour alone; `judged`: more is worse, less is better. */
 lab.verdict = (change, judged = true) => {
-  if (Math.abs(change) < SAME) return ['=', 'no change', 'same'];
-  if (!judged) return change > 0 ? ['▲', 'more', 'more'] : ['▼', 'less', 'less'];
-  return change > 0 ? ['▲', 'worse', 'worse'] : ['▼', 'better', 'better'];
+  if (Math.abs(change) < SAME) return ['=', lab._('no change'), 'same'];
+  if (!judged) return change > 0 ? ['▲', lab._('more'), 'more'] : ['▼', lab._('less'), 'less'];
+  return change > 0 ? ['▲', lab._('worse'), 'worse'] : ['▼', lab._('better'), 'better'];
 };
 
 const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
@@ -31,7 +31,7 @@ lab.factLine = ({ name, before, after, unit = '' }, changed, judged = false) => 
   if (!changed || now === null) return { name, text: withUnit((old ?? now).toFixed(3), unit), verdict: null };
   if (old === null) return { name, text: withUnit(now.toFixed(3), unit), verdict: null };
   const [arrow, word, className] = lab.verdict(now - old, judged);
-  const change = `${arrow} ${lab.number(now - old, 3, true)}, ${word}`;
+  const change = lab._('{arrow} {change}, {word}', { arrow, change: lab.number(now - old, 3, true), word });
   return { name, text: `${old.toFixed(3)} → ${now.toFixed(3)} `, verdict: { className, text: change } };
 };
 
@@ -39,9 +39,10 @@ lab.factLine = ({ name, before, after, unit = '' }, changed, judged = false) => 
 lab.factLines = ({ facts, before, after, changed }, shown) => {
   if (facts) return facts.map(fact => lab.factLine(fact, changed));
   const known = shown && changed && typeof shown.kl === 'number';
-  const kl = { name: 'KL', text: known ? `${shown.kl < SAME ? '0.000' : shown.kl.toFixed(3)} nats` : '–', verdict: null };
+  const nats = lab._('nats');
+  const kl = { name: lab._('KL'), text: known ? withUnit(shown.kl < SAME ? '0.000' : shown.kl.toFixed(3), nats) : '–', verdict: null };
   const complete = before !== null && after !== null;
-  const loss = { name: 'Loss', before: complete ? before : null, after: complete ? after : null, unit: 'nats' };
+  const loss = { name: lab._('Loss'), before: complete ? before : null, after: complete ? after : null, unit: nats };
   return [kl, lab.factLine(loss, changed, true)];
 };
 
@@ -49,24 +50,32 @@ lab.factLines = ({ facts, before, after, changed }, shown) => {
 lab.stripValue = ({ before, after }) => (after === null ? null : before === null ? after : after - before);
 
 /** {steps, single}: of each token its step on the scale, or null; `single`: values without a before, from 0 up. */
-lab.stripSteps = (tokens, { unit }) => {
+lab.stripSteps = (tokens, { worse_is_more: losses }) => {
   const values = tokens.map(lab.stripValue);
   const single = tokens.some(({ before, after }) => before === null && after !== null);
-  const most = Math.max(unit === 'nats' ? RANGE : LEAST, ...values.map(value => Math.abs(value ?? 0)));
+  const most = Math.max(losses ? RANGE : LEAST, ...values.map(value => Math.abs(value ?? 0)));
   const step = single ? lab.weightStep : lab.differenceStep;
   return { single, steps: values.map(value => (value === null ? null : step(value, most))) };
 };
 
 /** A token of the strip in words. */
 lab.stripSentence = ({ token, before, after }, { unit, worse_is_more: judged, what = '' }) => {
-  const name = `${lab.quoted(token)}:${what ? ` ${what}` : ''}`;
-  if (after === null) return `${lab.quoted(token)}: ${what ? `no ${what}` : 'unknown'}`;
-  if (before === null) return `${name} ${withUnit(after.toFixed(3), unit)}`;
+  const said = { token: lab.quoted(token), what, now: after?.toFixed(3), unit };
+  if (after === null) return what ? lab._('{token}: no {what}', said) : lab._('{token}: unknown', said);
+  if (before === null) return lab._('{token}: {what} {now} {unit}', said).replace(/  +/g, ' ').trim();
   const change = after - before;
-  const words = `${lab.number(change, 3, true)}, ${lab.verdict(change, judged)[1]}`;
-  return `${name} ${before.toFixed(3)} → ${after.toFixed(3)} (${words})`;
+  return lab._('{token}: {what} {before} → {now} ({change}, {word})', {
+    ...said,
+    before: before.toFixed(3),
+    change: lab.number(change, 3, true),
+    word: lab.verdict(change, judged)[1],
+  }).replace(/  +/g, ' ');
 };
 
 /** What the strip's colours mean. */
 lab.stripLegend = ({ worse_is_more: judged }, single) =>
-  single ? 'the stronger the colour, the more' : judged ? 'blue: better · orange: worse' : 'blue: less · orange: more';
+  single
+    ? lab._('the stronger the colour, the more')
+    : judged
+      ? lab._('blue: better · orange: worse')
+      : lab._('blue: less · orange: more');

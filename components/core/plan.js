@@ -7,11 +7,12 @@ lab.inScope = (selection, kind, layer, head) =>
     ((selection.scope === 'column' || layer === selection.layer) &&
       (selection.scope === 'row' || head === selection.head)));
 
-/** 'live', 'constant', 'gate 0.40', 'constant, gate 0.40' or 'pruned'. */
+/** 'live', 'constant', 'gate 0.40', 'constant, gate 0.40' or 'pruned', in the visitor's language. */
 lab.stateName = (constant, gate) => {
-  if (gate === 0) return 'pruned';
-  const parts = [constant && 'constant', gate < 1 && `gate ${gate.toFixed(2)}`].filter(Boolean);
-  return parts.join(', ') || 'live';
+  const value = { gate: gate.toFixed(2) };
+  if (gate === 0) return lab._('pruned');
+  if (gate < 1) return constant ? lab._('constant, gate {gate}', value) : lab._('gate {gate}', value);
+  return constant ? lab._('constant') : lab._('live');
 };
 
 /**
@@ -93,11 +94,12 @@ lab.fittingSelection = (selection, grids) => {
 
 /** 'Layer 1, head 3', 'Layer 1, all heads', ... with the kind's title in front if it has one. */
 lab.scopeName = ({ layer, head, scope }, title = '') => {
+  const at = { layer: layer + 1, head: head + 1 };
   const name = {
-    head: `Layer ${layer + 1}, head ${head + 1}`,
-    row: `Layer ${layer + 1}, all heads`,
-    column: `Head ${head + 1}, all layers`,
-    all: 'All heads',
+    head: lab._('Layer {layer}, head {head}', at),
+    row: lab._('Layer {layer}, all heads', at),
+    column: lab._('Head {head}, all layers', at),
+    all: lab._('All heads'),
   }[scope];
   return title ? `${title} · ${name}` : name;
 };

@@ -2,14 +2,19 @@
 // token by token.
 
 const ROWS = 10;
-const LOSSES = { title: 'Loss per token, change', unit: 'nats', worse_is_more: true, what: 'loss' };
+const losses = () => ({
+  title: lab._('Loss per token, change'),
+  unit: lab._('nats'),
+  worse_is_more: true,
+  what: lab._('loss'),
+});
 
 function create(state) {
   const part = (tag, className, attributes) => lab.make(tag, { className, attributes });
   const [title, count] = [part('h2', ''), part('span', 'count')];
   const [back, forth] = [
-    ['‹', 'Previous prediction', -1],
-    ['›', 'Next prediction', 1],
+    ['‹', lab._('Previous prediction'), -1],
+    ['›', lab._('Next prediction'), 1],
   ].map(([text, name, step]) =>
     lab.make('button', {
       type: 'button',
@@ -25,12 +30,12 @@ function create(state) {
   const key = part('div', 'key');
   const rows = part('div', 'rows', { role: 'list' });
   const facts = part('div', 'facts', { role: 'status' });
-  const written = part('section', 'written', { 'aria-label': 'What the model wrote' });
+  const written = part('section', 'written', { 'aria-label': lab._('What the model wrote') });
   const heading = lab.make('h3');
   const strip = part('div', 'strip', { role: 'list', tabindex: '0' });
   const story = part('div', 'story', { 'aria-live': 'polite' });
-  const losses = lab.make('section', { className: 'losses' }, heading, strip, story);
-  const numbers = lab.make('div', { className: 'values' }, key, rows, facts, written, losses);
+  const section = lab.make('section', { className: 'losses' }, heading, strip, story);
+  const numbers = lab.make('div', { className: 'values' }, key, rows, facts, written, section);
   state.root.append(lab.make('div', { className: 'head' }, title, pager), numbers);
   strip.addEventListener('pointerover', event =>
     point(state, Array.from(strip.children).indexOf(event.target.closest('.strip > span'))),
@@ -46,7 +51,7 @@ function create(state) {
     point(state, Math.max(0, Math.min(strip.children.length - 1, (state.pointed ?? -1) + step)));
   });
   return {
-    ...{ title, pager, back, forth, count, key, rows, facts, written, losses, heading, strip, story, numbers },
+    ...{ title, pager, back, forth, count, key, rows, facts, written, losses: section, heading, strip, story, numbers },
     index: 0,
     pointed: -1,
   };
@@ -58,11 +63,11 @@ function update(state, data) {
   state.index = wanted >= 0 && wanted < total ? wanted : total - 1;
   const shown = data.predictions[state.index];
   const predicts = shown || !(data.facts || data.written);
-  const title = shown ? lab.cut(shown.title, 60) : predicts ? 'No prediction' : 'Effect';
+  const title = shown ? lab.cut(shown.title, 60) : predicts ? lab._('No prediction') : lab._('Effect');
   state.title.replaceChildren(lab.make('bdi', { textContent: title }));
   state.rows.hidden = !predicts;
   state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
-  lab.write(state.count, `${state.index + 1} of ${total}`);
+  lab.write(state.count, lab._('{index} of {total}', { index: state.index + 1, total }));
   state.back.disabled = state.index <= 0;
   state.forth.disabled = state.index >= total - 1;
   showKey(state, data);
@@ -77,8 +82,8 @@ function showKey({ key }, { changed }) {
   const swatch = className => lab.make('i', { className });
   key.replaceChildren(
     ...(changed
-      ? [swatch('before'), 'as trained', swatch('after'), 'with your change']
-      : ['As trained: change a head to see what it does.']),
+      ? [swatch('before'), lab._('as trained'), swatch('after'), lab._('with your change')]
+      : [lab._('As trained: change a head to see what it does.')]),
   );
 }
 
@@ -114,7 +119,7 @@ function showRows({ rows }, list, changed) {
     bars.children[1].style.width = `${shown.after}%`;
     lab.write(numbers, shown.numbers);
     lab.write(points, shown.points);
-    points.title = 'change in percentage points';
+    points.title = lab._('change in percentage points');
   });
 }
 
@@ -157,10 +162,12 @@ function showWritten({ written: element }, { written, changed }) {
         ),
       ),
     );
-  element.replaceChildren(line('As trained', 'del', before), ...(changed ? [line('Under the plan', 'ins', after)] : []));
+  element.replaceChildren(line(lab._('As trained'), 'del', before),
+    ...(changed ? [line(lab._('Under the plan'), 'ins', after)] : []),
+  );
 }
 
-function showStrip(state, { tokens, changed, strip = LOSSES }) {
+function showStrip(state, { tokens, changed, strip = losses() }) {
   const known = changed && tokens.some(({ after }) => after !== null);
   state.losses.style.visibility = known ? 'visible' : 'hidden';
   state.strip.replaceChildren();

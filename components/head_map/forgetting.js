@@ -7,8 +7,8 @@ const GONE = 0.5; // struck through once less than this part of the weight is le
 
 /** {element, show(data, dark), pause(), stop()} */
 lab.forgetting = () => {
-  const play = lab.make('button', { type: 'button', textContent: 'Play' });
-  const slider = lab.make('input', { type: 'range', min: 0, step: 1, attributes: { 'aria-label': 'Token step' } });
+  const play = lab.make('button', { type: 'button', textContent: lab._('Play') });
+  const slider = lab.make('input', { type: 'range', min: 0, step: 1, attributes: { 'aria-label': lab._('Token step') } });
   const step = lab.make('span', { className: 'step' });
   const picture = (name, text) => {
     const canvas = lab.make('canvas');
@@ -22,13 +22,13 @@ lab.forgetting = () => {
       figure: lab.make('figure', {}, lab.make('figcaption', {}, lab.make('b', { textContent: name }), text), frame),
     };
   };
-  const pictures = [picture('S', ': what each query asks to forget'), picture('F', ': all that was asked before it')];
+  const pictures = [picture('S', lab._(': what each query asks to forget')), picture('F', lab._(': all that was asked before it'))];
   const scale = lab.make('div', { className: 'bar' });
   const bars = lab.forgettingBars();
   const strip = lab.make('div', {
     className: 'strip',
     tabIndex: 0,
-    attributes: { role: 'group', 'aria-label': 'Tokens and how much of each is left' },
+    attributes: { role: 'group', 'aria-label': lab._('Tokens and how much of each is left') },
   });
   const story = lab.make('div', { className: 'story', attributes: { 'aria-live': 'polite' } });
   const element = lab.make(
@@ -36,7 +36,7 @@ lab.forgetting = () => {
     { className: 'player', hidden: true },
     lab.make('div', { className: 'transport' }, play, slider, step),
     lab.make('div', { className: 'pictures' }, ...pictures.map(p => p.figure)),
-    lab.make('div', { className: 'key' }, '0', scale, '100% of a key’s weight taken away'),
+    lab.make('div', { className: 'key' }, '0', scale, lab._('100% of a key’s weight taken away')),
     bars.element,
     strip,
     story,
@@ -50,8 +50,9 @@ lab.forgetting = () => {
   const draw = () => {
     slider.max = n - 1;
     slider.value = t;
-    lab.set(slider, 'aria-valuetext', `${t + 1} of ${n}, ${lab.quoted(tokens[t])}`);
-    lab.write(step, `step ${t + 1} of ${n}: ${lab.quoted(tokens[t])}`);
+    const at = { step: t + 1, all: n, token: lab.quoted(tokens[t]) };
+    lab.set(slider, 'aria-valuetext', lab._('{step} of {all}, {token}', at));
+    lab.write(step, lab._('step {step} of {all}: {token}', at));
     const table = lab.table(dark, 'sequential');
     const level = part => Math.round(255 * part);
     const visible = (i, j) => i <= t && j <= i;
@@ -96,7 +97,7 @@ lab.forgetting = () => {
         .map(([i, s]) => `${name(i)} (S ${s.toFixed(2)})`)
         .join(', ');
     const name = i => lab.quoted(tokens[i]);
-    if (pointed !== null && pointed > t) return lab.write(story, `${name(pointed)} has not been read yet`);
+    if (pointed !== null && pointed > t) return lab.write(story, lab._('{token} has not been read yet', { token: name(pointed) }));
     if (pointed !== null) {
       const by = most(
         Array.from({ length: t + 1 - pointed }, (_, k) => [k + pointed, selected[place(k + pointed, pointed)]]),
@@ -105,20 +106,27 @@ lab.forgetting = () => {
       const left = lab.percent(1 - forgotten(t + 1, pointed));
       return lab.write(
         story,
-        by ? `forgotten: ${name(pointed)} by ${by}: ${left} left` : `${name(pointed)}: nothing was forgotten`,
+        by
+          ? lab._('forgotten: {token} by {others}: {left} left', { token: name(pointed), others: by, left })
+          : lab._('{token}: nothing was forgotten', { token: name(pointed) }),
       );
     }
     const now = most(
       Array.from({ length: t + 1 }, (_, j) => [j, selected[place(t, j)]]),
       name,
     );
-    return lab.write(story, now ? `${name(t)} asks to forget ${now}` : `${name(t)} asks to forget nothing`);
+    return lab.write(
+      story,
+      now
+        ? lab._('{token} asks to forget {others}', { token: name(t), others: now })
+        : lab._('{token} asks to forget nothing', { token: name(t) }),
+    );
   };
 
   const pause = () => {
     clearInterval(timer);
     timer = 0;
-    lab.write(play, 'Play');
+    lab.write(play, lab._('Play'));
     lab.set(story, 'aria-live', 'polite');
   };
   const go = next => {
@@ -137,7 +145,7 @@ lab.forgetting = () => {
     if (t === n - 1) go(0);
     const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
     timer = setInterval(() => go(t + 1), calm ? CALM : PACE);
-    lab.write(play, 'Pause');
+    lab.write(play, lab._('Pause'));
     lab.set(story, 'aria-live', 'off'); // nobody could listen at this pace
   };
   slider.oninput = () => {

@@ -48,11 +48,11 @@ lab.forgettingBars = () => {
 
   const describe = (tokens, plain, masked, most, t) => {
     about.replaceChildren(
-      `Weights of query ${t + 1} ${lab.quoted(tokens[t])}: `,
+      lab._('Weights of query {query} {token}: ', { query: t + 1, token: lab.quoted(tokens[t]) }),
       lab.make('i', { className: 'without' }),
-      'without F',
+      lab._('without F'),
       lab.make('i', { className: 'with' }),
-      `with F (highest ${most.toFixed(2)})`,
+      lab._('with F (highest {most})', { most: most.toFixed(2) }),
     );
     const largest = plain
       .map((weight, j) => ({
@@ -64,7 +64,7 @@ lab.forgettingBars = () => {
     lab.set(
       canvas,
       'aria-label',
-      `Largest weights, without and with F: ${largest.map(entry => entry.text).join('; ')}`,
+      lab._('Largest weights, without and with F: {weights}', { weights: largest.map(entry => entry.text).join('; ') }),
     );
   };
 

@@ -1,16 +1,28 @@
 // The selected head, large: title, views, map, readout and legend.
 
-const LABELS = { used: 'Used', live: 'Live', constant: 'Constant', difference: 'Difference', mask: 'Mask F' };
+const LABELS = {
+  used: lab.N_('Used'),
+  live: lab.N_('Live'),
+  constant: lab.N_('Constant'),
+  difference: lab.N_('Difference'),
+  mask: lab.N_('Mask F'),
+};
+const WEIGHTS = {
+  used: lab.N_('Used weights, {name}: move with the arrow keys'),
+  live: lab.N_('Live weights, {name}: move with the arrow keys'),
+  constant: lab.N_('Constant weights, {name}: move with the arrow keys'),
+  difference: lab.N_('Difference between constant and live weights, {name}: move with the arrow keys'),
+};
 const REST = [
-  'Point at a cell, or use the arrow keys, for its value.',
-  'A row shows how one query spreads its weight over the keys.',
+  lab.N_('Point at a cell, or use the arrow keys, for its value.'),
+  lab.N_('A row shows how one query spreads its weight over the keys.'),
 ];
 
 function create(state) {
   const title = lab.make('h2', { id: 'title' });
   const tabs = lab.make('div', {
     className: 'tabs',
-    attributes: { role: 'tablist', 'aria-label': 'View of the head' },
+    attributes: { role: 'tablist', 'aria-label': lab._('View of the head') },
   });
   const [first, second] = [lab.make('div'), lab.make('div', { className: 'second' })];
   const readout = lab.make('div', { className: 'readout', attributes: { 'aria-live': 'polite' } }, first, second);
@@ -37,7 +49,7 @@ function create(state) {
     tab.focus();
     choose(state, tab);
   });
-  return { title, tabs, matrix, first, second, legend, map, player, panel, numbers: panel };
+  return { title, tabs, matrix, first, second, legend, map, player, panel, numbers: panel, views: null };
 }
 
 function choose(state, tab) {
@@ -63,9 +75,7 @@ function update(state, data) {
     state.player.show(data, state.dark);
   } else {
     state.player.pause();
-    const what =
-      state.view === 'difference' ? 'Difference between constant and live weights' : `${LABELS[state.view]} weights`;
-    lab.set(state.matrix.element, 'aria-label', `${what}, ${name.toLowerCase()}: move with the arrow keys`);
+    lab.set(state.matrix.element, 'aria-label', lab._(WEIGHTS[state.view], { name }));
     state.values = lab.valuesOf(data, state.view);
     state.matrix.show(drawing(state, data));
     showLegend(state);
@@ -93,7 +103,7 @@ function showTabs(state, views) {
       ...views.map(view =>
         lab.make('button', {
           type: 'button',
-          textContent: LABELS[view],
+          textContent: lab._(LABELS[view]),
           dataset: { view },
           attributes: { role: 'tab', 'aria-controls': 'panel' },
         }),
@@ -110,7 +120,7 @@ function showLegend(state) {
   const difference = state.view === 'difference';
   const ticks = lab.ticks(Number(state.most.toPrecision(2)), difference);
   state.legend.replaceChildren(
-    lab.make('span', { textContent: difference ? '← live is higher' : 'weight' }),
+    lab.make('span', { textContent: difference ? lab._('← live is higher') : lab._('weight') }),
     lab.make(
       'div',
       { className: 'scale' },
@@ -126,36 +136,47 @@ function showLegend(state) {
         }),
       ),
     ),
-    lab.make('span', { textContent: difference ? 'constant is higher →' : 'square-root scale' }),
+    lab.make('span', { textContent: difference ? lab._('constant is higher →') : lab._('square-root scale') }),
   );
 }
 
 /** The two lines under the map. */
 function tell(state, i, j) {
   if (i === null || i === undefined || !state.data) {
-    lab.write(state.first, REST[0]);
-    lab.write(state.second, REST[1]);
+    lab.write(state.first, lab._(REST[0]));
+    lab.write(state.second, lab._(REST[1]));
     return;
   }
   const { data, view } = state;
   const value = lab.exact(state.values(i, j), view === 'difference');
   const strong = lab.make('strong', { textContent: value });
   state.first.replaceChildren(
-    `query ${i + 1} ${lab.quoted(data.rows[i])} → key ${j + 1} ${lab.quoted(data.columns[j])}: `,
+    lab._('query {i} {query} → key {j} {key}: ', {
+      i: i + 1,
+      query: lab.quoted(data.rows[i]),
+      j: j + 1,
+      key: lab.quoted(data.columns[j]),
+    }),
     strong,
   );
   lab.write(
     state.second,
     view === 'difference'
-      ? `constant ${lab.exact(lab.valuesOf(data, 'constant')(i, j))} − live ${lab.exact(lab.valuesOf(data, 'live')(i, j))}`
+      ? lab._('constant {constant} − live {live}', {
+          constant: lab.exact(lab.valuesOf(data, 'constant')(i, j)),
+          live: lab.exact(lab.valuesOf(data, 'live')(i, j)),
+        })
       : rowFacts(state.values, i, data.causal ? i + 1 : data.columns.length),
   );
 }
 
 function rowFacts(value, i, count) {
   const { sum, entropy, most } = lab.rowOf(value, i, count);
-  if (Math.abs(sum - 1) > 0.005) return `this row sums to ${sum.toFixed(3)}`;
-  return `entropy of this row ${lab.number(entropy, 2)} of at most ${most.toFixed(2)} nats`;
+  if (Math.abs(sum - 1) > 0.005) return lab._('this row sums to {sum}', { sum: sum.toFixed(3) });
+  return lab._('entropy of this row {entropy} of at most {most} nats', {
+    entropy: lab.number(entropy, 2),
+    most: most.toFixed(2),
+  });
 }
 
 lab.head_map = lab.component({

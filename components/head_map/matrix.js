@@ -112,8 +112,8 @@ lab.matrix = onPoint => {
     context.globalAlpha = 0.72;
     context.textAlign = 'right';
     context.textBaseline = 'alphabetic';
-    context.fillText('key →', x - 8, y - 26);
-    context.fillText('query ↓', x - 8, y - 8);
+    context.fillText(lab._('key →'), x - 8, y - 26);
+    context.fillText(lab._('query ↓'), x - 8, y - 8);
   };
 
   /** As on the head's tile: these weights are computed, and reach nothing. */

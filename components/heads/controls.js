@@ -2,13 +2,12 @@
 
 // What the scores are multiplied by; of relu² / n, what n is.
 const POLICIES = {
-  trained: 'as trained',
+  trained: lab.N_('as trained'),
   sqrt: '1/√d',
   logn: 'log n',
-  fixed: 'n as trained',
-  length: 'n = length',
+  fixed: lab.N_('n as trained'),
+  length: lab.N_('n = length'),
 };
-const NO_CONSTANT = 'This model has no constant matrices';
 
 /** {element, show(now, data)}; `now` as presentState makes it. */
 lab.headControls = (state, hint) => {
@@ -18,7 +17,7 @@ lab.headControls = (state, hint) => {
   };
   const scope = lab.make('strong', { className: 'scope' });
   const button = text => lab.make('button', { type: 'button', textContent: text });
-  const [live, constant, prune] = [button('Live'), button('Constant'), button('Prune')];
+  const [live, constant, prune] = [button(lab._('Live')), button(lab._('Constant')), button(lab._('Prune'))];
   live.onclick = () => send({ constant: false, gate: 1 });
   constant.onclick = () => {
     // Not `disabled`, which would take it from the keyboard, and its reason with it.
@@ -27,11 +26,11 @@ lab.headControls = (state, hint) => {
   };
   prune.onclick = () => send({ gate: prune.getAttribute('aria-pressed') === 'true' ? 1 : 0 });
 
-  const slider = lab.make('input', { type: 'range', min: 0, max: 1, step: 0.05, attributes: { 'aria-label': 'Gate' } });
+  const slider = lab.make('input', { type: 'range', min: 0, max: 1, step: 0.05, attributes: { 'aria-label': lab._('Gate') } });
   const number = lab.make('output', { className: 'number' });
   slider.oninput = () => send({ gate: Number(slider.value), drag: true });
   slider.onchange = () => send({ gate: Number(slider.value), drag: false });
-  const gate = lab.make('label', { className: 'gate' }, 'Gate', slider, number);
+  const gate = lab.make('label', { className: 'gate' }, lab._('Gate'), slider, number);
 
   const scale = lab.make('fieldset', { className: 'scale' });
   const radio = value => lab.make('input', { type: 'radio', name: 'scale', value });
@@ -41,7 +40,7 @@ lab.headControls = (state, hint) => {
     min: 2,
     max: 9999,
     step: 1,
-    attributes: { 'aria-label': 'Base length' },
+    attributes: { 'aria-label': lab._('Base length') },
   });
   const sendScale = policy => {
     const length = Number(base.value);
@@ -53,14 +52,14 @@ lab.headControls = (state, hint) => {
   for (const one of radios) one.onchange = () => sendScale(one.value);
   base.onchange = () => sendScale('logn');
   scale.append(
-    lab.make('legend', { textContent: 'Scale:' }),
-    ...radios.map(one => lab.make('label', {}, one, POLICIES[one.value])),
-    lab.make('label', { className: 'base' }, 'base', base),
+    lab.make('legend', { textContent: lab._('Scale:') }),
+    ...radios.map(one => lab.make('label', {}, one, lab._(POLICIES[one.value]))),
+    lab.make('label', { className: 'base' }, lab._('base'), base),
   );
 
   const buttons = lab.make(
     'div',
-    { className: 'buttons', attributes: { role: 'group', 'aria-label': 'State of the selected heads' } },
+    { className: 'buttons', attributes: { role: 'group', 'aria-label': lab._('State of the selected heads') } },
     live,
     constant,
     prune,
@@ -74,7 +73,10 @@ lab.headControls = (state, hint) => {
   );
 
   const showConstant = ({ can_constant: can, title }, several) => {
-    const reason = can ? '' : several ? `${NO_CONSTANT} of ${title}` : NO_CONSTANT;
+    const none = several
+      ? lab._('This model has no constant matrices of {title}', { title })
+      : lab._('This model has no constant matrices');
+    const reason = can ? '' : none;
     lab.set(constant, 'aria-disabled', !can);
     if (constant.title !== reason) constant.title = reason;
     if (reason) lab.set(constant, 'aria-description', reason);
@@ -95,8 +97,8 @@ lab.headControls = (state, hint) => {
       const value = now.heads[now.selection.kind][now.selection.layer][now.selection.head].gate;
       const mixed = states.some(s => s.gate !== value);
       if (Number(slider.value) !== value) slider.value = value;
-      lab.set(slider, 'aria-valuetext', mixed ? 'mixed' : value.toFixed(2));
-      lab.write(number, mixed ? 'mixed' : value.toFixed(2));
+      lab.set(slider, 'aria-valuetext', mixed ? lab._('mixed') : value.toFixed(2));
+      lab.write(number, mixed ? lab._('mixed') : value.toFixed(2));
       scale.hidden = policies.length < 2;
       for (const one of radios) {
         one.checked = now.scale.policy === one.value;

@@ -35,7 +35,7 @@ function tile(kind, layer, head) {
 
 /** {element, tiles: layers of {cell, canvas}, paint(data, tiles, dark), show(now)}; named by its title if it has one. */
 lab.headGrid = ({ kind, title, layers, heads }) => {
-  const of = title ? `, ${title}` : '';
+  const of = name => (title ? lab._('{name}, {kind}', { name, kind: title }) : name);
   const tiles = range(layers).map(layer => range(heads).map(head => tile(kind, layer, head)));
   const row = (...cells) => lab.make('div', { className: 'row', attributes: { role: 'row' } }, ...cells);
   const word = (text, className) =>
@@ -46,20 +46,20 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
       className: 'grid',
       attributes: {
         role: 'grid',
-        'aria-label': title ? `Heads: ${title}` : 'Heads',
+        'aria-label': title ? lab._('Heads: {title}', { title }) : lab._('Heads'),
         'aria-describedby': 'hint',
         'aria-multiselectable': 'true',
       },
     },
     row(
-      header('columnheader', 'All', `All heads${of}`, kind, 'all', -1, -1),
+      header('columnheader', lab._('All'), of(lab._('All heads')), kind, 'all', -1, -1),
       ...range(heads).map(head =>
-        header('columnheader', head + 1, `Head ${head + 1} of all layers${of}`, kind, 'column', -1, head),
+        header('columnheader', head + 1, of(lab._('Head {head} of all layers', { head: head + 1 })), kind, 'column', -1, head),
       ),
     ),
     ...tiles.map((cells, layer) =>
       row(
-        header('rowheader', layer + 1, `All heads of layer ${layer + 1}${of}`, kind, 'row', layer, -1),
+        header('rowheader', layer + 1, of(lab._('All heads of layer {layer}', { layer: layer + 1 })), kind, 'row', layer, -1),
         ...cells.map(({ cell }) => cell),
       ),
     ),
@@ -69,8 +69,8 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
     'section',
     { className: 'part', style: { '--heads': heads } },
     ...(title ? [name] : []),
-    word('Head', 'across'),
-    word('Layer', 'down'),
+    word(lab._('Head'), 'across'),
+    word(lab._('Layer'), 'down'),
     table,
   );
   const buttons = Array.from(table.querySelectorAll('button'));
@@ -91,8 +91,9 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
           const { constant, gate, touched } = states[kind][layer][head];
           const inside = lab.inScope(selection, kind, layer, head);
           const chosen = kind === selection.kind && layer === selection.layer && head === selection.head;
-          const where = `${title ? `${title}, ` : ''}layer ${layer + 1}, head ${head + 1}`;
-          lab.set(cell, 'aria-label', `${where}, ${lab.stateName(constant, gate)}`);
+          const where = lab._('layer {layer}, head {head}', { layer: layer + 1, head: head + 1 });
+          const parts = [...(title ? [title] : []), where, lab.stateName(constant, gate)];
+          lab.set(cell, 'aria-label', parts.join(', '));
           lab.set(cell, 'aria-selected', inside);
           const classes = { constant, gated: gate < 1, pruned: gate === 0, inside, chosen, awaited: all || touched };
           for (const [className, on] of Object.entries(classes)) cell.classList.toggle(className, on);

@@ -2,12 +2,13 @@
 // yet, so a click shows at once and a late answer never turns it back.
 
 const HEIGHT = 400; // px that the tiles may take
-const HINT = 'Keys: arrows · C constant · P prune · R live · + − gate';
 const TYPED = 'textarea, select, input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])';
+
+const hint = () => lab._('Keys: arrows · C constant · P prune · R live · + − gate');
 
 function create(state) {
   const board = lab.make('div', { className: 'board' });
-  const controls = lab.headControls(state, lab.make('p', { className: 'hint', id: 'hint', textContent: HINT }));
+  const controls = lab.headControls(state, lab.make('p', { className: 'hint', id: 'hint', textContent: hint() }));
   state.root.append(board, controls.element);
   board.addEventListener('click', event => {
     const target = event.target.closest('[data-scope]');

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source, split
 from models.config import Config
+from models.words import N_
 
 INITIAL_STD = 0.02
 
@@ -69,7 +70,7 @@ class DenseScores(Source):
 
 
 class Dense(SelfAttention):
-    title = "Dense Synthesizer"
-    formula = "Aᵢ = softmax(W₂ relu(W₁ (xᵢ + pᵢ) + b₁) + b₂),  pᵢ the position as sines"
+    title = N_("Dense Synthesizer")
+    formula = N_("Aᵢ = softmax(W₂ relu(W₁ (xᵢ + pᵢ) + b₁) + b₂),  pᵢ the position as sines")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = DenseScores

@@ -13,6 +13,7 @@ from torch import Tensor
 from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source
 from models.attention.dense import Hidden, Positions
 from models.config import Config
+from models.words import N_
 
 
 def factors_of(n: int) -> tuple[int, int]:
@@ -45,7 +46,7 @@ class FactorizedDenseScores(Source):
 
 
 class FactorizedDense(SelfAttention):
-    title = "Factorised dense Synthesizer"
-    formula = "Aᵢ = softmax(tile(F_A(xᵢ + pᵢ)) · interleave(F_B(xᵢ + pᵢ))),  pᵢ the position as sines"
+    title = N_("Factorised dense Synthesizer")
+    formula = N_("Aᵢ = softmax(tile(F_A(xᵢ + pᵢ)) · interleave(F_B(xᵢ + pᵢ))),  pᵢ the position as sines")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = FactorizedDenseScores

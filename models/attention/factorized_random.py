@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source
 from models.config import Config
+from models.words import N_
 
 RANK = 8
 INITIAL_STD = 0.1  # the product then starts with a standard deviation of 0.03
@@ -34,8 +35,8 @@ class FactorizedTable(Source):
 
 
 class FactorizedRandom(SelfAttention):
-    title = "Factorised random Synthesizer"
-    formula = "A = softmax(R₁ R₂ᵀ),  rank 8, the same for every text"
+    title = N_("Factorised random Synthesizer")
+    formula = N_("A = softmax(R₁ R₂ᵀ),  rank 8, the same for every text")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = FactorizedTable
     reads_text = False

@@ -13,6 +13,7 @@ import torch
 from models.attention.base import SelfAttention, Source
 from models.attention.random import Table
 from models.config import Config
+from models.words import N_
 
 
 class FixedTable(Source):
@@ -29,8 +30,8 @@ class FixedTable(Source):
 
 
 class FixedRandom(SelfAttention):
-    title = "Fixed random Synthesizer"
-    formula = "A = softmax(R),  R drawn once, never trained"
+    title = N_("Fixed random Synthesizer")
+    formula = N_("A = softmax(R),  R drawn once, never trained")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = FixedTable
     reads_text = False

@@ -15,11 +15,12 @@ from torch import Tensor, nn
 
 from models.attention.softmax import Softmax
 from models.config import Config
+from models.words import N_
 
 
 class Gated(Softmax):
-    title = "Gated"
-    formula = "O = σ(x W_g) · softmax(q kᵀ / √d) v,  one gate a token and head"
+    title = N_("Gated")
+    formula = N_("O = σ(x W_g) · softmax(q kᵀ / √d) v,  one gate a token and head")
     published = "Qiu et al. 2025, arXiv 2505.06708"
 
     def __init__(self, config: Config) -> None:

@@ -20,6 +20,7 @@ from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source
 from models.attention.log_n import LogN
 from models.attention.rotary import rotary_table, rotate
 from models.config import Config
+from models.words import N_
 
 EXPANSION = 2  # E = 2 C
 SHARED = 128  # S
@@ -69,8 +70,8 @@ class GatedUnit(SelfAttention):
 class GauRelu2(GatedUnit):
     """Read with n = the trained length; the plan's policy `length` reads it with n = the text's length."""
 
-    title = "Gated attention unit, relu²/n"
-    formula = "A = relu(q kᵀ / √s)² / n,  n fixed at the trained length"
+    title = N_("Gated attention unit, relu²/n")
+    formula = N_("A = relu(q kᵀ / √s)² / n,  n fixed at the trained length")
     published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9019"
     policies = ("trained", "fixed", "length")
     trained_policy = "fixed"
@@ -90,8 +91,8 @@ class GauRelu2(GatedUnit):
 class GauRelu2Mixed(GauRelu2):
     """Trained on texts of several lengths, each divided by its own."""
 
-    title = "Gated attention unit, relu²/n, mixed lengths"
-    formula = "A = relu(q kᵀ / √s)² / n,  n = the text's length"
+    title = N_("Gated attention unit, relu²/n, mixed lengths")
+    formula = N_("A = relu(q kᵀ / √s)² / n,  n = the text's length")
     trained_policy = "length"
 
     def trained_factor(self, n: int, device: torch.device | None = None) -> float:
@@ -102,8 +103,8 @@ class GauRelu2Learned(GauRelu2):
     """Its divisor is a parameter of the layer, which starts at the trained length. The scales of q and k could learn
     the same; nobody published it, it is ours."""
 
-    title = "Gated attention unit, relu²/c"
-    formula = "A = relu(q kᵀ / √s)² / c,  c learned per layer"
+    title = N_("Gated attention unit, relu²/c")
+    formula = N_("A = relu(q kᵀ / √s)² / c,  c learned per layer")
     published = f"ours, after {PAPER}"
     trained_policy = ""
 
@@ -116,7 +117,7 @@ class GauRelu2Learned(GauRelu2):
 
 
 class GauSoftmax(GatedUnit):
-    title = "Gated attention unit, softmax"
+    title = N_("Gated attention unit, softmax")
     formula = "A = softmax(q kᵀ / √s)"
     published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9019"
     policies = ("trained", "sqrt", "logn")
@@ -126,7 +127,7 @@ class GauSoftmax(GatedUnit):
 class GauLogN(GatedUnit):
     """The source has max(n, 16) for n; here n is the text's length, however short."""
 
-    title = "Gated attention unit, log n"
+    title = N_("Gated attention unit, log n")
     formula = "A = softmax(log₅₁₂(n) · q kᵀ / √s)"
     published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9052"
     policies = ("trained", "sqrt", "logn")

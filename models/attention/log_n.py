@@ -12,10 +12,11 @@ from torch import Tensor
 
 from models.attention.scale import SOURCE_BASE, log_factor
 from models.attention.softmax import Softmax
+from models.words import N_
 
 
 class LogN(Softmax):
-    title = "Log n"
+    title = N_("Log n")
     formula = "A = softmax(log₅₁₂(n) · q kᵀ / √d)"
     published = "Su Jianlin 2021, kexue.fm/archives/8823"
     trained_policy = ""

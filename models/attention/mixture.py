@@ -14,6 +14,7 @@ from models.attention.dense import DenseScores
 from models.attention.dot_product import DotProduct
 from models.attention.random import Table
 from models.config import Config
+from models.words import N_
 
 
 class Mixed(Source):
@@ -49,24 +50,24 @@ class RandomAndDotProduct(Mixed):
 
 
 class RandomDense(SelfAttention):
-    title = "Random + dense Synthesizer"
-    formula = "A = softmax(α₁ R + α₂ dense(x)),  α learned"
+    title = N_("Random + dense Synthesizer")
+    formula = N_("A = softmax(α₁ R + α₂ dense(x)),  α learned")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = RandomAndDense
     parts = ("random", "dense")
 
 
 class DenseSoftmax(SelfAttention):
-    title = "Dense Synthesizer + softmax"
-    formula = "A = softmax(α₁ dense(x) + α₂ q kᵀ / √d),  α learned"
+    title = N_("Dense Synthesizer + softmax")
+    formula = N_("A = softmax(α₁ dense(x) + α₂ q kᵀ / √d),  α learned")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = DenseAndDotProduct
     parts = ("dense", "q·k")
 
 
 class RandomSoftmax(SelfAttention):
-    title = "Random Synthesizer + softmax"
-    formula = "A = softmax(α₁ R + α₂ q kᵀ / √d),  α learned"
+    title = N_("Random Synthesizer + softmax")
+    formula = N_("A = softmax(α₁ R + α₂ q kᵀ / √d),  α learned")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = RandomAndDotProduct
     parts = ("random", "q·k")

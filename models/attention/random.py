@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source
 from models.config import Config
+from models.words import N_
 
 INITIAL_STD = 0.02
 
@@ -33,8 +34,8 @@ class Table(Source):
 
 
 class Random(SelfAttention):
-    title = "Random Synthesizer"
-    formula = "A = softmax(R),  R learned, the same for every text"
+    title = N_("Random Synthesizer")
+    formula = N_("A = softmax(R),  R learned, the same for every text")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = Table
     reads_text = False

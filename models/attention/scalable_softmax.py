@@ -15,11 +15,12 @@ from torch import Tensor, nn
 from models.attention.scale import visible_keys
 from models.attention.softmax import Softmax
 from models.config import Config
+from models.words import N_
 
 
 class ScalableSoftmax(Softmax):
-    title = "Scalable softmax"
-    formula = "A = softmax(s ln(n) · q kᵀ / √d),  s learned per head"
+    title = N_("Scalable softmax")
+    formula = N_("A = softmax(s ln(n) · q kᵀ / √d),  s learned per head")
     published = "Nakanishi 2025, arXiv 2501.19399"
     trained_policy = ""
 

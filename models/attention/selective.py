@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.attention.softmax import Softmax
+from models.words import N_
 
 
 def selection(scores: Tensor) -> Tensor:
@@ -55,8 +56,8 @@ def memory_in_use(masks: list[Tensor], tau: float = 1.0) -> Tensor:
 
 class Selective(Softmax):
     selects = True
-    title = "Selective"
-    formula = "A = softmax(L − F),  F[i, j] = Σ relu(L₀[k, j]) over j < k < i,  0 for the first token"
+    title = N_("Selective")
+    formula = N_("A = softmax(L − F),  F[i, j] = Σ relu(L₀[k, j]) over j < k < i,  0 for the first token")
     published = "Leviathan et al. 2024, arXiv 2410.02703"
 
     def normalise(self, scores: Tensor) -> tuple[Tensor, Tensor]:

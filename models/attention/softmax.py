@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from models.attention.base import SelfAttention
 from models.attention.dot_product import DotProduct
+from models.words import N_
 
 
 class Softmax(SelfAttention):
-    title = "Softmax"
+    title = N_("Softmax")
     formula = "A = softmax(q kᵀ / √d)"
     published = "Vaswani et al. 2017, arXiv 1706.03762"
     source_type = DotProduct

@@ -14,11 +14,12 @@ import torch
 
 from models.attention.scale import SOURCE_BASE
 from models.attention.softmax import Softmax
+from models.words import N_
 
 
 class Temperature(Softmax):
-    title = "Constant temperature"
-    formula = "A = softmax(c · q kᵀ / √d),  c = log₅₁₂(trained length)"
+    title = N_("Constant temperature")
+    formula = N_("A = softmax(c · q kᵀ / √d),  c = log₅₁₂(trained length)")
     published = "control for Su Jianlin 2021, kexue.fm/archives/8823"
     trained_policy = ""
 

@@ -19,6 +19,7 @@ from models.foreign.errors import CancelledError
 from models.foreign.lab import ForeignLab
 from models.heads import HeadPlan
 from models.tasks.base import InputError, Prompt
+from models.words import told
 
 LENGTH = 128  # tokens of the grid, unless another is asked for: 12 x 12 heads then take 9 MiB
 MOST_BYTES = 256 * 2**20  # of sums and counts while they are made
@@ -54,7 +55,7 @@ def mean_weights(lab: ForeignLab, texts: Iterable[str | Prompt], length: int = L
             read += 1
             _add(lab, prompt, sums, counts)
     if not read:
-        raise InputError("There is no text in this that the model could read")
+        raise InputError(told("There is no text in this that the model could read"))
     progress(len(texts), len(texts))
     return {kind: total / counts[kind].clamp_min(1) for kind, total in sums.items()}
 

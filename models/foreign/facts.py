@@ -10,6 +10,7 @@ from models.foreign.errors import ForeignError
 from models.foreign.readers import Classifies, Continues, Fills, Rewrites, Words
 from models.foreign.vision import Names, Sees
 from models.kind import TARGET, Kind, Traits
+from models.words import N_, told
 
 # Positions of these start after the id of padding, so that their tables are longer than the longest text.
 OFFSET = {"roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet", "data2vec-text",
@@ -23,7 +24,7 @@ HEADS: tuple[tuple[str, type[Words]], ...] = (  # how the name of an architectur
     (r"(ForConditionalGeneration|MTModel)$", Rewrites),
 )
 
-TRAITS = Traits("Softmax, as the model has it", "A = softmax(q kᵀ · scale + bias)", policies=("trained", "logn"))
+TRAITS = Traits(N_("Softmax, as the model has it"), "A = softmax(q kᵀ · scale + bias)", policies=("trained", "logn"))
 
 
 def read_config(folder: Path) -> Any:
@@ -35,13 +36,13 @@ def read_config(folder: Path) -> Any:
     from transformers import AutoConfig
 
     if not (folder / "config.json").is_file():
-        raise ForeignError("there is no config.json: this is no folder of a transformers model")
+        raise ForeignError(told("there is no config.json: this is no folder of a transformers model"))
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except Exception as error:  # whatever a stranger's file makes transformers raise
         raise ForeignError(_why(folder)) from error
     if getattr(config, "quantization_config", None):
-        raise ForeignError("its weights are quantised; only whole numbers of 16 or 32 bits are read")
+        raise ForeignError(told("its weights are quantised; only whole numbers of 16 or 32 bits are read"))
     return config
 
 
@@ -74,15 +75,18 @@ def reader_class(config: Any) -> type[Words]:
         return Names if named.endswith("ForImageClassification") else Sees
     if config.is_encoder_decoder:
         if config.model_type not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES or "Classification" in named:
-            raise ForeignError(f"a model like {named or config.model_type} cannot be shown; one that writes text can")
+            raise ForeignError(told("a model like {named} cannot be shown; one that writes text can",
+                                    named=named or config.model_type))
         return Rewrites
     if not hasattr(config, "vocab_size"):
-        raise ForeignError(f"a model of type {config.model_type} reads neither plain text nor pictures")
+        raise ForeignError(told("a model of type {model_type} reads neither plain text nor pictures",
+                                model_type=config.model_type))
     decodes = config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and is_causal(config)
     default = Continues if decodes else Words
     reader = next((reader for pattern, reader in HEADS if re.search(pattern, named)), default)
     if reader is Rewrites:
-        raise ForeignError(f"a model like {named} reads more than text; its text model alone can be shown")
+        raise ForeignError(told("a model like {named} reads more than text; its text model alone can be shown",
+                                named=named))
     if named.endswith("ForSequenceClassification") and (
             config.num_labels < 2 or config.problem_type in ("regression", "multi_label_classification")):
         return Words  # it gives a number, or several: no distribution
@@ -109,7 +113,7 @@ def kinds_of(config: Any) -> tuple[Kind, ...]:
                 Kind("cross", decoder, its, TRAITS, TARGET))
     layers, heads = (getattr(config, key, None) for key in ("num_hidden_layers", "num_attention_heads"))
     if not isinstance(layers, int) or not isinstance(heads, int):
-        raise ForeignError("its config does not say how many layers of how many heads it has")
+        raise ForeignError(told("its config does not say how many layers of how many heads it has"))
     return (Kind("self", layers, heads, TRAITS, causal=is_causal(config)),)
 
 

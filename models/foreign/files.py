@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from models.foreign.errors import ForeignError
+from models.words import told
 
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 
@@ -18,16 +19,16 @@ def check_folder(folder: Path, root: Path) -> None:
         root: resolved, no file may lie outside of it.
     """
     if not folder.is_dir():
-        raise ForeignError("there is no such folder")
+        raise ForeignError(told("there is no such folder"))
     if not (folder / "config.json").is_file():
-        raise ForeignError("there is no config.json: this is no folder of a transformers model")
+        raise ForeignError(told("there is no config.json: this is no folder of a transformers model"))
     inside = root.resolve()
     files = [path for path in folder.iterdir() if not path.is_dir()]
     for path in files:
         if not path.resolve().is_relative_to(inside):
-            raise ForeignError(f"{path.name} leads out of the model's folder")
+            raise ForeignError(told("{name} leads out of the model's folder", name=path.name))
     if (folder / "adapter_config.json").exists():
-        raise ForeignError("this is an adapter of another model; models are read whole")
+        raise ForeignError(told("this is an adapter of another model; models are read whole"))
     _check_weights(folder, [path.name for path in files])
     _check_tokenizer(folder, inside)
 
@@ -36,11 +37,11 @@ def _check_weights(folder: Path, names: list[str]) -> None:
     weights = weight_files(names, lambda name: _json(folder / name))
     if not weights:
         if any(name.endswith(PICKLES) for name in names):
-            raise ForeignError("its weights are only there as pickle, which can run any code; safetensors is what is "
-                               "read here")
-        raise ForeignError("it has no weights (model.safetensors)")
+            raise ForeignError(told("its weights are only there as pickle, which can run any code; safetensors is "
+                                    "what is read here"))
+        raise ForeignError(told("it has no weights (model.safetensors)"))
     if missing := sorted(set(weights) - set(names)):
-        raise ForeignError(f"{missing[0]} is missing")
+        raise ForeignError(told("{file} is missing", file=missing[0]))
 
 
 def weight_files(names: list[str], read: Any) -> list[str]:
@@ -57,10 +58,10 @@ def weight_files(names: list[str], read: Any) -> list[str]:
     said = read(index)
     parts = said.get("weight_map") if isinstance(said, dict) else None
     if not isinstance(parts, dict) or not parts:
-        raise ForeignError(f"{index} is damaged")
+        raise ForeignError(told("{index} is damaged", index=index))
     files = sorted(set(map(str, parts.values())))
     if any(Path(file).name != file or not file.endswith(".safetensors") for file in files):
-        raise ForeignError(f"{index} leads out of the model's folder")
+        raise ForeignError(told("{index} leads out of the model's folder", index=index))
     return files
 
 
@@ -72,11 +73,11 @@ def _check_tokenizer(folder: Path, inside: Path) -> None:
         if key.endswith("_file") and isinstance(value, str):
             named = (folder / value).resolve()
             if named.exists() and not named.is_relative_to(inside):
-                raise ForeignError(f"tokenizer_config.json leads out of the model's folder ({key})")
+                raise ForeignError(told("tokenizer_config.json leads out of the model's folder ({key})", key=key))
 
 
 def _json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ForeignError(f"{path.name} cannot be read") from error
+        raise ForeignError(told("{name} cannot be read", name=path.name)) from error

@@ -26,6 +26,7 @@ from models.foreign.lab import ForeignLab
 from models.foreign.readers import Rewrites, Words
 from models.foreign.vision import Sees
 from models.kind import Kind
+from models.words import told
 
 CHECKED, WRITTEN = 7, 4  # tokens of the text and of the decoder's row that a model is tried with
 HARMLESS = ("pooler", "position_ids", "token_type_ids")  # what a file may lack: nothing that is shown reads it
@@ -63,14 +64,17 @@ def _read(reader: Words, folder: Path) -> nn.Module:
             local_files_only=True, attn_implementation="eager", output_loading_info=True)
     except Exception as error:  # a stranger's files; what they make transformers raise is not for people
         if "attn_implementation" in str(error) or "attention implementation" in str(error):
-            raise ForeignError(f"the attention of {reader.config.model_type} is of a kind that cannot be shown") \
+            raise ForeignError(told("the attention of {model_type} is of a kind that cannot be shown",
+                                    model_type=reader.config.model_type)) \
                 from error
-        raise ForeignError("its weights cannot be read: a file is damaged, or does not fit config.json") from error
+        raise ForeignError(told("its weights cannot be read: a file is damaged, or does not fit config.json")) \
+            from error
     finally:
         logging.set_verbosity(level)
     missing = sorted(key for key in info["missing_keys"] if not any(part in key for part in HARMLESS))
     if missing:
-        raise ForeignError(f"its files lack {len(missing)} of its weights, {missing[0]} among them")
+        raise ForeignError(told("its files lack {count} of its weights, {first} among them", count=len(missing),
+                                first=missing[0]))
     return model.eval().requires_grad_(False)
 
 
@@ -89,7 +93,7 @@ class _Survey(Pass):
     def finish(self, module: nn.Module, scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         n, m = scores.shape[-2:]
         if (n, m) not in self._sizes:
-            raise ForeignError(f"a layer of it looks from {n} tokens at {m}, which is not what was read")
+            raise ForeignError(told("a layer of it looks from {n} tokens at {m}, which is not what was read", n=n, m=m))
         self.sites[module] = self._sizes[n, m]
         return super().finish(module, scores, value)
 
@@ -101,23 +105,26 @@ def _surveyed(model: nn.Module, reader: Words, kinds: tuple[Kind, ...]) -> dict[
     try:
         plain = model(**inputs, output_attentions=True)
     except Exception as error:  # an odd config shows itself here, as anything at all
-        raise ForeignError(f"it does not run as transformers has it ({type(error).__name__})") from error
+        raise ForeignError(told("it does not run as transformers has it ({kind})",
+                                kind=type(error).__name__)) from error
     _listen(model, reader)
     survey = _Survey(sizes)
     with during(survey):
         ours = model(**inputs)
     named = reader.config.model_type
     if not survey.sites:
-        raise ForeignError(f"the attention of {named} does not run through transformers' AttentionInterface")
+        raise ForeignError(told("the attention of {named} does not run through transformers' AttentionInterface",
+                                named=named))
     for kind in kinds:
         found = survey.weights.get(kind.name, [])
         if len(found) != kind.layers:
-            raise ForeignError(f"only {len(found)} of the {kind.layers} layers of {named} have softmax attention; "
-                               "linear attention and other kinds cannot be shown")
+            raise ForeignError(told("only {count} of the {layers} layers of {named} have softmax attention; linear "
+                                    "attention and other kinds cannot be shown", count=len(found), layers=kind.layers,
+                                    named=named))
         if any(len(weights) != kind.heads for weights in found):
-            raise ForeignError(f"not every layer of {named} has {kind.heads} heads")
+            raise ForeignError(told("not every layer of {named} has {heads} heads", named=named, heads=kind.heads))
         if kind.causal != all(not weights.triu(1).any() for weights in found):
-            raise ForeignError(f"{named} sees other tokens than its config says")
+            raise ForeignError(told("{named} sees other tokens than its config says", named=named))
         expected = plain[{"encoder": "encoder_attentions", "decoder": "decoder_attentions",
                           "cross": "cross_attentions", "self": "attentions"}[kind.name]]
         _compare(named, torch.stack(found), torch.stack([weights[0] for weights in expected]))
@@ -149,12 +156,14 @@ def _listen(model: Any, reader: Words) -> None:
     try:
         model.set_attn_implementation(NAME)
     except Exception as error:  # transformers checks what a model supports, and says so in many ways
-        raise ForeignError(f"the attention of {reader.config.model_type} cannot be exchanged") from error
+        raise ForeignError(told("the attention of {model_type} cannot be exchanged",
+                                model_type=reader.config.model_type)) from error
 
 
 def _compare(named: str, ours: Tensor, its: Tensor) -> None:
     scale = float(its.abs().max().clamp_min(1e-3))
     if ours.shape != its.shape or not float((ours - its).abs().max()) <= 1e-4 * scale:
-        raise ForeignError(f"the attention of {named} does more than a softmax of q·k; its maps cannot be shown")
+        raise ForeignError(told("the attention of {named} does more than a softmax of q·k; its maps cannot be shown",
+                                named=named))
 
 

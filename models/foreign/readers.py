@@ -21,6 +21,7 @@ from models.foreign.texts import Encoded
 from models.kind import TARGET, TEXT
 from models.tasks.base import InputError, Prompt, Reader
 from models.trace import Output, fixed
+from models.words import N_, told
 
 LONGEST_TEXT = 400_000  # characters that are tokenized at all
 MOST_TOKENS = 512  # of a typed text, whatever the model could read
@@ -38,7 +39,7 @@ class Answer:
 class Words(Reader):
     """A bare encoder: it reads text, predicts nothing, and its last hidden vectors are what can be seen to change."""
 
-    title = "Vectors"
+    title = N_("Vectors")
     auto = "AutoModel"  # the class of transformers that loads it
     predicts_next = False
     examples: tuple[tuple[str, str], ...] = texts.PLAIN
@@ -80,7 +81,7 @@ class Words(Reader):
         """The Prompt of a text of any length: what does not fit is left out, what the tokenizer adds stays."""
         first, last = encoded.body
         if first == last:
-            raise InputError("Type a text", 0, len(text))
+            raise InputError(told("Type a text"), 0, len(text))
         stop = max(first + 1, min(last, limit - (len(encoded.ids) - last)))
         kept = [*range(stop), *range(last, len(encoded.ids))]
         ids = tuple(encoded.ids[i] for i in kept)
@@ -124,7 +125,7 @@ class Words(Reader):
 class Continues(Words):
     """A causal language model: the next token after each."""
 
-    title = "Next token"
+    title = N_("Next token")
     auto = "AutoModelForCausalLM"
     predicts_next = True
     writes = True
@@ -146,7 +147,7 @@ class Continues(Words):
 class Fills(Words):
     """A masked language model guesses what is hidden: `[word]` hides a word, `[MASK]` what nobody knows."""
 
-    title = "Hidden token"
+    title = N_("Hidden token")
     auto = "AutoModelForMaskedLM"
     hides = True
     examples = texts.HIDDEN
@@ -169,11 +170,13 @@ class Fills(Words):
 
     def hint(self, ids: Sequence[int]) -> str:
         hidden = self.tokenizer.mask_token_id in ids
-        return "" if hidden else "Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one below"
+        if hidden:
+            return ""
+        return told("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one below")
 
     def headline(self, output: Output, token: str) -> str:
         answer = self.labels[output.target].strip() if output.target >= 0 else ""
-        return f"Hidden: {answer}" if answer else "Hidden token"
+        return told("Hidden: {answer}", answer=answer) if answer else told("Hidden token")
 
     def token_at(self, prompt: Prompt, place: int) -> str:
         target = prompt.targets[place]
@@ -186,7 +189,7 @@ class Fills(Words):
 class Classifies(Words):
     """A class for the whole text."""
 
-    title = "Class"
+    title = N_("Class")
     auto = "AutoModelForSequenceClassification"
     examples = texts.OPINIONS
 
@@ -198,7 +201,7 @@ class Classifies(Words):
         return (0,)
 
     def headline(self, output: Output, token: str) -> str:
-        return "Class"
+        return told("Class")
 
     def answer(self, prompt: Prompt, result: Any) -> Answer:
         return classified(prompt, result.logits[0], self.labels)
@@ -207,7 +210,7 @@ class Classifies(Words):
 class Rewrites(Words):
     """An encoder with a decoder: a translation, a summary, an answer; the decoder's row is what it writes."""
 
-    title = "Written text"
+    title = N_("Written text")
     auto = "AutoModelForSeq2SeqLM"
     examples = texts.TASKS
     predicts_next = True
@@ -216,7 +219,7 @@ class Rewrites(Words):
         return {TEXT: prompt.tokens, TARGET: tuple(self.pieces[i] for i in written)}
 
     def headline(self, output: Output, token: str) -> str:
-        return f"After {token.strip()}" if token.strip() else "Next token"
+        return told("After {token}", token=token.strip()) if token.strip() else told("Next token")
 
     def wrote(self, ids: Sequence[int]) -> str:
         """The text of these ids."""

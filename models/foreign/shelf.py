@@ -19,6 +19,7 @@ from models.foreign.errors import ForeignError
 from models.foreign.facts import kinds_of, make_reader
 from models.foreign.lab import ForeignLab
 from models.foreign.opening import open_folder
+from models.words import told
 
 LEAST = 2  # models that are held, whatever their size
 
@@ -99,12 +100,12 @@ def _from_hub(name: str, progress: Callable[[int, int], None], cancelled: Callab
 def load_folder(folder: Path) -> ForeignLab:
     """As models.foreign.load_folder."""
     if hub.access().hosted:
-        raise ForeignError("this host opens no folders; on your own machine, Attention Lab does")
+        raise ForeignError(told("this host opens no folders; on your own machine, Attention Lab does"))
     try:
         folder = folder.expanduser().resolve()
         stamp = _stamp(folder)
     except (OSError, RuntimeError, ValueError) as error:  # too long a name, nobody's home, a zero character
-        raise ForeignError("there is no such folder") from error
+        raise ForeignError(told("there is no such folder")) from error
     name = FOLDER + folder.name
     lab = _shelf.get(f"{folder} {stamp}", lambda: open_folder(name, folder))
     _folders[name] = folder
@@ -134,7 +135,7 @@ def entry(name: str) -> Entry:
         hub.access().check(hub.repo_of(name))
         folder = hub.here(name)
     if folder is None:
-        raise ForeignError(f"{name.removeprefix(HUB)} is not on this machine yet")
+        raise ForeignError(told("{name} is not on this machine yet", name=name.removeprefix(HUB)))
     return _entry(name, folder, _stamp(folder))
 
 
@@ -146,7 +147,7 @@ def _entry(name: str, folder: Path, changed: str) -> Entry:
 
 def _folder(name: str) -> Path:
     if hub.access().hosted or name not in _folders:
-        raise ForeignError("a link does not know where this model's folder lies; open the folder again")
+        raise ForeignError(told("a link does not know where this model's folder lies; open the folder again"))
     return _folders[name]
 
 

@@ -11,32 +11,33 @@ from typing import Any
 
 from models.foreign.errors import ForeignError
 from models.tasks.stories import _bytes_of_characters as bytes_of_characters
+from models.words import N_, told
 
 PLAIN = (
-    ("Two meanings", "The fisherman sat on the bank of the river and thought of his money in the bank."),
-    ("It", "The trophy did not fit into the suitcase because it was too big."),
-    ("A question", "Who wrote the book that everybody talked about last summer?"),
+    (N_("Two meanings"), "The fisherman sat on the bank of the river and thought of his money in the bank."),
+    (N_("It"), "The trophy did not fit into the suitcase because it was too big."),
+    (N_("A question"), "Who wrote the book that everybody talked about last summer?"),
 )
 OPEN = (
-    ("A dragon", "Once upon a time there was a little dragon who was afraid of the dark. One day"),
-    ("A name comes back", "When Mary and John went to the shop, John gave a drink to"),
-    ("Said twice", "The cat sat on the mat. The dog sat on the rug. The cat sat on the"),
+    (N_("A dragon"), "Once upon a time there was a little dragon who was afraid of the dark. One day"),
+    (N_("A name comes back"), "When Mary and John went to the shop, John gave a drink to"),
+    (N_("Said twice"), "The cat sat on the mat. The dog sat on the rug. The cat sat on the"),
 )
 HIDDEN = (
-    ("One word", "Once upon a time there was a little [MASK] who lived in a house in the forest."),
-    ("Known answer", "The cat sat on the mat. The dog sat on the rug. The [cat] sat on the mat."),
-    ("A city", "Paris is the [capital] of France, and Rome is the [MASK] of Italy."),
+    (N_("One word"), "Once upon a time there was a little [MASK] who lived in a house in the forest."),
+    (N_("Known answer"), "The cat sat on the mat. The dog sat on the rug. The [cat] sat on the mat."),
+    (N_("A city"), "Paris is the [capital] of France, and Rome is the [MASK] of Italy."),
 )
 OPINIONS = (
-    ("Praise", "I did not expect much, but this film is a quiet wonder."),
-    ("Blame", "A long evening, and not one good idea in it."),
-    ("Not bad", "The food was not bad at all."),
+    (N_("Praise"), "I did not expect much, but this film is a quiet wonder."),
+    (N_("Blame"), "A long evening, and not one good idea in it."),
+    (N_("Not bad"), "The food was not bad at all."),
 )
 TASKS = (
-    ("To translate", "translate English to German: The house is wonderful."),
-    ("To sum up", "summarize: The storm came in the night. It took the roof of the school, and the children had a week "
-                  "without lessons. On Monday the whole village helped to build a new one."),
-    ("A sentence", "The children played in the garden until it was dark."),
+    (N_("To translate"), "translate English to German: The house is wonderful."),
+    (N_("To sum up"), "summarize: The storm came in the night. It took the roof of the school, and the children had "
+                      "a week without lessons. On Monday the whole village helped to build a new one."),
+    (N_("A sentence"), "The children played in the garden until it was dark."),
 )
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", ".model", ".spm")  # endings of files that hold the words
@@ -114,19 +115,20 @@ def tokenizer_of(folder: Path) -> Any:
     from transformers.utils import logging
 
     if not any(path.name.endswith(VOCABULARIES) for path in folder.iterdir()):
-        raise ForeignError("it has no tokenizer (tokenizer.json)")  # transformers would make one that knows no word
+        # transformers would make one that knows no word
+        raise ForeignError(told("it has no tokenizer (tokenizer.json)"))
     level = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except Exception as error:  # a tokenizer's files are read by many hands: whatever they raise, it cannot be used
-        raise ForeignError("its tokenizer cannot be read; a file tokenizer.json is what works best") from error
+        raise ForeignError(told("its tokenizer cannot be read; a file tokenizer.json is what works best")) from error
     finally:
         logging.set_verbosity(level)
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
-        raise ForeignError("its tokenizer knows no words; a file tokenizer.json is what works best")
+        raise ForeignError(told("its tokenizer knows no words; a file tokenizer.json is what works best"))
     if not getattr(tokenizer, "is_fast", False):
-        raise ForeignError("its tokenizer has no fast form; a file tokenizer.json would be one")
+        raise ForeignError(told("its tokenizer has no fast form; a file tokenizer.json would be one"))
     # Some files cut and fill texts. Switched off at the first text, that would happen while others read theirs.
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.no_padding()

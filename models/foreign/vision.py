@@ -17,6 +17,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from models.foreign.readers import Answer, Words, classified
 from models.tasks.base import InputError, Prompt
 from models.trace import Output
+from models.words import N_, told
 
 MOST_PIXELS = 50_000_000  # of an uploaded picture; a picture of few bytes can fill the memory of a host
 
@@ -47,7 +48,7 @@ class PicturePrompt(Prompt):
 class Sees(Words):
     """A bare vision Transformer."""
 
-    title = "Picture"
+    title = N_("Picture")
     examples = ()
     sees = True
 
@@ -67,7 +68,7 @@ class Sees(Words):
         return " ".join(tokens)
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
-        raise InputError("This model reads pictures: choose one", 0, len(text))
+        raise InputError(told("This model reads pictures: choose one"), 0, len(text))
 
     def read_picture(self, data: bytes) -> PicturePrompt:
         """Raises InputError if this is no picture, or too large a one."""
@@ -99,7 +100,7 @@ class Sees(Words):
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         if not isinstance(prompt, PicturePrompt):
-            raise InputError("This model reads pictures: choose one")
+            raise InputError(told("This model reads pictures: choose one"))
         pixels = numpy.frombuffer(prompt.pixels, dtype=numpy.float32).reshape(1, 3, *prompt.size)
         return {"pixel_values": torch.from_numpy(pixels.copy())}
 
@@ -107,7 +108,7 @@ class Sees(Words):
 class Names(Sees):
     """A vision Transformer that says what is on a picture."""
 
-    title = "Class of a picture"
+    title = N_("Class of a picture")
     auto = "AutoModelForImageClassification"
 
     @property
@@ -118,7 +119,7 @@ class Names(Sees):
         return (0,)
 
     def headline(self, output: Output, token: str) -> str:
-        return "Class"
+        return told("Class")
 
     def answer(self, prompt: Prompt, result: Any) -> Answer:
         return classified(prompt, result.logits[0], self.labels)
@@ -130,15 +131,16 @@ def open_picture(data: bytes) -> Image.Image:
         with Image.open(io.BytesIO(data)) as picture:
             width, height = picture.size
             if width * height > MOST_PIXELS:
-                raise InputError(f"This picture has {width * height / 1e6:,.0f} megapixels; at most "
-                                 f"{MOST_PIXELS / 1e6:,.0f} are read")
+                raise InputError(told("This picture has {size:,.0f} megapixels; at most {most:,.0f} are read",
+                                      size=width * height / 1e6, most=MOST_PIXELS / 1e6))
             return ImageOps.exif_transpose(picture).convert("RGB")
     except Image.DecompressionBombError as error:
-        raise InputError(f"This picture is too large; at most {MOST_PIXELS / 1e6:,.0f} megapixels are read") from error
+        raise InputError(told("This picture is too large; at most {most:,.0f} megapixels are read",
+                              most=MOST_PIXELS / 1e6)) from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError("This file is not a picture that could be read") from error
+        raise InputError(told("This file is not a picture that could be read")) from error
 
 
 def _pair(size: Any) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from models.tasks.base import Batch, InputError, Prompt, Task, generator
 from models.transformer import Transformer
+from models.words import N_, listed, told
 
 if TYPE_CHECKING:
     from models.trace import Output
@@ -38,19 +39,19 @@ SET, ASK, DIGIT = 1, 27, 53  # first id of `a=`, of `a=?`, of `0`
 
 class Assignment(Task):
     name = "assignment"
-    title = "Variables"
+    title = N_("Variables")
     vocabulary = 64  # 63 are used; a multiple of 8
     limit = 128
     trained_length = 2 * TRAINED_EVENTS + 1
     labels = ("start", *(f"{x}=" for x in LETTERS), *(f"{x}=?" for x in LETTERS), *string.digits, "unused")
     examples = (
-        ("Overwritten once", "y=7; x=1; x=3; z=5; x=?"),
-        ("Overwritten often", "a=1; a=2; a=3; a=4; a=5; a=?"),
-        ("Two questions", "k=4; m=9; k=?; k=2; m=?; k=?"),
-        ("Eight variables", "a=1; b=2; c=3; d=4; e=5; f=6; g=7; h=8; a=9; d=0; a=?; d=?; h=?"),
-        ("Far back", "q=6; a=1; b=2; c=3; a=4; b=5; c=6; a=7; b=8; c=9; a=0; b=1; c=2; q=?"),
+        (N_("Overwritten once"), "y=7; x=1; x=3; z=5; x=?"),
+        (N_("Overwritten often"), "a=1; a=2; a=3; a=4; a=5; a=?"),
+        (N_("Two questions"), "k=4; m=9; k=?; k=2; m=?; k=?"),
+        (N_("Eight variables"), "a=1; b=2; c=3; d=4; e=5; f=6; g=7; h=8; a=9; d=0; a=?; d=?; h=?"),
+        (N_("Far back"), "q=6; a=1; b=2; c=3; a=4; b=5; c=6; a=7; b=8; c=9; a=0; b=1; c=2; q=?"),
     )
-    data = ({"name": "none: texts are drawn at random while training", "licence": "", "attribution": ""},)
+    data = ({"name": N_("none: texts are drawn at random while training"), "licence": "", "attribution": ""},)
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         limit = limit or self.limit
@@ -63,11 +64,12 @@ class Assignment(Task):
             variable, value = _parse(text, start, event)
             new = [] if answer is None else [answer]
             if value == "?" and variable not in values:
-                raise InputError(f"{variable}=? asks for {variable}, which has no value yet: "
-                                 f"set it first, like {variable}=3", *_span(start, event))
+                raise InputError(told("{variable}=? asks for {variable}, which has no value yet: set it first, like "
+                                      "{variable}=3", variable=variable), *_span(start, event))
             if variable not in values and len(values) == VARIABLES:
-                raise InputError(f"{variable} is a ninth variable: these models know up to {VARIABLES} in a text "
-                                 f"(so far {', '.join(values)})", *_span(start, event))
+                raise InputError(told("{variable} is a ninth variable: these models know up to {most} in a text "
+                                      "(so far {names})", variable=variable, most=VARIABLES,
+                                      names=", ".join(values)), *_span(start, event))
             letter = LETTERS.index(variable)
             new += [ASK + letter] if value == "?" else [SET + letter, DIGIT + int(value)]
             if value != "?":
@@ -84,8 +86,9 @@ class Assignment(Task):
                     targets[-1] = DIGIT + values[variable]
             answer = DIGIT + values[variable] if value == "?" else None
         if len(ids) == 1:
-            raise InputError("Type some assignments, like y=7; x=1; x=3; x=?", 0, len(text))
-        hint = "" if asked or left_out else f"Nothing is asked yet: end with a question, like ; {next(iter(values))}=?"
+            raise InputError(told("Type some assignments, like y=7; x=1; x=3; x=?"), 0, len(text))
+        hint = "" if asked or left_out else told("Nothing is asked yet: end with a question, like ; {variable}=?",
+                                                 variable=next(iter(values)))
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), tuple(asked), tuple(targets),
                       left_out, read_chars, hint)
 
@@ -93,7 +96,7 @@ class Assignment(Task):
         return " ".join(tokens)
 
     def headline(self, output: Output, token: str) -> str:
-        return f"Answer to {token}"
+        return told("Answer to {token}", token=token)
 
     def shown(self, before: Output, after: Output) -> list[int]:
         """All ten answers in their order, so that no row moves."""
@@ -143,7 +146,8 @@ class Assignment(Task):
 
     def in_words(self, metric: dict[str, Any]) -> str:
         shares = metric["accuracy_by_events"]
-        return "right answers at " + ", ".join(f"{events} events {share:.1%}" for events, share in shares.items())
+        return told("right answers at {shares}", shares=listed(
+            told("{events} events {share:.1%}", events=events, share=share) for events, share in shares.items()))
 
 
 def draw(count: int, events: int, random: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -205,28 +209,34 @@ def _parse(text: str, start: int, event: str) -> tuple[str, str]:
     first, last = _span(start, event)
     variable = text[first]
     if variable not in LETTERS:
-        raise InputError(f"{_name(variable)} is no variable: variables are lower-case letters, a to z", first)
+        raise InputError(told("{variable} is no variable: variables are lower-case letters, a to z",
+                              variable=_name(variable)), first)
     place = _skip(text, first + 1, last)
     if place == last:
-        raise InputError(f"{variable} has no value yet: write {variable}=3, or {variable}=? to ask", first, last)
+        raise InputError(told("{variable} has no value yet: write {variable}=3, or {variable}=? to ask",
+                              variable=variable), first, last)
     if text[place] != "=":
         what = f"{variable}{text[first + 1:place + 1].rstrip()}" if text[place] in LETTERS else _name(text[place])
-        raise InputError(f"expected = after {variable}, found {_name(text[place])}"
+        raise InputError(told("expected = after {variable}, found {found}", variable=variable, found=_name(text[place]))
                          if text[place] not in LETTERS else
-                         f"“{_cut(what)}” is no variable: variables are single letters", first, place + 1)
+                         told("“{what}” is no variable: variables are single letters",
+                              what=_cut(what)), first, place + 1)
     place = _skip(text, place + 1, last)
     if place == last:
-        raise InputError(f"{variable}= has no value yet: write a digit, or ? to ask", first, last)
+        raise InputError(told("{variable}= has no value yet: write a digit, or ? to ask",
+                              variable=variable), first, last)
     value = text[place]
     if value not in string.digits + "?":
-        raise InputError(f"{_name(value)} is no value: values are single digits, 0 to 9, or ? to ask", place)
+        raise InputError(told("{value} is no value: values are single digits, 0 to 9, or ? to ask",
+                              value=_name(value)), place)
     rest = _skip(text, place + 1, last)
     if rest < last:
         number = re.match(r"\d+", text[place:last], re.ASCII)
         if number and len(number[0]) > 1:
-            raise InputError(f"{_cut(number[0])} has more than one digit: values are single digits, 0 to 9",
+            raise InputError(told("{number} has more than one digit: values are single digits, 0 to 9",
+                                  number=_cut(number[0])),
                              place, place + len(number[0]))
-        raise InputError(f"a ; is missing before {_name(text[rest])}", rest)
+        raise InputError(told("a ; is missing before {found}", found=_name(text[rest])), rest)
     return variable, value
 
 
@@ -237,7 +247,7 @@ def _skip(text: str, place: int, last: int) -> int:
 
 
 def _name(character: str) -> str:
-    return f"“{character}”" if character.isprintable() else f"the character U+{ord(character):04X}"
+    return f"“{character}”" if character.isprintable() else told("the character U+{code:04X}", code=ord(character))
 
 
 def _cut(text: str) -> str:

@@ -11,6 +11,8 @@ import numpy
 import torch
 from torch import Tensor
 
+from models.words import told
+
 if TYPE_CHECKING:
     from models.trace import Output
 
@@ -122,7 +124,7 @@ class Reader:
 
     def headline(self, output: Output, token: str) -> str:
         """What is predicted after (or at) `token`: the title of a prediction."""
-        return "Next token"
+        return told("Next token")
 
     def token_at(self, prompt: Prompt, place: int) -> str:
         """A token of the text as a person knows it: the hidden word where it is hidden only from the model."""

@@ -21,6 +21,7 @@ from models.data import DATA
 from models.tasks.base import Batch, InputError, Prompt, generator
 from models.tasks.stories import LONGEST_TEXT, Stories, token_labels
 from models.transformer import Transformer
+from models.words import N_, listed, told
 
 if TYPE_CHECKING:
     from models.trace import Output
@@ -43,7 +44,7 @@ _HIDDEN = re.compile(r"\[([^\[\]]+)\]")
 
 class Masked(Stories):
     name = "masked"
-    title = "Hidden word"
+    title = N_("Hidden word")
     predicts_next = False
     writes = False
     hides = True
@@ -52,11 +53,11 @@ class Masked(Stories):
     trained_length = LENGTH
     validation_tokens = VALIDATION_TOKENS
     examples = (
-        ("One word", "Once upon a time there was a little [MASK] who lived in a house in the forest."),
-        ("Known answer", "The cat sat on the mat. The dog sat on the rug. The [cat] sat on the mat."),
-        ("Two words", "Lily had a red ball. Tom had a blue [car]. Lily said, \"Tom, can I [play] with your car?\""),
-        ("He or she", "The king was very old. [His] daughter was very young. One night [she] called the king."),
-        ("From a book", "The old sailor sat down by the [fire], lit his pipe, and looked at us for some time."),
+        (N_("One word"), "Once upon a time there was a little [MASK] who lived in a house in the forest."),
+        (N_("Known answer"), "The cat sat on the mat. The dog sat on the rug. The [cat] sat on the mat."),
+        (N_("Two words"), "Lily had a red ball. Tom had a blue [car]. Lily said, \"Tom, can I [play] with your car?\""),
+        (N_("He or she"), "The king was very old. [His] daughter was very young. One night [she] called the king."),
+        (N_("From a book"), "The old sailor sat down by the [fire], lit his pipe, and looked at us for some time."),
     )
 
     def __init__(self, data: Path = DATA, cache: Path | None = None,
@@ -83,11 +84,12 @@ class Masked(Stories):
                 self._read_piece(piece, place, ids, targets, stops)
             place += len(piece)
         if len(ids) == 1:
-            raise InputError("Type a sentence with a hidden word, like The cat [MASK] on the mat", 0, len(text))
+            raise InputError(told("Type a sentence with a hidden word, like The cat [MASK] on the mat"), 0, len(text))
         left_out = max(0, len(ids) - limit)
         ids, targets, stops = ids[:limit], targets[:limit], stops[:limit]
         asked = tuple(i for i, token in enumerate(ids) if token == MASK_ID)
-        hint = "" if asked else "Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one below"
+        hint = "" if asked else told("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one "
+                                     "below")
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), asked, tuple(targets), left_out, stops[-1], hint)
 
     def _read_piece(self, piece: str, place: int, ids: list[int], targets: list[int], stops: list[int]) -> None:
@@ -117,7 +119,7 @@ class Masked(Stories):
 
     def headline(self, output: Output, token: str) -> str:
         answer = self.labels[output.target].strip() if output.target >= 0 else ""
-        return f"Hidden: {answer}" if answer else "Hidden token"
+        return told("Hidden: {answer}", answer=answer) if answer else told("Hidden token")
 
     def token_at(self, prompt: Prompt, place: int) -> str:
         target = prompt.targets[place]
@@ -160,7 +162,8 @@ class Masked(Stories):
 
     def in_words(self, metric: dict[str, Any]) -> str:
         shares = metric["accuracy_by_length"]
-        return "hidden tokens guessed right at " + ", ".join(f"{n} tokens {share:.1%}" for n, share in shares.items())
+        return told("hidden tokens guessed right at {shares}", shares=listed(
+            told("{n} tokens {share:.1%}", n=n, share=share) for n, share in shares.items()))
 
     def measure(self, model: Transformer, length: int, **options: Any) -> tuple[Tensor, Tensor]:
         """Losses (nats) and whether the guess was right, at each hidden token of held-out texts of this length.

@@ -24,6 +24,7 @@ from torch.nn import functional
 from models.data import DATA, files
 from models.tasks.base import Batch, InputError, Prompt, Task, generator
 from models.transformer import Transformer
+from models.words import N_, told
 
 TOKENIZER = Path(__file__).with_name("stories_tokenizer.json")
 VOCABULARY = 4096
@@ -46,24 +47,27 @@ LONGEST_TEXT = 400_000  # characters that are tokenized at all; what is beyond i
 
 class Stories(Task):
     name = "stories"
-    title = "Next word"
+    title = N_("Next word")
     writes = True
     vocabulary = VOCABULARY
     limit = 128
     trained_length = CONTEXT
     validation_tokens = VALIDATION_TOKENS
     examples = (
-        ("A dragon", "Once upon a time there was a little dragon who was afraid of the dark. One day"),
-        ("A name comes back", "Lily had a red ball. Tom had a blue car. Lily said, \"Tom, can I play with your"),
-        ("He or she", "The king was very old. His daughter was very young. One night the king called"),
-        ("From a book", "The old sailor sat down by the fire, lit his pipe, and looked at us for some time without"),
-        ("Said twice", "The cat sat on the mat. The dog sat on the rug. The cat sat on the"),
+        (N_("A dragon"), "Once upon a time there was a little dragon who was afraid of the dark. One day"),
+        (N_("A name comes back"), "Lily had a red ball. Tom had a blue car. Lily said, \"Tom, can I play with your"),
+        (N_("He or she"), "The king was very old. His daughter was very young. One night the king called"),
+        (N_("From a book"),
+         "The old sailor sat down by the fire, lit his pipe, and looked at us for some time without"),
+        (N_("Said twice"), "The cat sat on the mat. The dog sat on the rug. The cat sat on the"),
     )
     data = (
-        {"name": "Standard Ebooks, 47 children's and adventure classics (40 trained on, 3 for validation, 4 for test)",
+        {"name": N_("Standard Ebooks, 47 children's and adventure classics (40 trained on, 3 for validation, 4 for "
+                    "test)"),
          "licence": "CC0 1.0; source texts in the United States public domain",
          "attribution": "Standard Ebooks (standardebooks.org)"},
-        {"name": "TinyStories, an excerpt of 8,951 stories (of twenty 18 trained on, 1 for validation, 1 for test)",
+        {"name": N_("TinyStories, an excerpt of 8,951 stories (of twenty 18 trained on, 1 for validation, 1 for "
+                    "test)"),
          "licence": "CDLA-Sharing-1.0",
          "attribution": "Ronen Eldan and Yuanzhi Li, “TinyStories: How Small Can Language Models Be and Still "
                         "Speak Coherent English?”, 2023, arXiv 2305.07759"},
@@ -94,7 +98,7 @@ class Stories(Task):
         encoding = self.tokenizer.encode(valid, add_special_tokens=False)
         ids = [0, *encoding.ids]
         if len(ids) == 1:
-            raise InputError("Type the beginning of a story, like Once upon a time", 0, len(text))
+            raise InputError(told("Type the beginning of a story, like Once upon a time"), 0, len(text))
         left_out, ids = max(0, len(ids) - limit), ids[:limit]
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), (len(ids) - 1,), (*ids[1:], -1), left_out,
                       encoding.offsets[len(ids) - 2][1])
@@ -157,8 +161,8 @@ class Stories(Task):
         return torch.cat([part[:min(map(len, rows))] for part in rows])
 
     def in_words(self, metric: dict[str, Any]) -> str:
-        return (f"perplexity {metric['perplexity']} (books {metric['perplexity_books']}, "
-                f"stories {metric['perplexity_stories']})")
+        return told("perplexity {perplexity} (books {books}, stories {stories})", perplexity=metric["perplexity"],
+                    books=metric["perplexity_books"], stories=metric["perplexity_stories"])
 
     def _stream(self, corpus: str, split: str) -> Tensor:
         """All documents of a corpus, one after the other, each followed by BOS: int16 ids."""

@@ -33,6 +33,7 @@ from torch.nn import functional
 from models.data import DATA, files
 from models.tasks.base import Batch, InputError, Pairs, Prompt, Task, generator
 from models.tasks.stories import LONGEST_TEXT, token_labels
+from models.words import N_, told
 
 if TYPE_CHECKING:
     from models.seq2seq import Seq2Seq
@@ -54,21 +55,21 @@ _QUOTES = str.maketrans({**dict.fromkeys("“”„‟«»", '"'), **dict.fromke
 
 class Translation(Task):
     name = "translation"
-    title = "English to German"
+    title = N_("English to German")
     vocabulary = VOCABULARY
     limit = LENGTH
     trained_length = LENGTH
     examples = (
-        ("Word order", "Yesterday I wanted to buy a new car, but I had no money."),
-        ("Not or no", "I don't have a dog, and I don't like cats."),
-        ("A separable verb", "The train leaves at six, so I get up at five."),
-        ("They, she or you", "Do you know where she is? They said that you know her."),
-        ("To the end of the clause", "I know that he has never read the book that I gave him."),
-        ("Two meanings", "He sat on the bank of the river and counted the money from the bank."),
+        (N_("Word order"), "Yesterday I wanted to buy a new car, but I had no money."),
+        (N_("Not or no"), "I don't have a dog, and I don't like cats."),
+        (N_("A separable verb"), "The train leaves at six, so I get up at five."),
+        (N_("They, she or you"), "Do you know where she is? They said that you know her."),
+        (N_("To the end of the clause"), "I know that he has never read the book that I gave him."),
+        (N_("Two meanings"), "He sat on the bank of the river and counted the money from the bank."),
     )
     data = (
-        {"name": "Tatoeba, English-German sentence pairs as selected by manythings.org (2018-05-13): 2,000 English "
-                 "sentences for test, 1,000 for validation, the others trained on",
+        {"name": N_("Tatoeba, English-German sentence pairs as selected by manythings.org (2018-05-13): 2,000 English "
+                    "sentences for test, 1,000 for validation, the others trained on"),
          "licence": "CC BY 2.0",
          "attribution": "www.manythings.org/anki and tatoeba.org (sentences by the Tatoeba contributors)"},
     )
@@ -93,7 +94,7 @@ class Translation(Task):
         valid = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
         cleaned = clean(valid)
         if not cleaned:
-            raise InputError("Type an English sentence, like The cat is sleeping.", 0, len(text))
+            raise InputError(told("Type an English sentence, like The cat is sleeping."), 0, len(text))
         encoding = self.tokenizer.encode(cleaned, add_special_tokens=False)
         kept = encoding.ids[:limit - 2]
         ids = (START, *kept, END)
@@ -194,7 +195,8 @@ class Translation(Task):
                 "sentences": len(texts), "references": sum(map(len, references)), "signature": result["signature"]}
 
     def in_words(self, metric: dict[str, Any]) -> str:
-        return f"BLEU {metric['bleu']} with {metric['beam']} beams, {metric['bleu_greedy']} with one"
+        return told("BLEU {bleu} with {beam} beams, {greedy} with one", bleu=metric["bleu"], beam=metric["beam"],
+                    greedy=metric["bleu_greedy"])
 
     def test(self, count: int | None = None, split: str = "test") -> tuple[list[str], list[list[str]]]:
         """English sentences of a split and the translations of each; `count` of them stand evenly in the file's order,

@@ -17,7 +17,7 @@ from app.state.lab_state import LabState
 from app.state.link import query_of, read_query
 from app.texts import ENGLISH, LANGUAGES, _, ngettext
 from models.tasks.base import InputError
-from models.words import N_, told, told_n
+from models.words import N_, listed, told, told_n
 
 
 @pytest.fixture
@@ -45,6 +45,7 @@ def test_a_sentence_of_the_models_is_said_in_the_readers_language(monkeypatch):
     assert _(copy.deepcopy(sentence)) == "NAME: x!"
     assert _(told_n("{n} word", "{n} words", 3)) == "3×"
     assert _("{name} is no {what}.", name="{what}", what="y") == "y: {what}!"
+    assert _(listed([sentence, "z"], "; ")) == "NAME: x!; z"
 
 
 def test_each_thread_has_its_own_language(chinese):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -12,7 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from app import queueing, serving
+import models
+from app import compute, queueing, serving
 from app.queueing import Turns
 
 PATIENCE = 20  # seconds after which a thread counts as stuck
@@ -197,6 +199,32 @@ def test_who_computes_lets_others_draw_and_gets_the_turn_back(fresh):
             assert sorted(drawn) == [0, 1, 2]
         assert serving._drawing.is_mine()
     assert not serving._drawing.is_mine()
+
+
+def test_a_light_pass_stays_within_the_turn_to_draw(fresh):
+    with serving._computing, serving.drawing():  # whoever else computes is not waited for
+        with serving.computing(light=True):
+            assert serving._drawing.is_mine()
+        assert serving._drawing.is_mine()
+    with serving.computing(light=True):  # without a turn to draw it takes one to compute
+        assert serving._computing.is_mine()
+    assert not serving._drawing.is_mine() and not serving._computing.is_mine()
+
+
+@pytest.mark.parametrize(("name", "text", "light"), [
+    ("stories-softmax", "a light text that no other test reads", True), ("masked-softmax", "the dog " * 160, False)])
+def test_short_texts_of_our_own_models_are_light(monkeypatch, name, text, light):
+    asked = []
+
+    @contextlib.contextmanager
+    def computing(light=False):
+        asked.append(light)
+        yield
+
+    monkeypatch.setattr(serving, "computing", computing)
+    lab = models.load(name)
+    compute.traces_of(lab, compute.read(lab, text, 512), models.HeadPlan())
+    assert asked == [light]
 
 
 def test_an_error_while_computing_gives_the_turn_back_too(fresh):

@@ -29,6 +29,7 @@ from models.tasks.masked import LENGTH, Masked
 from models.tasks.stories import CONTEXT, VOCABULARY, Stories
 from models.training import train
 from models.transformer import Transformer
+from models.words import N_
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # on scores
 DISCOUNT = 0.75  # taken from every pair that was seen, for those that were not (Ney, Essen and Kneser 1994)
@@ -161,8 +162,8 @@ def speed(data: Path, runs: Path) -> dict[str, Any]:
             ids = torch.randint(1, VOCABULARY, (texts, tokens), generator=generator(5))
             x = torch.randn(texts, tokens, models[0].config.width, generator=generator(6))
             rotary = rotary_table(tokens, models[0].config.head_width)
-            for what, work in (("attention layer", lambda m, x=x, r=rotary: m.blocks[0].attention(x, r, UNTOUCHED)),
-                               ("whole model", lambda m, ids=ids: m.logits(m(ids)))):
+            for what, work in ((N_("attention layer"), lambda m, x=x, r=rotary: m.blocks[0].attention(x, r, UNTOUCHED)),
+                               (N_("whole model"), lambda m, ids=ids: m.logits(m(ids)))):
                 ratios = [_seconds(work, models[0]) / _seconds(work, models[1]) for _ in range(REPETITIONS + 5)][5:]
                 first, median, third = statistics.quantiles(ratios, n=4)
                 rows.append({"what": what, "texts": texts, "tokens": tokens, "median": round(median, 3),

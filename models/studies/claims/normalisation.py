@@ -21,6 +21,7 @@ from models.studies.claims.verdict import (
     fact,
     not_above,
 )
+from models.words import N_, listed, told
 
 LENGTHS = (32, 64, 128, 256, 512)
 TRAINED = 64
@@ -31,8 +32,8 @@ SQRT = {64: 43.27, 128: 36.53, 256: 23.02, 512: 15.12}
 HEADS = 0.75  # share of heads in which the mean's verdict must be true
 UNCHANGED = 1e-5  # largest change of a weight that counts as rounding
 
-QUALITATIVE = "Read in the post, which has no numbers for it."
-TABLE = "Read in the post's table. It compares with 1/√d only; the control at a constant temperature is ours."
+QUALITATIVE = told("Read in the post, which has no numbers for it.")
+TABLE = told("Read in the post's table. It compares with 1/√d only; the control at a constant temperature is ours.")
 
 
 def accuracy(length: int) -> Callable[[Metric], float]:
@@ -52,18 +53,18 @@ def claim(evidence: Evidence) -> Claim:
         return {n: evidence.samples(f"masked-{name}", read(n)) for n in LENGTHS}
 
     read = {
-        "relu²/n, n fixed": measured("gau-relu2", lambda n: reading("fixed", n)),
-        "relu²/n, n = length": measured("gau-relu2", lambda n: reading("length", n)),
-        "relu²/n, mixed lengths": measured("gau-relu2-mixed", lambda n: reading("length", n)),
+        N_("relu²/n, n fixed"): measured("gau-relu2", lambda n: reading("fixed", n)),
+        N_("relu²/n, n = length"): measured("gau-relu2", lambda n: reading("length", n)),
+        N_("relu²/n, mixed lengths"): measured("gau-relu2-mixed", lambda n: reading("length", n)),
         "softmax": measured("gau-softmax")}
-    scaled = {"log n": measured("log-n"), "constant temperature": measured("temperature"),
+    scaled = {"log n": measured("log-n"), N_("constant temperature"): measured("temperature"),
               "1/√d": measured("softmax")}
-    return Claim("normalisation", "Normalisation: what another length does",
+    return Claim("normalisation", told("Normalisation: what another length does"),
                  "Su Jianlin, kexue.fm 8823 (log n) and 9019 (relu²)",
-                 f"Masked words: share of hidden tokens guessed right, in texts of 32 to 512 tokens. All models are "
-                 f"trained at {TRAINED} tokens (the mixed one at 16 to 128) and not trained again. The source's "
-                 "models are larger and trained far longer, on Chinese; relu² and its softmax sit in gated attention "
-                 "units.",
+                 told("Masked words: share of hidden tokens guessed right, in texts of 32 to 512 tokens. All models "
+                      "are trained at {trained} tokens (the mixed one at 16 to 128) and not trained again. The "
+                      "source's models are larger and trained far longer, on Chinese; relu² and its softmax sit in "
+                      "gated attention units.", trained=TRAINED),
                  [_reading(read), _cure(read), _softmax(read), _log_n(scaled), _entropy(evidence), _relu2(evidence)])
 
 
@@ -78,15 +79,17 @@ def _chart(read: Mapping[str, ByLength], names: tuple[str, ...],
     points = tables.lines([(name, read[name]) for name in names], steps)
     if not points:
         return None
-    alt = "; ".join(f"{p['name']} at {p['x']} tokens {p['value']:.1%}" for p in points)
-    points += [{"name": f"source, {name}", "x": n, "value": value / 100, "seed": "source"}
+    alt = listed((told("{name} at {x} tokens {value:.1%}", name=told(p["name"]), x=p["x"], value=p["value"])
+                  for p in points), "; ")
+    points += [{"name": told("source, {name}", name=told(name)), "x": n, "value": value / 100, "seed": "source"}
                for name, by_length in (theirs or {}).items() for n, value in by_length.items()]
-    return Chart("lines", points, f"hidden tokens guessed right, {steps:,} steps", f"tokens; trained at {TRAINED}",
-                 alt=alt, form=".0%")
+    return Chart("lines", points, told("hidden tokens guessed right, {steps:,} steps", steps=steps),
+                 told("tokens; trained at {trained}", trained=TRAINED), alt=alt, form=".0%")
 
 
 def _above(read: Mapping[str, ByLength], one: str, other: str, n: int) -> Check:
-    return below(f"{one} above {other} at {n}", differences(read[other][n], read[one][n]))
+    return below(told("{one} above {other} at {n}", one=told(one), other=told(other), n=n),
+                 differences(read[other][n], read[one][n]))
 
 
 def _relu2_commands(*names: str) -> str:
@@ -96,79 +99,83 @@ def _relu2_commands(*names: str) -> str:
 def _reading(read: Mapping[str, ByLength]) -> Statement:
     names = ("relu²/n, n fixed", "relu²/n, n = length")
     return Statement(
-        "normalisation-reading", "Read at another length, relu²/n does worse with n = length than with n fixed.",
-        "n fixed at 512 is clearly better than n = length in fine-tuning", QUALITATIVE,
-        "more right guesses with n fixed at 32, 128, 256 and 512 tokens, beyond chance",
+        "normalisation-reading", told("Read at another length, relu²/n does worse with n = length than with n fixed."),
+        told("n fixed at 512 is clearly better than n = length in fine-tuning"), QUALITATIVE,
+        told("more right guesses with n fixed at 32, 128, 256 and 512 tokens, beyond chance"),
         conclude([_above(read, *names, n) for n in OTHERS]), _by_length(read, names), _chart(read, names),
         _relu2_commands("gau-relu2"),
-        "The number of keys that a query really uses grows with the text to some degree, and n = length allows for "
-        "that; how far depends on the length.")
+        told("The number of keys that a query really uses grows with the text to some degree, and n = length allows "
+             "for that; how far depends on the length."))
 
 
 def _cure(read: Mapping[str, ByLength]) -> Statement:
     mixed, fixed, length = "relu²/n, mixed lengths", "relu²/n, n fixed", "relu²/n, n = length"
     checks = [_above(read, mixed, length, n) for n in OTHERS]
-    checks += [not_above(f"mixed lengths with n = length no worse than n fixed at {n}",
+    checks += [not_above(told("mixed lengths with n = length no worse than n fixed at {n}", n=n),
                          differences(read[fixed][n], read[mixed][n])) for n in OTHERS]
     names = (mixed, fixed, length)
     return Statement(
-        "normalisation-cure", "Training on mixed lengths cures it.", "mixed lengths in pretraining fix it", QUALITATIVE,
-        "with n = length the mixed model guesses better than the one of a single length at each other length, and no "
-        "worse than that one with n fixed (by more than a point)",
+        "normalisation-cure", told("Training on mixed lengths cures it."),
+        told("mixed lengths in pretraining fix it"), QUALITATIVE,
+        told("with n = length the mixed model guesses better than the one of a single length at each other length, "
+             "and no worse than that one with n fixed (by more than a point)"),
         conclude(checks), _by_length(read, names), _chart(read, names), _relu2_commands("gau-relu2", "gau-relu2-mixed"),
-        "Mixing has a price everywhere, so that near the trained length, where there is little to cure, it shows as a "
-        "loss; at four and eight times the length the cure works.",
-        "the mixed model is behind at 64 tokens too, with either number of steps")
+        told("Mixing has a price everywhere, so that near the trained length, where there is little to cure, it "
+             "shows as a loss; at four and eight times the length the cure works."),
+        told("the mixed model is behind at 64 tokens too, with either number of steps"))
 
 
 def _softmax(read: Mapping[str, ByLength]) -> Statement:
     readings = ("relu²/n, n fixed", "relu²/n, n = length")
     checks = [_above(read, "softmax", other, n) for other in readings for n in OTHERS]
-    checks += [not_above(f"softmax at {n} as good as at {TRAINED}",
+    checks += [not_above(told("softmax at {n} as good as at {trained}", n=n, trained=TRAINED),
                          differences(read["softmax"][TRAINED], read["softmax"][n])) for n in NEAR]
     names = ("softmax", *readings)
     return Statement(
-        "normalisation-softmax", "Softmax needs no cure.", "softmax is clearly better across lengths", QUALITATIVE,
-        "the gated attention unit with softmax, trained at one length, guesses better than relu²/n in both readings "
-        "at each other length, beyond chance; and at half and twice the length it loses no more than a point",
+        "normalisation-softmax", told("Softmax needs no cure."),
+        told("softmax is clearly better across lengths"), QUALITATIVE,
+        told("the gated attention unit with softmax, trained at one length, guesses better than relu²/n in both "
+             "readings at each other length, beyond chance; and at half and twice the length it loses no more than a "
+             "point"),
         conclude(checks), _by_length(read, names), _chart(read, names),
         "for name in masked-gau-softmax masked-gau-relu2; do python -m models.evaluate $name; done\n"
         + _relu2_commands("gau-relu2", "gau-softmax"),
-        "Half the text is half the evidence for a hidden token, whatever the normalisation; at half and twice the "
-        "trained length the two differ less than one seed from another.")
+        told("Half the text is half the evidence for a hidden token, whatever the normalisation; at half and twice "
+             "the trained length the two differ less than one seed from another."))
 
 
 def _log_n(scaled: Mapping[str, ByLength]) -> Statement:
     theirs = {"log n": LOG_N, "1/√d": SQRT}
     names = ("log n", "constant temperature", "1/√d")
     return Statement(
-        "normalisation-log-n", "log n holds accuracy beyond the trained length.",
-        "at 256 tokens 34.0% with log n and 23.0% with 1/√d; at 512 20.15% and 15.1%", TABLE,
-        "more right guesses than the control at 256 and 512 tokens, four and eight times the trained length, beyond "
-        "chance. The control has at every length the temperature that log n has at 64, so it trains to the same "
-        "weights: only the reading differs",
+        "normalisation-log-n", told("log n holds accuracy beyond the trained length."),
+        told("at 256 tokens 34.0% with log n and 23.0% with 1/√d; at 512 20.15% and 15.1%"), TABLE,
+        told("more right guesses than the control at 256 and 512 tokens, four and eight times the trained length, "
+             "beyond chance. The control has at every length the temperature that log n has at 64, so it trains to "
+             "the same weights: only the reading differs"),
         conclude([_above(scaled, "log n", "constant temperature", n) for n in (256, 512)]),
         _by_length(scaled, names, theirs), _chart(scaled, names, theirs),
         commands.evaluated(["masked-log-n", "masked-temperature", "masked-softmax"]),
-        "There is little to mend: from 64 to 256 tokens plain softmax loses three points here, twenty in the source. "
-        "In gated attention units, masked-gau-log-n beside masked-gau-softmax, log n keeps more; those have no control "
-        "at a constant temperature.")
+        told("There is little to mend: from 64 to 256 tokens plain softmax loses three points here, twenty in the "
+             "source. In gated attention units, masked-gau-log-n beside masked-gau-softmax, log n keeps more; those "
+             "have no control at a constant temperature."))
 
 
 def _entropy(evidence: Evidence) -> Statement:
     readings = {"1/√d": evidence.entropies("masked-softmax", "trained"),
                 "log n": evidence.entropies("masked-softmax", "logn")}
     grown = {name: growth(by_length) for name, by_length in readings.items()}
-    rows = [{"reading": name, "source": "ln n grows by 2.08",
-             "here, entropy at 64": f"{statistics.fmean(readings[name][64]):.2f}" if values else tables.NOTHING,
-             "at 512": f"{statistics.fmean(readings[name][512]):.2f}" if values else tables.NOTHING,
-             "growth": f"{statistics.fmean(values):+.2f} ± {statistics.pstdev(values):.2f}" if values
+    rows = [{N_("reading"): name, "source": told("ln n grows by 2.08"),
+             N_("here, entropy at 64"): f"{statistics.fmean(readings[name][64]):.2f}" if values else tables.NOTHING,
+             N_("at 512"): f"{statistics.fmean(readings[name][512]):.2f}" if values else tables.NOTHING,
+             N_("growth"): f"{statistics.fmean(values):+.2f} ± {statistics.pstdev(values):.2f}" if values
              else tables.NOTHING} for name, values in grown.items()]
     if all(grown.values()):
         steadier = [abs(a) < abs(b) for a, b in zip(grown["log n"], grown["1/√d"], strict=True)]
         means = {name: abs(statistics.fmean(values)) for name, values in grown.items()}
-        checks = [Check("the mean grows less", "yes" if means["log n"] < means["1/√d"] else "no", 1),
-                  fact(f"in {HEADS:.0%} of the heads (here {statistics.fmean(steadier):.0%})",
+        checks = [Check(told("the mean grows less"), "yes" if means["log n"] < means["1/√d"] else "no", 1),
+                  fact(told("in {heads:.0%} of the heads (here {steadier:.0%})", heads=HEADS,
+                            steadier=statistics.fmean(steadier)),
                        statistics.fmean(steadier) >= HEADS)]
     else:
         checks = [Check("", UNKNOWN, 0)]
@@ -176,19 +183,23 @@ def _entropy(evidence: Evidence) -> Statement:
                                     for name, by_length in readings.items() for n, values in sorted(by_length.items())]
     if points:
         lengths = sorted({point["x"] for point in points})
-        points += [{"name": "ln n: even weights", "x": n, "seed": 0, "value": round(math.log(n), 4)} for n in lengths]
-    chart = Chart("lines", points, "mean entropy of attention, nats", f"tokens; trained at {TRAINED}",
-                  alt="; ".join(f"{p['name']} at {p['x']} tokens {p['value']:.2f} nats" for p in points))
+        points += [{"name": told("ln n: even weights"), "x": n, "seed": 0, "value": round(math.log(n), 4)}
+                   for n in lengths]
+    chart = Chart("lines", points, told("mean entropy of attention, nats"),
+                  told("tokens; trained at {trained}", trained=TRAINED),
+                  alt=listed((told("{name} at {x} tokens {value:.2f} nats", name=told(p["name"]), x=p["x"],
+                                   value=p["value"]) for p in points), "; "))
     return Statement(
-        "normalisation-entropy", "log n holds the entropy of attention more constant than 1/√d when the text grows.",
-        "a derivation: entropy ≈ ln n − 0.24 λ d, so λ must grow as ln n; no measured entropies",
-        "Read in the post; its constants are approximations for vectors on a sphere. Half of it is algebra: a larger "
-        "factor on fixed scores never raises entropy. What is measured is that the model's own scores do not undo "
-        "that, and that the factor does not overshoot.",
-        f"one model, masked-softmax, read both ways: from 64 to 512 tokens the mean entropy grows less with log n, "
-        f"and so it does in {HEADS:.0%} of the heads; ± is the spread over heads",
+        "normalisation-entropy", told("log n holds the entropy of attention more constant than 1/√d when the text "
+                                      "grows."),
+        told("a derivation: entropy ≈ ln n − 0.24 λ d, so λ must grow as ln n; no measured entropies"),
+        told("Read in the post; its constants are approximations for vectors on a sphere. Half of it is algebra: a "
+             "larger factor on fixed scores never raises entropy. What is measured is that the model's own scores do "
+             "not undo that, and that the factor does not overshoot."),
+        told("one model, masked-softmax, read both ways: from 64 to 512 tokens the mean entropy grows less with log "
+             "n, and so it does in {heads:.0%} of the heads; ± is the spread over heads", heads=HEADS),
         conclude(checks), rows, chart if points else None, "python -m models.studies.lengths masked-softmax",
-        "Heads that look at fixed distances have an entropy of their own that no temperature decides.")
+        told("Heads that look at fixed distances have an entropy of their own that no temperature decides."))
 
 
 def growth(by_length: Mapping[int, list[float]]) -> list[float]:
@@ -200,26 +211,29 @@ def growth(by_length: Mapping[int, list[float]]) -> list[float]:
 
 def _relu2(evidence: Evidence) -> Statement:
     found: dict[str, Any] = evidence.measured.get("relu2_scale") or {}
-    checks = [fact("rows of relu² stay the same", found["relu2_change"] < UNCHANGED if found else None),
-              fact("rows of softmax do not", found["softmax_change"] > 1e-3 if found else None)]
+    checks = [fact(told("rows of relu² stay the same"), found["relu2_change"] < UNCHANGED if found else None),
+              fact(told("rows of softmax do not"), found["softmax_change"] > 1e-3 if found else None)]
     table, points = [], []
     for index, factor in enumerate(found.get("factors", [])):
-        table.append({"scores times": f"{factor:g}", "source": "relu²: the same",
-                      "here, relu²": f"{found['relu2_entropy'][index]:.4f} nats",
-                      "here, softmax": f"{found['softmax_entropy'][index]:.4f} nats"})
+        table.append({N_("scores times"): f"{factor:g}", "source": told("relu²: the same"),
+                      N_("here, relu²"): told("{value:.4f} nats", value=found["relu2_entropy"][index]),
+                      N_("here, softmax"): told("{value:.4f} nats", value=found["softmax_entropy"][index])})
         points += [{"name": name, "x": factor, "seed": 0, "value": found[f"{key}_entropy"][index]}
                    for name, key in (("relu²", "relu2"), ("softmax", "softmax"))]
     verdict = conclude(checks)
     if found:
-        verdict = Verdict(verdict.word, f"{verdict.why}. On scores of {found['scores']}, the largest change of a "
-                                        f"weight is {found['relu2_change']:.0e}")
+        verdict = Verdict(verdict.word, told("{why}. On scores of {scores}, the largest change of a weight is "
+                                             "{change:.0e}", why=verdict.why, scores=found["scores"],
+                                             change=found["relu2_change"]))
     return Statement(
-        "normalisation-relu2", "No factor on the scores changes the entropy of relu².",
-        "relu² admits no entropy-invariant version: positive homogeneity cancels a temperature",
-        "Read in the post. It is algebra: relu(c s)² = c² relu(s)², and c² cancels when a row is divided by its sum.",
-        f"with scores times 1/4 to 4, no weight of a row that is divided by its sum changes by more than "
-        f"{UNCHANGED:.5f}, while softmax's do",
-        verdict, table or [{"scores times": tables.NOTHING, "source": "relu²: the same", "here": tables.NOTHING}],
-        Chart("lines", points, "mean entropy of a row, nats", "factor on the scores",
-              alt="relu² stays level; softmax falls as the factor grows") if points else None,
-        "python -m models.studies.claims relu2_scale", "Rows without a positive score have no sum to divide by.")
+        "normalisation-relu2", told("No factor on the scores changes the entropy of relu²."),
+        told("relu² admits no entropy-invariant version: positive homogeneity cancels a temperature"),
+        told("Read in the post. It is algebra: relu(c s)² = c² relu(s)², and c² cancels when a row is divided by its "
+             "sum."),
+        told("with scores times 1/4 to 4, no weight of a row that is divided by its sum changes by more than "
+             "{unchanged:.5f}, while softmax's do", unchanged=UNCHANGED),
+        verdict,
+        table or [{"scores times": tables.NOTHING, "source": told("relu²: the same"), N_("here"): tables.NOTHING}],
+        Chart("lines", points, told("mean entropy of a row, nats"), told("factor on the scores"),
+              alt=told("relu² stays level; softmax falls as the factor grows")) if points else None,
+        "python -m models.studies.claims relu2_scale", told("Rows without a positive score have no sum to divide by."))

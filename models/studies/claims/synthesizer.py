@@ -9,6 +9,7 @@ from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import UNKNOWN, Check, Samples, below, conclude, differences, fact, not_above, within
+from models.words import N_, listed, told
 
 LM1B = {  # perplexity on LM1B, the source's language modelling
     "softmax": 38.21, "random": 40.60, "factorized-random": 42.40, "dense": 40.88, "factorized-dense": 41.20,
@@ -17,10 +18,11 @@ BLEU = {"softmax": 27.67, "random": 27.27, "factorized-random": 27.30, "dense": 
         "random-dense": 27.68, "dense-softmax": 27.57, "random-softmax": 28.47}  # WMT'14 English to German
 MIXED = ("dense-softmax", "random-softmax")
 LEARNED = ("random", "factorized-random", "dense", "factorized-dense", "random-dense", *MIXED)
-TITLES = {"softmax": "softmax", "random": "random", "factorized-random": "factorised random", "dense": "dense",
-          "factorized-dense": "factorised dense", "random-dense": "random + dense", "dense-softmax": "dense + softmax",
-          "random-softmax": "random + softmax", "fixed-random": "fixed random"}
-TABLES = "Read in a complete copy of the paper's tables, not in the paper itself."
+TITLES = {"softmax": told("softmax"), "random": told("random"), "factorized-random": told("factorised random"),
+          "dense": told("dense"), "factorized-dense": told("factorised dense"), "random-dense": told("random + dense"),
+          "dense-softmax": told("dense + softmax"), "random-softmax": told("random + softmax"),
+          "fixed-random": told("fixed random")}
+TABLES = told("Read in a complete copy of the paper's tables, not in the paper itself.")
 
 CLOSE = 1.15  # perplexity over softmax's; in the source the learned kinds end at 1.11, fixed random has 1.32
 ALIKE = 1.05  # of two perplexities; in the source random and dense differ by 0.7%
@@ -34,11 +36,11 @@ def perplexity(metric: Metric) -> float:
 def claim(evidence: Evidence) -> Claim:
     samples = {name: evidence.samples(f"stories-{name}", perplexity) for name in TITLES}
     over = {name: tables.ratios(samples[name], samples["softmax"]) for name in TITLES}
-    return Claim("synthesizer", "Synthesizer: attention whose scores need no query and no key",
+    return Claim("synthesizer", told("Synthesizer: attention whose scores need no query and no key"),
                  "Tay et al. 2020, arXiv 2005.00743",
-                 "The source trained models of 53 to 74 million parameters on LM1B (perplexity) and WMT'14 (BLEU). "
-                 "Here: 2.3 to 4.7 million, children's books and short stories, minutes of training. Numbers are "
-                 "perplexities divided by softmax's: 1 is as good as softmax, higher is worse.",
+                 told("The source trained models of 53 to 74 million parameters on LM1B (perplexity) and WMT'14 "
+                      "(BLEU). Here: 2.3 to 4.7 million, children's books and short stories, minutes of training. "
+                      "Numbers are perplexities divided by softmax's: 1 is as good as softmax, higher is worse."),
                  [_close(samples, over), _worse(evidence, samples, over), _floor(evidence, samples),
                   _alike(samples, over), _mixtures(samples, over), _best(samples, over), _speed(evidence)])
 
@@ -53,7 +55,7 @@ def _logarithms(samples: Mapping[str, Samples], one: str, other: str = "softmax"
 
 def _ratio_table(over: Mapping[str, Samples], names: tuple[str, ...]) -> list[dict[str, str]]:
     return tables.table([(TITLES[name], f"{_ratio(name):.3f}", over[name]) for name in names],
-                        theirs="source, LM1B")
+                        theirs=N_("source, LM1B"))
 
 
 def _ratio_chart(over: Mapping[str, Samples], names: tuple[str, ...]) -> Chart | None:
@@ -61,9 +63,9 @@ def _ratio_chart(over: Mapping[str, Samples], names: tuple[str, ...]) -> Chart |
         return None
     points = tables.dots([(TITLES[name], _ratio(name), over[name]) for name in names])
     best = tables.best_budget([over[name] for name in names])
-    alt = "; ".join(f"{TITLES[name]} {tables.cell(over[name].get(best, {}), '.3f')}, source {_ratio(name):.3f}"
-                    for name in names)
-    return Chart("dots", points, "perplexity divided by softmax's", rule=(1.0, "softmax"), alt=alt)
+    alt = listed((told("{kind} {ours}, source {theirs:.3f}", kind=TITLES[name], theirs=_ratio(name),
+                       ours=tables.cell(over[name].get(best, {}), ".3f")) for name in names), "; ")
+    return Chart("dots", points, told("perplexity divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
 
 
 def _stories(*names: str) -> list[str]:
@@ -71,37 +73,40 @@ def _stories(*names: str) -> list[str]:
 
 
 def _close(samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
-    checks = [below(f"{TITLES[name]} within {CLOSE - 1:.0%} of softmax", _logarithms(samples, name), math.log(CLOSE))
+    checks = [below(told("{kind} within {close:.0%} of softmax", kind=TITLES[name], close=CLOSE - 1),
+                    _logarithms(samples, name), math.log(CLOSE))
               for name in LEARNED]
     return Statement(
-        "synthesizer-close", "Every Synthesizer that learns its scores comes close to softmax attention.",
-        "perplexity 0.98 to 1.11 of softmax's on LM1B", TABLES,
-        f"close: less than {CLOSE - 1:.0%} more perplexity than softmax, for each of the seven kinds; beyond chance",
+        "synthesizer-close", told("Every Synthesizer that learns its scores comes close to softmax attention."),
+        told("perplexity 0.98 to 1.11 of softmax's on LM1B"), TABLES,
+        told("close: less than {close:.0%} more perplexity than softmax, for each of the seven kinds; beyond chance",
+             close=CLOSE - 1),
         conclude(checks), _ratio_table(over, LEARNED), _ratio_chart(over, LEARNED),
         commands.evaluated(_stories("softmax", *LEARNED)),
-        "The longer the training, the more a query and a key find by comparing that no table and no token by itself "
-        "can know.", "the distance from softmax is larger after more steps, in the table")
+        told("The longer the training, the more a query and a key find by comparing that no table and no token by "
+             "itself can know."), told("the distance from softmax is larger after more steps, in the table"))
 
 
 def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
     others = ("softmax", *LEARNED)
-    checks = [below(f"fixed random above {TITLES[name]}", _logarithms(samples, name, "fixed-random"))
+    checks = [below(told("fixed random above {kind}", kind=TITLES[name]),
+                    _logarithms(samples, name, "fixed-random"))
               for name in others]
     names = ("fixed-random", *LEARNED)
     level = evidence.measured_of("stories-fixed-random", "fixed_scale")
     control = {level["steps"]: {int(seed): value for seed, value in level["perplexity"].items()}} if level else {}
     ratios = tables.ratios(control, samples["softmax"])
     rows = [(TITLES[name], f"{_ratio(name):.3f}", over[name]) for name in names]
-    rows.insert(1, ("fixed random, nearly even", "", ratios))
+    rows.insert(1, (told("fixed random, nearly even"), "", ratios))
     return Statement(
-        "synthesizer-fixed", "Fixed random scores, never trained, are clearly worse than all others.",
-        "50.52 against 37.27 to 42.40 on LM1B", TABLES,
-        "fixed random has the higher perplexity in each of eight comparisons, beyond chance. Its scores have standard "
-        "deviation 1; the source does not say which it took. A control, which decides nothing: standard deviation "
-        "0.02, as learned tables begin, where every head is nearly the mean of the text",
-        conclude(checks), tables.table(rows, theirs="source, LM1B"), _ratio_chart(over, names),
+        "synthesizer-fixed", told("Fixed random scores, never trained, are clearly worse than all others."),
+        told("50.52 against 37.27 to 42.40 on LM1B"), TABLES,
+        told("fixed random has the higher perplexity in each of eight comparisons, beyond chance. Its scores have "
+             "standard deviation 1; the source does not say which it took. A control, which decides nothing: "
+             "standard deviation 0.02, as learned tables begin, where every head is nearly the mean of the text"),
+        conclude(checks), tables.table(rows, theirs=N_("source, LM1B")), _ratio_chart(over, names),
         commands.evaluated(_stories("softmax", "fixed-random", *LEARNED), commands.measured("fixed_scale")),
-        "In a short training learned tables have hardly moved, so that little sets them apart from fixed ones.")
+        told("In a short training learned tables have hardly moved, so that little sets them apart from fixed ones."))
 
 
 def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
@@ -109,31 +114,34 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     budget = max(samples["softmax"], default=0)  # floors belong to the shipped model, so to its steps
     ours = {name: samples[name].get(budget, {}).get(0) for name in ("softmax", "fixed-random")}
     trained, untrained = floors.get("trained_without"), floors.get("gates_0")
-    rows = [("softmax", ours["softmax"]), ("fixed random", ours["fixed-random"]),
-            ("last token alone", trained),
-            ("all gates at 0", untrained)]
+    rows = [(told("softmax"), ours["softmax"]), (told("fixed random"), ours["fixed-random"]),
+            (told("last token alone"), trained), (told("all gates at 0"), untrained)]
     shares = {name: _share(ours["softmax"], ours["fixed-random"], floor) for name, floor in (
-        ("the last token alone", trained), ("all gates at 0", untrained))}
+        (told("the last token alone"), trained), (told("all gates at 0"), untrained))}
     checks = [Check("", UNKNOWN, 0) if share is None else
-              below(f"more than half of the way from {name} to softmax, here {share:.0%}", {budget: {0: HALF - share}})
+              below(told("more than half of the way from {name} to softmax, here {share:.0%}",
+                         name=name, share=share),
+                    {budget: {0: HALF - share}})
               for name, share in shares.items()]
     known = [(name, value) for name, value in rows if value is not None]
-    table = [{"attention": name, "source": tables.NOTHING,
-              "here, perplexity": f"{value:.1f}" if value is not None else tables.NOTHING} for name, value in rows]
-    table += [{"attention": f"fixed random's share of the way from {name}", "source": tables.NOTHING,
+    table = [{N_("attention"): name, N_("source"): tables.NOTHING,
+              N_("here, perplexity"): f"{value:.1f}" if value is not None else tables.NOTHING} for name, value in rows]
+    table += [{"attention": told("fixed random's share of the way from {name}", name=name), "source": tables.NOTHING,
                "here, perplexity": f"{share:.0%}"} for name, share in shares.items() if share is not None]
-    chart = Chart("dots", [{"name": name, "value": value, "which": "here"} for name, value in known],
-                  "perplexity", alt="; ".join(f"{name} {value:.1f}" for name, value in known)) if trained else None
+    chart = Chart("dots", [{"name": name, "value": value, "which": told("here")} for name, value in known],
+                  told("perplexity"),
+                  alt=listed((told("{name} {value:.1f}", name=name, value=value) for name, value in known), "; ")) \
+        if trained else None
     return Statement(
-        "synthesizer-floor", "Yet fixed random scores are far better than no attention at all.",
-        "not recoverable: the source gives no floor", "Our own question; the number below is ours alone.",
-        "fixed random closes more than half of the gap in nats between softmax and each of two floors. A model that "
-        "is trained without attention knows the last token only, so pairs of tokens, counted in the whole training "
-        "text, do about as well as it ever could; such a model of our own would be the fairest floor and is not "
-        "trained. All gates of stories-softmax at 0, without training again, are an easier one",
+        "synthesizer-floor", told("Yet fixed random scores are far better than no attention at all."),
+        told("not recoverable: the source gives no floor"), told("Our own question; the number below is ours alone."),
+        told("fixed random closes more than half of the gap in nats between softmax and each of two floors. A model "
+             "that is trained without attention knows the last token only, so pairs of tokens, counted in the whole "
+             "training text, do about as well as it ever could; such a model of our own would be the fairest floor "
+             "and is not trained. All gates of stories-softmax at 0, without training again, are an easier one"),
         conclude(checks), table, chart, commands.measured("no_attention"),
-        "Pairs of tokens say most of what so small a model learns in so short a training; attention of any kind has "
-        "little to add yet.")
+        told("Pairs of tokens say most of what so small a model learns in so short a training; attention of any kind "
+             "has little to add yet."))
 
 
 def _share(softmax: float | None, fixed: float | None, floor: float | None) -> float | None:
@@ -145,67 +153,76 @@ def _share(softmax: float | None, fixed: float | None, floor: float | None) -> f
 
 def _alike(samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
     names = ("random", "dense")
-    check = within("random and dense alike", _logarithms(samples, *names), math.log(ALIKE))
+    check = within(told("random and dense alike"), _logarithms(samples, *names), math.log(ALIKE))
     return Statement(
-        "synthesizer-alike", "Random, which never looks at the text, is about as good as dense, which does.",
-        "40.60 and 40.88 on LM1B", TABLES, f"their perplexities differ by less than {ALIKE - 1:.0%}, beyond chance",
+        "synthesizer-alike", told("Random, which never looks at the text, is about as good as dense, which does."),
+        told("40.60 and 40.88 on LM1B"), TABLES,
+        told("their perplexities differ by less than {alike:.0%}, beyond chance", alike=ALIKE - 1),
         conclude([check]), _ratio_table(over, names), _ratio_chart(over, names),
         commands.evaluated(_stories("softmax", *names)),
-        "A dense layer has more to learn than a table, or less time to learn it: it depends on the training's length.")
+        told("A dense layer has more to learn than a table, or less time to learn it: it depends on the training's "
+             "length."))
 
 
 def _mixtures(samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
-    checks = [not_above(f"{TITLES[name]} at softmax or better", _logarithms(samples, name)) for name in MIXED]
+    checks = [not_above(told("{kind} at softmax or better", kind=TITLES[name]),
+                        _logarithms(samples, name)) for name in MIXED]
     return Statement(
-        "synthesizer-mixtures", "Mixed with softmax, Synthesizers are as good as softmax or better.",
-        "LM1B: dense + softmax 37.27, random + softmax 40.05, softmax 38.21; BLEU 27.57, 28.47, 27.67",
-        TABLES + " In it each mixture falls behind softmax once.",
-        "perplexity not above softmax's by more than 1%, for both mixtures",
+        "synthesizer-mixtures", told("Mixed with softmax, Synthesizers are as good as softmax or better."),
+        told("LM1B: dense + softmax 37.27, random + softmax 40.05, softmax 38.21; BLEU 27.57, 28.47, 27.67"),
+        told("{tables} In it each mixture falls behind softmax once.", tables=TABLES),
+        told("perplexity not above softmax's by more than 1%, for both mixtures"),
         conclude(checks), _ratio_table(over, MIXED), _ratio_chart(over, MIXED),
         commands.evaluated(_stories("softmax", *MIXED)),
-        "A mixture begins with half of each, and must learn how much of softmax to let through.")
+        told("A mixture begins with half of each, and must learn how much of softmax to let through."))
 
 
 def _best(samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
     best = "random-softmax"
     others = ("softmax", *(name for name in LEARNED if name != best))
-    checks = [below(f"{TITLES[best]} below {TITLES[name]}", _logarithms(samples, best, name)) for name in others]
+    checks = [below(told("{kind} below {other}", kind=TITLES[best], other=TITLES[name]),
+                    _logarithms(samples, best, name)) for name in others]
     names = (best, *(name for name in LEARNED if name != best))
     rows = tables.table([(TITLES[name], f"{_ratio(name):.3f} · {BLEU[name]:.2f}", over[name]) for name in names],
-                        theirs="source, LM1B · BLEU")
+                        theirs=N_("source, LM1B · BLEU"))
     return Statement(
-        "synthesizer-best", "Random + softmax is the best of all.",
-        "translation: 28.47 BLEU against 27.67 of softmax. Not in its own language modelling: 40.05 against 38.21",
-        TABLES, "lower perplexity than each of the seven others, beyond chance",
+        "synthesizer-best", told("Random + softmax is the best of all."),
+        told("translation: 28.47 BLEU against 27.67 of softmax. Not in its own language modelling: 40.05 against "
+             "38.21"),
+        TABLES, told("lower perplexity than each of the seven others, beyond chance"),
         conclude(checks), rows, _ratio_chart(over, names),
         commands.evaluated(_stories("softmax", *LEARNED)),
-        "The source's gain is in translation; in its language modelling dense + softmax leads. Ours is language "
-        "modelling.")
+        told("The source's gain is in translation; in its language modelling dense + softmax leads. Ours is language "
+             "modelling."))
 
 
 def _speed(evidence: Evidence) -> Statement:
     rows = evidence.measured.get("speed", {}).get("rows", [])
-    checks = [fact(f"{_place(row)} faster", row["quartiles"][1] < 1) for row in rows] or [fact("", None)]
-    table = [{"what": _place(row), "source": tables.NOTHING,
-              "here, time of random / softmax": f"{row['median']:.2f} ({row['quartiles'][0]:.2f} to "
-                                                f"{row['quartiles'][1]:.2f})"} for row in rows]
+    checks = [fact(told("{row} faster", row=_place(row)), row["quartiles"][1] < 1) for row in rows] or [fact("", None)]
+    table = [{N_("what"): _place(row), "source": tables.NOTHING,
+              N_("here, time of random / softmax"): told("{median:.2f} ({low:.2f} to {high:.2f})", median=row["median"],
+                                                         low=row["quartiles"][0], high=row["quartiles"][1])}
+             for row in rows]
     chart = Chart("dots", [{"name": _place(row), "value": value, "which": which} for row in rows for value, which in (
-        (row["median"], "median"), (row["quartiles"][0], "quartiles"), (row["quartiles"][1], "quartiles"))],
-        "time of random divided by softmax's", rule=(1.0, "equal"),
-        alt="; ".join(f"{_place(row)} {row['median']:.2f}" for row in rows)) if rows else None
+        (row["median"], told("median")), (row["quartiles"][0], told("quartiles")),
+        (row["quartiles"][1], told("quartiles")))],
+        told("time of random divided by softmax's"), rule=(1.0, told("equal")),
+        alt=listed((told("{name} {value:.2f}", name=_place(row), value=row["median"]) for row in rows), "; ")) \
+        if rows else None
     return Statement(
-        "synthesizer-speed", "Random needs no product of queries and keys, and is faster.",
-        "random 4.26 training steps a second, dynamic convolution 2.65; softmax's number is not recoverable",
-        "Read in two third parties' notes. It is training; ours is one forward pass, and can agree in direction only.",
-        "three quarters of paired repetitions below 1, for the attention layer and the whole model, at 128 and 256 "
-        "tokens, 1 and 8 texts at once; one forward pass, without training. Rows say texts × tokens",
-        conclude(checks), table or [{"what": "time of random / softmax", "source": tables.NOTHING,
+        "synthesizer-speed", told("Random needs no product of queries and keys, and is faster."),
+        told("random 4.26 training steps a second, dynamic convolution 2.65; softmax's number is not recoverable"),
+        told("Read in two third parties' notes. It is training; ours is one forward pass, and can agree in direction "
+             "only."),
+        told("three quarters of paired repetitions below 1, for the attention layer and the whole model, at 128 and "
+             "256 tokens, 1 and 8 texts at once; one forward pass, without training. Rows say texts × tokens"),
+        conclude(checks), table or [{"what": told("time of random / softmax"), "source": tables.NOTHING,
                                      "here": tables.NOTHING}], chart,
         "python -m models.studies.claims speed",
-        "At these lengths the product is a small part of the work: values, output and MLP cost the same in both, and "
-        "a table must be read from memory.")
+        told("At these lengths the product is a small part of the work: values, output and MLP cost the same in "
+             "both, and a table must be read from memory."))
 
 
 def _place(row: dict) -> str:
     """As in `whole model, 8 × 256`: texts at once, tokens of each."""
-    return f"{row['what']}, {row['texts']} × {row['tokens']}"
+    return told("{what}, {texts} × {tokens}", what=told(row["what"]), texts=row["texts"], tokens=row["tokens"])

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from models.studies.claims.verdict import Samples, differences
+from models.words import N_, told, told_n
 
-SOURCE = "source"
+SOURCE = N_("source")
 NOTHING = "–"
 
 
@@ -30,15 +31,16 @@ def cell(values: Mapping[int, float], form: str) -> str:
         return NOTHING
     numbers = list(values.values())
     if len(numbers) == 1:
-        return f"{numbers[0]:{form}} (one seed)"
-    return f"{statistics.fmean(numbers):{form}} ± {statistics.stdev(numbers):{form}} ({_seeds(len(numbers))})"
+        return told("{value} (one seed)", value=f"{numbers[0]:{form}}")
+    return told("{mean} ± {deviation} ({seeds})", mean=f"{statistics.fmean(numbers):{form}}",
+                deviation=f"{statistics.stdev(numbers):{form}}", seeds=_seeds(len(numbers)))
 
 
 def table(rows: Sequence[tuple[str, str, Samples]], form: str = ".3f", first: str = "attention",
           theirs: str = "source") -> list[dict[str, str]]:
     """One row each of (label, their number, our samples); one column for each number of steps."""
     steps = steps_of([samples for *_, samples in rows])
-    columns = {count: f"here, {count:,} steps" for count in steps}
+    columns: dict[int, str] = {count: told("here, {steps:,} steps", steps=count) for count in steps}
     return [{first: label, theirs: number or NOTHING} |
             ({columns[count]: cell(samples.get(count, {}), form) for count in steps} or {"here": NOTHING})
             for label, number, samples in rows]
@@ -52,18 +54,19 @@ def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int
     for label, by_x in rows:
         published = (theirs or {}).get(label)
         if published:
-            result.append({unit: f"{label}: source"} | {
+            result.append({unit: told("{label}: source", label=told(label))} | {
                 str(x): f"{published[x]:.1f}%" if x in published else NOTHING for x in across})
         for steps in steps_of(list(by_x.values())) or [0]:
             found = {x: by_x[x].get(steps, {}) for x in across}
             seeds = max(len(values) for values in found.values())
-            title = f"{label}: {steps:,} steps, {_seeds(seeds)}" if seeds else label
+            title = told("{label}: {steps:,} steps, {seeds}", label=told(label), steps=steps,
+                         seeds=_seeds(seeds)) if seeds else label
             result.append({unit: title} | {str(x): _share(values) for x, values in found.items()})
     return result
 
 
 def _seeds(count: int) -> str:
-    return "one seed" if count == 1 else f"{count} seeds"
+    return told_n("one seed", "{n} seeds", count)
 
 
 def _share(values: Mapping[int, float]) -> str:
@@ -80,7 +83,7 @@ def dots(rows: Sequence[tuple[str, float | None, Samples]]) -> list[dict[str, An
     for label, theirs, samples in rows:
         if theirs is not None:
             points.append({"name": label, "value": round(theirs, 4), "which": SOURCE})
-        points += [{"name": label, "value": round(value, 4), "which": f"here, {steps:,} steps"}
+        points += [{"name": label, "value": round(value, 4), "which": told("here, {steps:,} steps", steps=steps)}
                    for steps, values in sorted(samples.items(), reverse=True) for value in values.values()]
     return points
 

@@ -14,7 +14,9 @@ import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-HOLDS, PART, FAILS, OPEN = "holds", "holds in part", "does not hold here", "not measured yet"
+from models.words import N_, listed, told, told_n
+
+HOLDS, PART, FAILS, OPEN = N_("holds"), N_("holds in part"), N_("does not hold here"), N_("not measured yet")
 YES, PARTLY, NO, UNKNOWN = "yes", "partly", "no", "unknown"
 
 STUDENT = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83)  # t at 95%, one side, 1 to 9 degrees of freedom
@@ -110,7 +112,7 @@ def _decided(what: str, samples: Samples, excess: Callable[[float], float],
             clearly_not = outcome(excess(mean) - chance, 0.0) == NO
             clearly = outcome(excess(mean), chance) == YES
             if (result == YES and clearly_not) or (result == NO and clearly):
-                return Check(f"{what} (not with every number of steps)", PARTLY, seeds)
+                return Check(told("{what} (not with every number of steps)", what=what), PARTLY, seeds)
     return Check(what, result, seeds)
 
 
@@ -127,7 +129,8 @@ def conclude(checks: list[Check]) -> Verdict:
     known = len(checks) - missing
     decided = YES in outcomes and (PARTLY in outcomes or NO in outcomes)
     if missing and not decided:
-        return Verdict(OPEN, f"{known} of {len(checks)} parts are measured" if known else "")
+        return Verdict(OPEN, told("{known} of {count} parts are measured", known=known, count=len(checks))
+                       if known else "")
     if NO not in outcomes and PARTLY not in outcomes:
         word = HOLDS
     elif YES not in outcomes:
@@ -135,17 +138,19 @@ def conclude(checks: list[Check]) -> Verdict:
     else:
         word = PART
     parts = [_count(checks)] if len(checks) > 1 else []
-    parts += [f"{label}: " + "; ".join(check.what for check in checks if check.outcome == outcome)
-              for outcome, label in ((PARTLY, "not clearly"), (NO, "not"), (UNKNOWN, "not measured yet"))
+    labels = {PARTLY: N_("Not clearly: {parts}"), NO: N_("Not: {parts}"), UNKNOWN: N_("Not measured yet: {parts}")}
+    parts += [told(label, parts=listed((check.what for check in checks if check.outcome == outcome), N_("; ")))
+              for outcome, label in labels.items()
               if outcome in outcomes and (word != FAILS or len(checks) > 1 or outcome == PARTLY)]
     counts = [check.seeds for check in checks if check.seeds]
     if counts:
         fewest = min(counts)
-        parts.append("one seed" if fewest == 1 else f"spread over {fewest} seeds")
-    return Verdict(word, ". ".join(part[:1].upper() + part[1:] for part in parts))
+        parts.append(told_n("One seed", "Spread over {n} seeds", fewest))
+    return Verdict(word, listed(parts, N_(". ")))
 
 
 def _count(checks: list[Check]) -> str:
     held = sum(check.outcome == YES for check in checks)
-    every = "both" if len(checks) == 2 else f"all {len(checks)}"
-    return f"{every} parts hold" if held == len(checks) else f"{held} of {len(checks)} parts hold"
+    if held < len(checks):
+        return told("{held} of {count} parts hold", held=held, count=len(checks))
+    return told("Both parts hold") if len(checks) == 2 else told("All {count} parts hold", count=len(checks))
