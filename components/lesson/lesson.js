@@ -8,8 +8,8 @@ function create(state) {
   const title = part('h2', 'title');
   const count = part('span', 'count');
   const teach = button('teach', '', () => state.send({ type: 'teach', on: !state.data.teach }));
-  const leave = button('leave', 'Leave', () => state.send({ type: 'leave' }));
-  const stops = part('ol', 'stops', { 'aria-label': 'Steps' });
+  const leave = button('leave', lab._('Leave the lesson'), () => state.send({ type: 'leave' }));
+  const stops = part('ol', 'stops', { 'aria-label': lab._('Steps') });
   const heading = make('h3', { tabIndex: -1 });
   const text = part('p', 'text');
   const tick = part('span', 'tick');
@@ -17,13 +17,13 @@ function create(state) {
   const task = make('p', { className: 'task' }, tick, what);
   const ask = part('p', 'ask', { id: 'ask' });
   const choices = part('div', 'choices', { role: 'group', 'aria-labelledby': 'ask' });
-  const show = button('show', 'Show the answer', () => answer(state, null));
+  const show = button('show', lab._('Show the answer'), () => answer(state, null));
   const because = part('p', 'because', { role: 'status' });
   const question = make('div', { className: 'question' }, ask, choices, show, because);
   const said = part('p', 'said', { role: 'status' });
   const [back, forth] = [
-    button('back', 'Back', () => go(state, 'back')),
-    button('forth', 'Next', () => go(state, 'forth')),
+    button('back', lab._('Back'), () => go(state, 'back')),
+    button('forth', '', () => go(state, 'forth')),
   ];
   for (const [way, name] of [
     [back, 'Shift+PageUp'],
@@ -95,7 +95,7 @@ function update(state, data) {
   const index = stops.findIndex(({ to }) => to === place);
   lab.write(state.title, data.title);
   lab.write(state.count, `${index + 1} / ${stops.length}`);
-  lab.write(state.teach, data.teach ? 'Small type' : 'Large type');
+  lab.write(state.teach, data.teach ? lab._('Small type') : lab._('Large type'));
   state.root.classList.toggle('teaching', data.teach);
   showStops(state, stops, place);
   lab.write(state.heading, data.heading);
@@ -103,7 +103,7 @@ function update(state, data) {
   showText(state.what, data.task);
   state.task.classList.toggle('done', data.done);
   lab.write(state.tick, data.done ? '✓' : '');
-  lab.write(state.said, data.done ? 'Done' : '');
+  lab.write(state.said, data.done ? lab._('Done') : '');
   showQuestion(state, question, data.teach);
   state.back.disabled = !data.back;
   state.forth.disabled = !data.forth;
@@ -125,7 +125,8 @@ function showStops({ stops: list }, stops, place) {
     link.dataset.to = to;
     lab.set(link, 'href', `?lesson=${to}`);
     lab.write(link, done ? '✓' : String(index + 1));
-    lab.set(link, 'aria-label', `${index + 1}. ${title}${done ? ', done' : ''}`);
+    const name = { number: index + 1, title };
+    lab.set(link, 'aria-label', done ? lab._('{number}. {title}, done', name) : lab._('{number}. {title}', name));
     link.title = `${index + 1}. ${title}`;
     link.classList.toggle('done', done);
     if (to === place) lab.set(link, 'aria-current', 'step');
