@@ -9,7 +9,18 @@ from typing import Any, TypeGuard
 
 from app.state import session
 from app.state.company import fit, policies_of, views_of
-from app.state.lab_state import CLAIMS, FIRST_PAGE, LAST, MAX_COMPARED, MAX_TEXT, PAGES, SECTIONS, SHOWN, START, LabState
+from app.state.lab_state import (
+    CLAIMS,
+    FIRST_PAGE,
+    LAST,
+    MAX_COMPARED,
+    MAX_TEXT,
+    PAGES,
+    SECTIONS,
+    SHOWN,
+    START,
+    LabState,
+)
 from app.state.lessons import CHOICES, ORDER, Place, step_at
 from app.state.link import MAX_ASKED, MAX_LENGTH, opened_by, read_query, settled
 from app.state.selection import SCOPES, Selection

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import streamlit as st
 
 from app.markdown import plain
@@ -24,8 +22,9 @@ def _draw() -> None:
     st.markdown("#### " + _("Lessons"))
     st.markdown(_("Six lessons of five to nine steps, each about one idea. You guess, then you do it, and the model "
                   "answers. Your own text and plan come back when you leave a lesson."))
-    numbered = enumerate(lessons(), 1)
-    for row in itertools.batched(numbered, COLUMNS):
+    numbered = list(enumerate(lessons(), 1))
+    for first in range(0, len(numbered), COLUMNS):
+        row = numbered[first:first + COLUMNS]
         for column, (number, lesson) in zip(st.columns(COLUMNS, gap="medium"), row, strict=False):
             with column, st.container(border=True, height="stretch", key=f"lesson-{lesson.key}"):
                 _card(number, lesson)

@@ -1,5 +1,5 @@
-"""What a first visit opens: one experiment. A small model answers right; a layer of heads is taken away by one press, and
-it answers wrong. tests/app/test_opening.py measures what is said here."""
+"""What a first visit opens: one experiment. A small model answers right; a layer of heads is taken away by one press,
+and it answers wrong. tests/app/test_opening.py measures what is said here."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def words(plan: HeadPlan, is_right: bool) -> Words:
         reason = _("x was set to 1, then to 7, and 7 is the latest. To know that, *x=?* must look back along the line.")
         following = _("What if it could not look back? Press the button.")
     elif plan == WITHOUT_READER:
-        reason = _("3 is what y was set to. Without the heads of layer 2, *x=?* finds nothing: the model says 3 to nine "
-                   "of ten such lines, whatever x is.")
+        reason = _("3 is what y was set to. Without the heads of layer 2, *x=?* finds nothing: the model says 3 to "
+                   "nine of ten such lines, whatever x is.")
         looks = _("Layer 2 is gone: nothing is taken along any more.")
         following = _("Four heads were taken away together. And if it is one head alone? Guess, then press.")
     elif plan == WITHOUT_FIRST:
@@ -83,8 +83,8 @@ def words(plan: HeadPlan, is_right: bool) -> Words:
                    "latest value.")
         following = _("Each layer does a part of the work. And one head alone?")
     elif plan == WITHOUT_ONE:
-        reason = _("Layer 2, head 2 put nearly all its weight on 7. It is gone, and nothing changes: its neighbours look "
-                   "at 7, too.")
+        reason = _("Layer 2, head 2 put nearly all its weight on 7. It is gone, and nothing changes: its neighbours "
+                   "look at 7, too.")
         following = _("One head alone changes almost nothing. Why, and what heads can do without, is what the lessons "
                       "are about.")
     else:

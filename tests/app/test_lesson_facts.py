@@ -1,4 +1,5 @@
-"""What lessons claim, measured: a model that is trained anew and makes a lesson wrong fails here, with the words that are.
+"""What lessons claim, measured: a model that is trained anew and makes a lesson wrong fails here, with the
+words that are.
 
     pytest tests/app/test_lesson_facts.py
 """

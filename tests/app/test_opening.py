@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from dataclasses import replace
 
 import pytest
@@ -45,7 +46,7 @@ def test_what_each_press_does(plan: HeadPlan, label: str, least: float):
 
 
 def test_without_layer_2_it_says_3_to_nine_of_ten_lines():
-    digits = [(a, b, c) for a, b, c in itertools.permutations(range(1, 10), 3)][::7]
+    digits = random.Random(0).sample(list(itertools.permutations(range(1, 10), 3)), 150)  # of 504
     threes = [answer(WITHOUT_READER, f"x={a}; x={b}; y={c}; x=?")[0] == "3" for a, b, c in digits]
     assert 0.85 < sum(threes) / len(threes) < 0.95
 
