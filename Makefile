@@ -1,4 +1,5 @@
-# make app: from a fresh clone to the running app. make test: everything, the browser tests included.
+# make app: from a fresh clone to the running app. make hosted: two of it behind HAProxy, for strangers.
+# make test: everything, the browser tests included.
 # make verify: the numbers of all cards, measured again. make bench: the speeds of the README.
 
 PYTHON ?= python3
@@ -6,10 +7,13 @@ VENV := .venv
 PORT ?= 8501
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: app test verify bench lint clean
+.PHONY: app hosted test verify bench lint clean
 
 app: $(VENV)/app
 	$(VENV)/bin/python -m streamlit run app/main.py --server.port $(PORT)
+
+hosted: $(VENV)/app
+	$(VENV)/bin/python -m deploy --port $(PORT)
 
 test: lint
 	$(if $(wildcard tests/js/__main__.py),$(VENV)/bin/python -m tests.js)

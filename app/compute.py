@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from numpy import ndarray
 
-from app import caches, serving
+from app import caches, limits, serving
 from models import HeadPlan, Lab, Trace
 from models.foreign import is_foreign
 from models.kind import TARGET, TEXT, Kind
 from models.sketch import Sketch, bytes_of_maps
 from models.stack import own
 from models.studies import lengths
-from models.tasks.base import InputError, Prompt, Reader
+from models.tasks.base import LONGEST_TEXT, InputError, Prompt, Reader
 from models.thumbnails import thumbnails
 from models.trace import Layer
 
 LIGHT = 128  # tokens up to which a pass of our own models takes no longer than drawing its answer: 20 ms
 LARGE = 32 * 2**20  # bytes of a trace's maps beyond which it is sketched: 12 x 12 heads from 171 tokens on
+LONG = 2000  # characters of a text beyond which reading it takes longer than another visitor should wait
 
 Seen = Trace | Sketch  # what a page shows of a pass
 
@@ -29,6 +32,7 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
     before, after = caches.traces.find(first), caches.traces.find(second)
     if before is None or after is None:
         missing = [HeadPlan()] * (before is None) + [plan] * (after is None and bool(plan))
+        limits.spend(limits.PASSES, len(missing))
         with serving.computing(_is_light(lab, prompt)):
             text = lab.anchored(prompt if before is None else before.prompt)
             found: list[Seen] = [*(lab.sketch(text, missing) if _is_large(lab, prompt) else lab.run(text, missing))]
@@ -48,7 +52,7 @@ def usable(lab: Lab, plan: HeadPlan) -> HeadPlan:
 
 
 def _is_light(lab: Lab, prompt: Prompt) -> bool:
-    """True for one text of our own models that is no longer than LIGHT; what writes as well takes four times as long."""
+    """True for one text of our own models that is no longer than LIGHT; what writes too takes four times as long."""
     return not is_foreign(lab.name) and len(prompt.ids) <= LIGHT and all(kind.key_row == TEXT and kind.query_row == TEXT
                                                                          for kind in lab.kinds)
 
@@ -66,6 +70,7 @@ def layer_of(lab: Lab, seen: Seen, plan: HeadPlan, kind: str, layer: int) -> Lay
     key = (lab.identity, seen.prompt, plan, kind, layer)
     found = caches.layers.find(key)
     if found is None:
+        limits.spend(limits.PASSES)
         with serving.computing():
             found = lab.layer(seen.prompt, plan, kind, layer)
         caches.layers.keep(key, found)
@@ -91,7 +96,7 @@ def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:
     Raises:
         InputError: it cannot be read.
     """
-    prompt = _read(lab.task, text, limit or lab.limit)
+    prompt = _read(lab.task, text[:LONGEST_TEXT], limit or lab.limit)
     if isinstance(prompt, InputError):
         raise InputError(str(prompt), prompt.start, prompt.stop)  # a new one: each raise adds frames to what it holds
     return prompt
@@ -102,7 +107,8 @@ def _read(task: Reader, text: str, limit: int) -> Prompt | InputError:
     # By task, which models of a family share, and folders of one name do not: a remembered text must not keep a model
     # in memory that has been let go.
     try:
-        return task.read(text, limit)
+        with serving.aside() if len(text) > LONG else contextlib.nullcontext():
+            return task.read(text, limit)
     except InputError as error:
         return error.with_traceback(None)
 
@@ -114,5 +120,6 @@ def facts_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None
 
 @caches.remembered()
 def _facts(name: str, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
+    limits.spend(limits.PASSES)
     with serving.computing():
         return lengths.facts(own(name), prompt, plan)

@@ -6,14 +6,16 @@ have one (tests/app/test_texts.py). Texts that are gone are removed. Commit what
 
 from __future__ import annotations
 
+import argparse
 import ast
+import json
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
-from babel.messages.pofile import write_po
+from babel.messages.pofile import read_po, write_po
 
 from app.markdown import blocks
 from app.texts import ENGLISH, FOLDER, LANGUAGES, catalogue
@@ -24,7 +26,7 @@ ONE, TWO = ("_", "N_", "told"), ("ngettext", "told_n")  # functions whose first,
 KEYWORDS = {f"{lab}{name}": None if name in ONE else (1, 2) for name in (*ONE, *TWO) for lab in ("", "lab.")}
 METHODS = [*((f"{folder}/**.py", "app.extract:python") for folder in ("app", "components", "models")),
            ("components/**.js", "javascript"), ("assets/about.md", "app.extract:markdown"),
-           ("assets/verdicts.md", "app.extract:markdown")]
+           ("assets/verdicts.md", "app.extract:markdown"), ("assets/glossary.json", "app.extract:glossary")]
 
 
 def python(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
@@ -50,6 +52,12 @@ def markdown(file: BytesIO, keywords: object, tags: object, options: object) -> 
         yield 1, None, block, []
 
 
+def glossary(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
+    """The glossary's terms and what they mean; the form of an extractor of Babel's."""
+    for entry in json.loads(file.read()).values():
+        yield from ((1, None, text, []) for text in entry)
+
+
 def template() -> Catalog:
     """All texts, without translations, each with the files that it stands in."""
     found = Catalog(project="Attention Lab", version="1", charset="utf-8", creation_date=None)
@@ -61,13 +69,14 @@ def template() -> Catalog:
     return found
 
 
-def renewed(old: Catalog, texts: Catalog) -> Catalog:
-    """A language's catalogue with exactly these texts, and the translations that it had."""
-    new = Catalog(locale=old.locale)
+def renewed(texts: Catalog, *known: Catalog) -> Catalog:
+    """A language's catalogue with exactly these texts, and the translations of the first that knows one."""
+    new = Catalog(locale=known[0].locale)
     for message in texts:
         if message.id:
-            its = old.get(message.id, message.context)
-            new.add(message.id, its.string if its else None, message.locations, context=message.context)
+            strings = [its.string for its in (old.get(message.id, message.context) for old in known) if its]
+            new.add(message.id, next((its for its in strings if its and all(its)), None), message.locations,
+                    context=message.context)
     return new
 
 
@@ -90,6 +99,14 @@ def as_file(texts: Catalog) -> bytes:
 
 def main() -> None:
     """Writes the template and each language's catalogue, and says what lacks a translation."""
+    parser = argparse.ArgumentParser(prog="python -m app.extract", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("others", nargs="*", type=Path, metavar="FILE.po",
+                        help="the other side of a merge, whose translations fill what is missing")
+    others = []
+    for path in parser.parse_args().others:
+        with path.open("rb") as file:
+            others.append(read_po(file))
     texts = template()
     TEMPLATE.write_bytes(as_file(texts))
     for language in LANGUAGES:
@@ -97,7 +114,8 @@ def main() -> None:
             continue
         path = FOLDER / language / "LC_MESSAGES" / "app.po"
         path.parent.mkdir(parents=True, exist_ok=True)
-        new = renewed(catalogue(language) if path.exists() else Catalog(locale=language), texts)
+        old = catalogue(language) if path.exists() else Catalog(locale=language)
+        new = renewed(texts, old, *(other for other in others if other.locale == old.locale))
         path.write_bytes(as_file(new))
         print(f"{language}: {len(new)} texts, {len(untranslated(new))} without a translation")
 

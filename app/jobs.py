@@ -17,6 +17,9 @@ T = TypeVar("T")
 Progress = Callable[[int, int], None]  # done, of so many
 Cancelled = Callable[[], bool]
 
+# Jobs at a time; the others wait, and can be cancelled meanwhile: each may load a model, and works a core.
+_places = threading.BoundedSemaphore(2)
+
 
 @dataclass
 class Job(Generic[T]):
@@ -66,7 +69,13 @@ class Job(Generic[T]):
 
     def _run(self) -> None:
         try:
-            self.result = self.work(self._tell, self._cancel.is_set)
+            while not _places.acquire(timeout=0.1):
+                if self._cancel.is_set():
+                    raise CancelledError
+            try:
+                self.result = self.work(self._tell, self._cancel.is_set)
+            finally:
+                _places.release()
         except CancelledError:
             self.problem = told("Cancelled.")
         except (ForeignError, InputError, ValueError, MemoryError) as error:

@@ -6,6 +6,9 @@ import re
 
 from app.texts import _
 
+# Bidirectional controls but for the isolates that models.quoting.cut puts around a quotation.
+_TURNING = re.compile("[\u202a-\u202e\u2066\u2067]")
+
 
 def plain(text: str) -> str:
     """`text` with what Markdown would interpret made literal."""
@@ -13,9 +16,17 @@ def plain(text: str) -> str:
 
 
 def literal(text: str) -> str:
-    """A visitor's text as Markdown that shows it and nothing else: no link, no emoji, no formula."""
+    """A visitor's text as Markdown that shows it and nothing else: no link, no emoji, no formula; and what would turn
+    the text after it around is a sign."""
+    text = _TURNING.sub(lambda found: f"⟨{ord(found[0]):x}⟩", text)
     # The parser makes links and emoji of finished text too, where escapes are gone: word joiners break them up.
     return plain(re.sub(r"(?=[:.@])", "\u2060", spaces(text)))
+
+
+def linked(markdown: str) -> str:
+    """Finished Markdown with every paper's number as a link: `arXiv 2005.00743`, `kexue 8823`."""
+    markdown = re.sub(r"arXiv (\d{4})\\?\.(\d{4,5})", r"[arXiv \1.\2](https://arxiv.org/abs/\1.\2)", markdown)
+    return re.sub(r"kexue(?:\\?\.fm)?(?:/archives/| )(\d{4,5})", r"[kexue \1](https://kexue.fm/archives/\1)", markdown)
 
 
 def blocks(markdown: str) -> list[str]:

@@ -16,6 +16,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 
 import streamlit as st
 import torch
@@ -36,10 +37,15 @@ _drawing = Turns(1)
 _computing = Turns(max(2, os.cpu_count() or 1))
 
 
+# Pages under way, drawn or waiting for a pass: each may hold 50 MB of maps (Compare with four models). Without a limit
+# twenty visitors took 2 GB. And who gave the turn to draw away for a pass waits behind three others to get it back.
+_pages = Turns(4)
+
+
 @contextlib.contextmanager
 def drawing() -> Iterator[None]:
     """The turn to draw a page."""
-    with _drawing:
+    with _pages, _drawing:
         yield
 
 
@@ -51,6 +57,19 @@ def give_way() -> None:
 
 
 @contextlib.contextmanager
+def aside() -> Iterator[None]:
+    """For work that needs no turn: others draw meanwhile. Inside drawing() or outside of it."""
+    held = _drawing.is_mine()
+    if held:
+        _drawing.release()
+    try:
+        yield
+    finally:
+        if held:
+            _drawing.acquire()
+
+
+@contextlib.contextmanager
 def computing(light: bool = False) -> Iterator[None]:
     """The turn to run or load a model; while it waits and works, others draw. Inside drawing() or outside of it.
 
@@ -58,18 +77,12 @@ def computing(light: bool = False) -> Iterator[None]:
         light: a pass as short as drawing a page. It stays within the turn to draw: with 200 visitors at once, who gives
             a turn away stands behind all the others to get it back, and waits twice for one answer.
     """
-    held = _drawing.is_mine()
-    if held and light:
+    if light and _drawing.is_mine():
         yield
         return
-    if held:
-        _drawing.release()
-    try:
-        with _computing:
-            yield
-    finally:
-        if held:
-            _drawing.acquire()
+    with aside(), _computing:
+        yield
+
 
 FULL_COLLECTION = 60.0  # seconds from one full collection to the next
 
@@ -88,10 +101,13 @@ def prepare() -> None:
 
 
 def _collect_now_and_then() -> None:
-    """What the thresholds leave behind: cycles that lived through two young collections."""
+    """What the thresholds leave behind: cycles that lived through two young collections. And what passes have freed
+    since, which tune() keeps within the process, goes back to the system: it costs the next pass a few milliseconds."""
     while True:
         time.sleep(FULL_COLLECTION)
         gc.collect()
+        with contextlib.suppress(AttributeError, OSError):
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def tune() -> None:
@@ -102,6 +118,20 @@ def tune() -> None:
         mallopt = ctypes.CDLL(None).mallopt
         for parameter, value in _MALLOPT.items():
             mallopt(parameter, value)
+
+
+def waiting() -> dict[str, int]:
+    """Threads that wait for a turn."""
+    return {"page": _pages.queue, "drawing": _drawing.queue, "computing": _computing.queue}
+
+
+def resident() -> int:
+    """Bytes of this process in memory; 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def settle() -> None:

@@ -27,7 +27,9 @@ from babel.messages.pofile import read_po
 
 FOLDER = Path(__file__).parents[1] / "assets" / "texts"
 LANGUAGES = {"en": "English", "zh": "中文"}  # each by its own name; the first one is that of the code
+GLOSSARY = FOLDER.parent / "glossary.json"
 ENGLISH = next(iter(LANGUAGES))
+COOKIE = "attention-lab-language"  # in the browser: the language that was chosen in the header (toolbar.js)
 
 _spoken: ContextVar[str] = ContextVar("language", default=ENGLISH)  # each visitor's thread has its own
 
@@ -98,6 +100,17 @@ def _translations(spoken: str) -> gettext.NullTranslations:
 
 
 @cache
+def glossary() -> dict[str, tuple[str, str]]:
+    """Key of a term -> the term and what it means, both to be looked up."""
+    return {key: (term, text) for key, (term, text) in json.loads(GLOSSARY.read_text("utf-8")).items()}
+
+
+def tip(key: str) -> str:
+    """What a term of the glossary means, for the `help` of a widget."""
+    return _(glossary()[key][1])
+
+
+@cache
 def for_browser() -> str:
     """JSON: language -> text -> its translation, or its forms for one and several; of the texts in JavaScript."""
     return json.dumps({spoken: dict(_of_scripts(catalogue(spoken))) for spoken in LANGUAGES if spoken != ENGLISH},
@@ -106,7 +119,7 @@ def for_browser() -> str:
 
 def _of_scripts(texts: Catalog) -> Iterable[tuple[str, str | list[str]]]:
     for message in texts:
-        if not message.id or not any(file.endswith(".js") for file, _line in message.locations):
+        if not message.id or not any(file.endswith((".js", GLOSSARY.name)) for file, _line in message.locations):
             continue
         key = message.id if isinstance(message.id, str) else message.id[0]
         forms = message.string if isinstance(message.string, str) else list(message.string or ())

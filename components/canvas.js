@@ -1,4 +1,9 @@
-// Pixels onto a canvas.
+// Pixels and letters onto a canvas.
+
+/** The font of .streamlit/config.toml, for letters of `size` px. */
+lab.font = size =>
+  `${size}px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', 'Noto Sans CJK SC', 'Noto Sans SC', 'PingFang SC', ` +
+  "'Microsoft YaHei', sans-serif";
 
 /** Paints a matrix into a canvas, one pixel a cell; `step` as lab.pixels takes it. */
 lab.paint = (canvas, rows, columns, table, step) => {

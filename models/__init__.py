@@ -12,7 +12,7 @@ from models.catalogue import names
 from models.foreign import load_folder
 from models.heads import HeadPlan
 from models.kind import Kind
-from models.lab import Lab, held, load
+from models.lab import Lab, held, in_memory, load
 from models.trace import Output, Trace, run
 
-__all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "held", "load", "load_folder", "names", "run"]
+__all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "held", "in_memory", "load", "load_folder", "names", "run"]

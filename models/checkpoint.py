@@ -14,16 +14,19 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from models.attention import TYPES, kinds_of
 from models.attention.base import Record
 from models.config import Config, PairConfig
+from models.damage import CheckpointError as CheckpointError
+from models.damage import broken
 from models.kind import Kind
 from models.seq2seq import Seq2Seq
 from models.seq2seq import mean_weights as mean_weights_of_pairs
@@ -36,12 +39,16 @@ from models.words import told
 CHECKPOINTS = Path(__file__).with_name("checkpoints")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
 CARD_KEYS = ("name", "task", "attention", "model", "data", "training", "metric", "evaluate")
+SHOWN = {  # of the card's parts, what pages show of every model
+    "attention": ("title", "formula", "source"),
+    "model": ("parameters", "layers", "heads", "width", "vocabulary", "longest_text"),
+    "cost": ("score_parameters", "score_multiplications", "softmax_score_parameters",
+             "softmax_score_multiplications"),
+    "training": ("steps", "tokens_per_step", "optimiser", "learning_rate", "seed", "minutes", "command"),
+}
+SHOWN_DATA = ("name", "licence", "attribution")
 CONSTANT_TEXTS = 256  # training texts that a constant matrix is the mean of
 CONSTANT_PAIRS = 4096  # the same of pairs, which are short: few have a tenth or a thirtieth token
-
-
-class CheckpointError(Exception):
-    """A model's folder that cannot be read; the message names the file and the command that makes it again."""
 
 
 @torch.inference_mode()
@@ -141,6 +148,20 @@ def write(folder: Path, model: Model, constant: Mapping[str, Tensor]) -> None:
                for kind in kinds_of(model.config)}, folder / "constant.safetensors")
 
 
+FILLING = ("normal_", "uniform_", "zero_", "fill_", "div_", "mul_", "copy_")  # a tensor's own ways
+
+
+class Unfilled(TorchFunctionMode):
+    """Parameters are made and stay as they are. To fill them on no device, torch would import its compiler and
+    sympy: 70 MB of memory and two seconds."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", "") == "torch.nn.init" or getattr(func, "__name__", "") in FILLING:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
+
+
 def stamp(folder: Path | str) -> tuple[int, ...]:
     """Changes when config or card do; 0 for a file that is missing. Asked for at every click, so it makes no Path."""
     return tuple(_changed(f"{folder}/{file}") for file in ("config.json", "card.json"))
@@ -161,8 +182,15 @@ def digests(folder: Path) -> dict[str, str]:
 
 def read(folder: Path, task: Task) -> tuple[Any, dict[str, Tensor], dict[str, Any]]:
     """Model, constant matrices and card; raises CheckpointError as read_model does."""
+    card = read_card(folder)
     model = read_model(folder)
-    return model, read_constant(folder, model.config, limit_of(model, task)), read_card(folder)
+    constant = read_constant(folder, model.config, limit_of(model, task))
+    known = card.get("weights")
+    known = known if isinstance(known, dict) else {}  # a card that is not written yet knows none
+    for file, digest in digests(folder).items():
+        if known.get(file, digest) != digest:
+            raise _broken(folder, file, told("is not the one that the card was written for: its SHA-256 differs"))
+    return model, constant, card
 
 
 def read_config(folder: Path) -> Config:
@@ -174,7 +202,16 @@ def read_config(folder: Path) -> Config:
 
 
 def _config(fields: dict[str, Any]) -> Config:
-    return PairConfig(**fields) if "encoder_layers" in fields else Config(**fields)
+    """Raises ValueError or TypeError where a field is unknown, missing, or of another type."""
+    config = PairConfig(**fields) if "encoder_layers" in fields else Config(**fields)
+    for name, kind in get_type_hints(type(config)).items():
+        value = getattr(config, name)
+        fits = isinstance(value, (int, float) if kind is float else kind)
+        if not fits or isinstance(value, bool) != (kind is bool) or kind is int and value < (name != "attention_width"):
+            raise ValueError(f"{name} is {value!r}")
+    if config.inner_width % config.heads:
+        raise ValueError(f"{config.heads} heads do not share {config.inner_width} numbers")
+    return config
 
 
 def read_model(folder: Path) -> Any:
@@ -184,7 +221,7 @@ def read_model(folder: Path) -> Any:
         CheckpointError: a file is missing, truncated, or does not fit the others.
     """
     config = read_config(folder)
-    with torch.device("meta"):  # no time is spent on initialising what is about to be overwritten
+    with torch.device("meta"), Unfilled():  # no time is spent on what is about to be overwritten
         model = build(config)
     weights = _guarded(folder, "model.safetensors", load_file)
     try:
@@ -217,6 +254,20 @@ def read_card(folder: Path) -> dict[str, Any]:
     return card
 
 
+def complete_card(folder: Path) -> dict[str, Any]:
+    """The card, with all that pages show of it; raises CheckpointError as read_model does."""
+    card = read_card(folder)
+    try:
+        missing = [f"{part}.{key}" for part, keys in SHOWN.items() for key in keys if key not in card[part]]
+        missing += [f"data.{key}" for source in card["data"] for key in SHOWN_DATA if key not in source]
+        if missing or not isinstance(card["licence"], str):
+            raise _broken(folder, "card.json", told("lacks {names}", names=", ".join(missing[:4] or ["licence"])))
+        TASKS[card["task"]]().in_words(card["metric"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _broken(folder, "card.json", told("is damaged")) from error
+    return card
+
+
 def _guarded(folder: Path, file: str, reader: Any) -> Any:
     try:
         return reader(folder / file)
@@ -227,9 +278,7 @@ def _guarded(folder: Path, file: str, reader: Any) -> Any:
 
 
 def _broken(folder: Path, file: str, what: str) -> CheckpointError:
-    place = Path(*folder.parts[-3:]) / file  # from the repository's root: no path of the server
-    return CheckpointError(told("{place} {what}. Restore it with: git checkout -- {place}; or train it again with: "
-                                "python -m models.training {name}", place=place, what=what, name=folder.name))
+    return broken(Path(*folder.parts[-3:]) / file, what, f"python -m models.training {folder.name}")
 
 
 def finish(name: str, model: Model, task: Task, folder: Path, seed: int, target: Path) -> None:

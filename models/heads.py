@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from models.quoting import cut
 from models.words import told
 
 KINDS = ("self", "encoder", "decoder", "cross")
@@ -293,7 +294,7 @@ def _short(value: float) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= 24 else text[:24] + "…"
+    return cut(text, 24)
 
 
 def _person(address: Address, shape: Mapping[str, tuple[int, int]]) -> str:

@@ -175,6 +175,11 @@ def held(name: str) -> Lab | None:
     return lab
 
 
+def in_memory() -> list[Lab]:
+    """All models that are held, ours and foreign ones."""
+    return [*_held.copy().values(), *foreign.in_memory()]
+
+
 _loading = threading.Lock()
 _held: OrderedDict[str, Lab] = OrderedDict()
 
@@ -186,6 +191,7 @@ def _load(name: str) -> Lab:
     from models.tasks.translation import Translation
 
     task = catalogue.task_named(catalogue.find(name).task.name)
+    _ = task.labels  # which read its tokenizer: what is missing is told now, and not at the first text
     model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task)
     if isinstance(model, Seq2Seq) and isinstance(task, Translation):
         return Seq2SeqLab(name, task, model, constant, card)

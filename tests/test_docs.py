@@ -33,8 +33,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = {path: (ROOT / path).read_text(encoding="utf-8")
          for path in ("README.md", "CONTRIBUTING.md", "assets/about.md", "assets/data/README.md",
-                      "benchmarks/README.md")}
-OURS = ("app", "assets", "benchmarks", "components", "models", "tests")
+                      "benchmarks/README.md", "HOSTING.md")}
+OURS = ("app", "assets", "benchmarks", "components", "deploy", "models", "tests")
 ANY = re.compile(r"NAME|KIND|FAMILY")  # in a path: whatever is there
 
 
@@ -132,11 +132,12 @@ FLOW = {  # who -> what of ours they import, as CONTRIBUTING.md says
     "models/attention": ("models.attention", "models.config", "models.heads", "models.kind", "models.words"),
     "models": ("models",),
     "components": ("components", "app.texts", "streamlit"),
+    "app/hosting": ("app.hosting", "app.caches", "app.limits", "app.serving", "app.state", "models", "streamlit"),
     "app/state": ("app.state", "app.serving", "app.jobs", "app.texts", "models", "streamlit"),
-    "app/panels": ("app.panels", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute", "app.markdown",
-                   "app.texts", "components", "models", "streamlit"),
-    "app/views": ("app.panels", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute", "app.markdown",
-                  "app.texts", "components", "models", "streamlit"),
+    "app/panels": ("app.panels", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute", "app.limits",
+                   "app.markdown", "app.texts", "components", "models", "streamlit"),
+    "app/views": ("app.panels", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute", "app.limits",
+                  "app.markdown", "app.texts", "components", "models", "streamlit"),
 }
 
 

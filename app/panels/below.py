@@ -6,13 +6,15 @@ import streamlit as st
 
 from app import compute
 from app.compute import Seen
+from app.markdown import plain
 from app.panels import card, forgetting
 from app.panels.heads import selected
 from app.state import events, session
 from app.state.lab_state import SECTIONS, LabState
-from app.texts import _
+from app.texts import _, tip
 from components.charts import entropy_chart, entropy_table
 from models import HeadPlan, Lab
+from models.checkpoint import CheckpointError
 from models.trace import row_entropy
 
 
@@ -29,7 +31,10 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
         forgetting.section(lab)
     elif section == "card":
         with st.container(width=960):
-            card.draw(lab.card)
+            try:
+                card.draw(card.card_of(lab.name))
+            except CheckpointError as error:
+                st.error(plain(_(str(error))))
 
 
 def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
@@ -42,7 +47,7 @@ def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
                     layer=layer + 1)
     st.markdown(_("{subject} Dotted: ln n, the most there can be. A scale of log n aims to keep a head's entropy from "
                   "growing with n (Su Jianlin); the effect panel shows what that does to the prediction. The Length "
-                  "page shows longer texts.", subject=subject))
+                  "page shows longer texts.", subject=subject), help=tip("entropy"))
     trained, planned = (row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
                         for seen, plan in ((before, HeadPlan()), (after, state.plan)))
     table = entropy_table(trained, planned, bool(state.plan), kind.causal)

@@ -8,24 +8,24 @@ from typing import Any
 import streamlit as st
 
 from app import caches
-from app.markdown import plain
+from app.markdown import linked, plain
 from app.texts import N_, _
 from models import catalogue, checkpoint
 
 
 def card_of(name: str) -> dict[str, Any]:
-    """card.json of a model, which need not be loaded; raises CheckpointError."""
+    """card.json of a model, which need not be loaded; raises CheckpointError where it lacks what is shown."""
     return _card(name, checkpoint.stamp(checkpoint.CHECKPOINTS / name))
 
 
 @caches.remembered()
 def _card(name: str, changed: tuple[int, ...]) -> dict[str, Any]:
-    return checkpoint.read_card(checkpoint.CHECKPOINTS / name)
+    return checkpoint.complete_card(checkpoint.CHECKPOINTS / name)
 
 
 def draw(card: Mapping[str, Any]) -> None:
     facts, training, attention = card["model"], card["training"], card["attention"]
-    st.markdown(f"**{plain(card['name'])}** · {plain(_(attention['title']))} · {plain(attention['source'])}")
+    st.markdown(linked(f"**{plain(card['name'])}** · {plain(_(attention['title']))} · {plain(attention['source'])}"))
     st.code(_(attention["formula"]), language=None)
     st.markdown(_("{parameters:,} parameters, {layers} layers of {heads} heads, width {width}, {vocabulary:,} "
                   "tokens; a typed text may have {longest}.", parameters=facts["parameters"],
@@ -51,7 +51,7 @@ def draw(card: Mapping[str, Any]) -> None:
     st.code(training["command"], language="bash")
     data = "; ".join(plain(_(source["name"])) + (f" ({plain(source['licence'])}; {plain(source['attribution'])})"
                                                  if source["licence"] else "") for source in card["data"])
-    st.markdown(_("**Data**: {data}. **Licence**: {licence}.", data=data, licence=plain(card["licence"])))
+    st.markdown(linked(_("**Data**: {data}. **Licence**: {licence}.", data=data, licence=plain(card["licence"]))))
 
 
 def costs(card: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app import limits
 from app.jobs import Cancelled, Job, Progress
 from app.state import session, visitor_models
 from app.texts import N_, _
@@ -48,5 +49,10 @@ def _start(lab: Lab, source: str, text: str) -> None:
         texts = read_stories(DATA, "train")[:MOST_TEXTS] if source == OURS else passages(text, MOST_TEXTS)
         return lab.with_constant(mean_weights(lab, texts, progress=tell, cancelled=cancelled))
 
+    try:
+        limits.spend(limits.PASSES, MOST_TEXTS)
+    except limits.LimitError as error:
+        st.session_state[session.JOB_PROBLEM] = str(error)
+        return
     st.session_state[session.JOB_PROBLEM] = ""
     visitor_models.set_job(Job(told("Making constant matrices, texts"), work).start())

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import pandas
 import streamlit as st
 
-from app.markdown import literal, spaces
+from app.markdown import literal, plain, spaces
 from app.state import events, session
 from app.state.lab_state import LabState
-from app.texts import N_, _
+from app.texts import N_, _, tip
 from components.memory_chart import memory_chart
 from models import Lab
+from models.checkpoint import CheckpointError
 from models.decoding import Step
 from models.studies import store
 from models.studies.claims.selective import largest_factor
@@ -44,7 +45,7 @@ def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:
     layers = lab.kinds[0].layers
     offered: dict[str, tuple[int, ...] | None] = {_(ALL): None}
     offered |= {_("Memory: {budget} a layer", budget=budget): (budget,) * layers for budget in BUDGETS}
-    for point in (store.read(lab.name, "memory") or {"points": []})["points"]:
+    for point in (_measured(lab.name) or {"points": []})["points"]:
         if point["factor"] > 1:
             budgets = tuple(point["budgets"])
             offered[_("Memory: 1/{factor}, chosen ({budgets})", factor=point["factor"],
@@ -82,16 +83,20 @@ def _forgotten(text: str) -> str:
 
 def section(lab: Lab) -> None:
     """The curve of perplexity against memory, as measured on held-out text."""
-    result = store.read(lab.name, "memory")
+    try:
+        result = store.read(lab.name, "memory")
+    except CheckpointError as error:
+        st.error(plain(_(str(error))))
+        return
     if result is None:
         st.caption(_("Not measured yet: `python -m models.studies.forgetting {name}`", name=lab.name))
         return
-    control = store.read(CONTROL, "memory")
+    control = _measured(CONTROL)
     table, order = points(lab.name, result, control)
     st.markdown(_("**Perplexity against memory**, on {windows} held-out windows of {window} tokens, half of them from "
                   "books. At 8, the layers together keep an eighth of all tokens; those with the largest F go, or, for "
                   "comparison, the oldest but the first.", windows=result["windows"], window=result["window"])
-                + " " + _verdict(result, control))
+                + " " + _verdict(result, control), help=tip("perplexity"))
     chosen = ", ".join(f"1/{point['factor']} {point['perplexity']:.2f}" for point in result["points"])
     st.altair_chart(memory_chart(table, order), alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}",
                                                       name=lab.name, chosen=chosen))
@@ -100,6 +105,14 @@ def section(lab: Lab) -> None:
                            on_click="ignore")
         st.caption(_("Chosen budgets: shared out among the layers on {windows} other windows. `{command}`",
                      windows=result["validation_windows"], command=result["command"]))
+
+
+def _measured(name: str) -> dict | None:
+    """None where there is nothing, and where what there is cannot be read: `section` tells of it."""
+    try:
+        return store.read(name, "memory")
+    except CheckpointError:
+        return None
 
 
 def points(name: str, result: dict, control: dict | None) -> tuple[pandas.DataFrame, list[str]]:

@@ -8,6 +8,7 @@ from typing import TypeVar
 import streamlit as st
 
 from app import serving
+from app.limits import LimitError
 from app.markdown import literal, plain
 from app.panels import header, lesson, text
 from app.panels.text import Reading
@@ -38,9 +39,13 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T],
             return None
         lab, reading = above
         header.draw(history, reading.prompt.read_chars)
-        with lesson.beside(lab, reading, history.present):
-            text.draw(lab, history, reading)
-            return draw(lab, reading, history.present)
+        try:
+            with lesson.beside(lab, reading, history.present):
+                text.draw(lab, history, reading)
+                return draw(lab, reading, history.present)
+        except LimitError as error:  # what was drawn so far stays, and so does the visitor's state
+            st.warning(str(error))
+            return None
 
 
 def in_one_column(draw: Callable[[], None]) -> None:

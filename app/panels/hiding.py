@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection
 
@@ -19,8 +20,9 @@ _WORD = re.compile(r"\[[^\[\]]+\]|[\w’'-]+")
 
 def words(text: str) -> list[tuple[int, int, str, bool]]:
     """(start, stop, word, is hidden) of each word, without `[MASK]`, whose word nobody knows."""
-    found = [(m.start(), m.end(), m[0].strip("[]"), m[0].startswith("[")) for m in _WORD.finditer(text) if m[0] != MASK]
-    return found[:MOST_WORDS]
+    known = (m for m in _WORD.finditer(text) if m[0] != MASK)
+    return [(m.start(), m.end(), m[0].strip("[]"), m[0].startswith("["))
+            for m in itertools.islice(known, MOST_WORDS)]
 
 
 def with_hidden(text: str, chosen: Collection[int]) -> str:

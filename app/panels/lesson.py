@@ -21,15 +21,14 @@ from models import Lab, Output
 
 @contextlib.contextmanager
 def beside(lab: Lab, reading: Reading, state: LabState) -> Iterator[None]:
-    """The place of the page; beside it, or above it where there is no room, the step of a lesson.
-
-    The places are always there, so that what the page draws stays where it is when a lesson begins or ends.
-    """
-    with st.container(key="teach" if state.teach else "taught" if state.lesson else "untaught"):
+    """The place of the page; beside it, or above it where there is no room, the step of a lesson if one is taken."""
+    if state.lesson is None:
+        yield
+        return
+    with st.container(key="teach" if state.teach else "taught"):
         told, page = st.container(key="lesson"), st.container(key="page")
-    if state.lesson is not None:
-        with told:
-            draw(state.lesson, state, outcome(lab, reading, state))
+    with told:
+        draw(state.lesson, state, outcome(lab, reading, state))
     with page:
         yield
 

@@ -15,7 +15,7 @@ from app.state import session, visitor_models
 from app.texts import _
 from components.colours import COLOURS
 from models import Lab
-from models.tasks.base import InputError, Prompt
+from models.tasks.base import Prompt
 from models.words import told
 
 EXAMPLE = Path(__file__).parents[2] / "assets" / "picture.png"
@@ -68,8 +68,3 @@ def laid_over(prompt: Prompt, row: ndarray) -> Image.Image:
     mask = Image.fromarray((share * 200).astype(numpy.uint8)).resize(seen.size, Image.Resampling.NEAREST)
     tint = Image.new("RGB", seen.size, COLOURS["light"]["diverging"][-4])
     return Image.composite(tint, seen, mask)
-
-
-def problem(error: InputError) -> None:
-    """What is wrong with the picture."""
-    st.error(_(str(error)))

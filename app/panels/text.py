@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 
 import streamlit as st
@@ -14,9 +15,13 @@ from app.state.link import MAX_LINK_TEXT
 from app.texts import _, ngettext
 from components import notice
 from models import Lab
-from models.tasks.base import InputError, Prompt
+from models.quoting import cut
+from models.tasks.base import LONGEST_TEXT, InputError, Prompt
 
 EXCERPT = 28  # characters shown on either side of a mistake
+MOST_LETTERS = 2000  # that are looked at to see which script a text is in
+OTHER_LETTERS = 0.2  # share of letters that are not Latin from which on a text is in another script
+LATIN = ("LATIN", "MODIFIER LETTER", "FEMININE ORDINAL", "MASCULINE ORDINAL")
 
 
 @dataclass(frozen=True)
@@ -78,12 +83,15 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
                        label_visibility="collapsed")
     prompt, error, text = reading.prompt, reading.error, history.present.text
     if error is not None:
-        shown = lab.task.join(prompt.tokens[1:])
-        messages = [*map(_, history.problems), _(str(error)), _("Shown below: {text}", text=_cut(shown))]
+        shown = cut(lab.task.join(prompt.tokens[1:]).strip(), EXCERPT)
+        messages = [*map(_, history.problems), _(str(error)), _("Shown below: {text}", text=shown)]
         notice(key="notice", messages=messages, excerpt=excerpt(text, error.start, error.stop), is_problem=True)
         return
     messages = [*map(_, history.problems), *_left_out(reading, lab, text)]
-    status = "" if messages else " · ".join(filter(None, (_tokens(prompt), _(prompt.hint))))
+    known = [_tokens(prompt), *([_(prompt.hint)] if prompt.hint else [])]
+    if lab.task.only_english and is_foreign(text):
+        known.append(_("this model read English only"))
+    status = "" if messages else " · ".join(known)
     notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
     if lab.task.hides:
         hiding.draw(text)
@@ -98,26 +106,36 @@ def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:
 
 def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
     """What is told of a text that is longer than what a model reads."""
-    if not reading.prompt.left_out:
+    count, is_cut = reading.prompt.left_out, len(text) > LONGEST_TEXT
+    if not count and not is_cut:
         return []
-    if lab.longest == reading.limit:
+    if not count:
+        said = _("What follows the first {most:,} characters was left out. The box keeps the whole text.",
+                 most=LONGEST_TEXT)
+    elif is_cut:
+        said = ngettext("More than {n:,} token at the end was left out: this model reads {limit} at most. The box "
+                        "keeps the whole text.",
+                        "More than {n:,} tokens at the end were left out: this model reads {limit} at most. The box "
+                        "keeps the whole text.", count, limit=reading.limit)
+    elif lab.longest == reading.limit:
         said = ngettext("{n:,} token at the end was left out: this model reads {limit} at most, for its tables have no "
                         "weights beyond. The box keeps the whole text.",
                         "{n:,} tokens at the end were left out: this model reads {limit} at most, for its tables have "
-                        "no weights beyond. The box keeps the whole text.",
-                        reading.prompt.left_out, limit=reading.limit)
+                        "no weights beyond. The box keeps the whole text.", count, limit=reading.limit)
     else:
         said = ngettext("{n:,} token at the end was left out: this model reads {limit} at most. The box keeps the "
                         "whole text.",
                         "{n:,} tokens at the end were left out: this model reads {limit} at most. The box keeps the "
-                        "whole text.", reading.prompt.left_out, limit=reading.limit)
+                        "whole text.", count, limit=reading.limit)
     return [said, *([_("A link holds the part that is read.")] if len(text) > MAX_LINK_TEXT else [])]
+
+
+def is_foreign(text: str) -> bool:
+    """True if more than a few of a text's letters are of another script than English is written in."""
+    letters = [sign for sign in text[:MOST_LETTERS] if sign.isalpha()]
+    others = sum(not unicodedata.name(sign, "").startswith(LATIN) for sign in letters)
+    return others > OTHER_LETTERS * len(letters)
 
 
 def _tokens(prompt: Prompt) -> str:
     return ngettext("{n} token", "{n} tokens", len(prompt.ids))
-
-
-def _cut(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= EXCERPT else text[:EXCERPT] + "…"

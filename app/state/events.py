@@ -118,7 +118,7 @@ def on_toolbar(event: dict[str, Any]) -> None:
             past.do(replace(past.present, page=event["page"]))
         case "language" if event.get("language") in [*LANGUAGES]:
             past.speak(event["language"])
-        case "address" if isinstance(event.get("query"), str) and len(event["query"]) <= 4 * MAX_TEXT:
+        case "address" if isinstance(event.get("query"), str):
             session.begin_at(event["query"].removeprefix("?"))
 
 

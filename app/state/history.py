@@ -9,7 +9,7 @@ from app.state.lab_state import LabState, example_text
 from models import catalogue
 
 MAX_STEPS = 200  # states that undo remembers
-MAX_HELD = 1_000_000  # characters of all texts that undo remembers
+MAX_HELD = 400_000  # characters of all texts that undo remembers; one of emoji has four bytes each
 MERGE_SECONDS = 3.0  # changes of one kind that follow each other faster are one step of undo
 
 

@@ -38,6 +38,7 @@ from models import catalogue
 from models.checkpoint import CheckpointError
 from models.foreign import ForeignError
 from models.heads import HeadPlan
+from models.quoting import cut
 from models.words import listed, told
 
 MAX_LINK_TEXT = 4000  # characters; of a longer text a link holds what the model reads
@@ -109,7 +110,7 @@ def _parse_model(text: str, state: LabState) -> Read:
         return catalogue.find(text).name, []
     except ForeignError as error:
         return state.model, [told("{name}: {error}. It can be opened on this page, where this host allows it.",
-                                  name=text.removeprefix("hf:"), error=str(error))]
+                                  name=cut(text.removeprefix("hf:")), error=str(error))]
     except CheckpointError as error:
         return state.model, [told("{error}. {model} was opened instead.", error=str(error), model=state.model)]
     except ValueError:
@@ -308,7 +309,3 @@ def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
             state = replace(state, selection=state.selection.within(state.shape))
     return state, problems
 
-
-def cut(text: str) -> str:
-    """A part of a link, short enough for a sentence, and unable to turn the rest of it around."""
-    return "\u2068" + (text if len(text) <= 40 else text[:40] + "…") + "\u2069"

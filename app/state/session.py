@@ -12,10 +12,11 @@ from urllib.parse import parse_qsl
 import streamlit as st
 
 from app import serving, texts
-from app.state.history import History
+from app.state.history import MAX_HELD, History
 from app.state.lab_state import FIRST_PAGE, MAX_TEXT, LabState
 from app.state.lessons import Place
 from app.state.link import read_query
+from app.texts import _
 from models.foreign import is_foreign
 
 # Keys of Streamlit's widgets.
@@ -24,8 +25,10 @@ TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM = "looked", "job problem"
-HISTORY, CONTINUATION, _ADDRESSES, _DRAWN = "history", "continuation", "addresses", "library drawn"
+HISTORY, CONTINUATION, ALLOWANCES, _ADDRESSES, _DRAWN = (
+    "history", "continuation", "allowances", "addresses", "library drawn")
 _ANSWERS, _TICKED, _ASIDE = "answers", "steps done", "before the lesson"
+MAX_QUERY = 4 * MAX_TEXT  # characters of an address
 MAX_ADDRESSES = 300  # that a session remembers as its own
 
 
@@ -96,7 +99,8 @@ def follow_address(page: str) -> None:
         else:
             state, problems = _read(params)
         if not params and first:  # no link, which would say the language
-            state = replace(state, language=texts.preferred(st.context.locale))
+            chosen = st.context.cookies.get(texts.COOKIE)  # an earlier visit's choice
+            state = replace(state, language=texts.preferred(chosen or st.context.locale))
         (history().begin if first else history().open)(state, problems)
         _remember(asked)
 
@@ -107,6 +111,11 @@ def begin_at(query: str) -> None:
     After a restart or a long gap the browser comes back with the address of the page's load, while the one that it
     shows, and what the visitor did, is newer. Undo begins there.
     """
+    if len(query) > MAX_QUERY:
+        told = _("This link has {n:,} characters, and was not opened: {most:,} are the most.", n=len(query),
+                 most=MAX_QUERY)
+        history().problems = [told]
+        return
     state, problems = _read(dict(parse_qsl(query, keep_blank_values=True)))
     history().begin(state, problems)
 
@@ -130,7 +139,7 @@ def _remember(address: str) -> None:
     known = st.session_state[_ADDRESSES]
     known[address] = history().present
     known.move_to_end(address)
-    while len(known) > MAX_ADDRESSES or sum(len(state.text) for state in known.values()) > 5 * MAX_TEXT:
+    while len(known) > MAX_ADDRESSES or sum(len(state.text) for state in known.values()) > MAX_HELD:
         known.popitem(last=False)
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import streamlit as st
 
 import models
-from app.markdown import plain, translated
+from app import texts
+from app.markdown import linked, plain, translated
 from app.panels import card, frame
 from app.state import session
 from app.texts import _
@@ -21,7 +22,9 @@ def page() -> None:
 
 
 def _text() -> None:
-    st.markdown(translated(TEXT.read_text(encoding="utf-8")))
+    st.markdown(linked(translated(TEXT.read_text(encoding="utf-8"))))
+    st.markdown(_("#### Words"))
+    st.markdown("\n".join(f"- **{_(term)}**: {_(text)}" for term, text in texts.glossary().values()))
     st.markdown(_("#### The models"))
     cards = []
     for name in models.names():
@@ -39,6 +42,6 @@ def _text() -> None:
     st.markdown(_("#### The data"))
     sources = {source["name"]: source for each in cards for source in each["data"] if source["licence"]}
     for source in sources.values():
-        st.markdown(_("- {name}. Licence: {licence}. {attribution}.", name=plain(_(source["name"])),
-                      licence=plain(source["licence"]), attribution=plain(source["attribution"])))
+        st.markdown(linked(_("- {name}. Licence: {licence}. {attribution}.", name=plain(_(source["name"])),
+                             licence=plain(source["licence"]), attribution=plain(source["attribution"]))))
     st.markdown(_("The code and the models' weights are under the MIT licence."))

@@ -11,12 +11,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import compute, serving
 from app.compute import Seen
-from app.markdown import plain
+from app.markdown import literal, plain
 from app.panels import companions, effect, frame, heads
 from app.panels.text import Reading
 from app.state import visitor_models
 from app.state.lab_state import LabState
-from app.texts import _
+from app.texts import _, tip
 from components.charts import row_entropy_chart, row_entropy_table
 from models import Lab
 from models.checkpoint import CheckpointError
@@ -67,7 +67,7 @@ def _columns(state: LabState, shown: str) -> None:
             if one is not None:
                 serving.give_way()
                 with column:
-                    st.markdown(f"**{plain(name)}**")
+                    st.markdown(f"**{literal(name)}**")
                     row(one, index)
     if any(found):
         _entropies([one for one in found if one is not None])
@@ -80,12 +80,15 @@ def _beside(names: Sequence[str]) -> list[tuple[str, DeltaGenerator]]:
 
 def _read(name: str, state: LabState, shown: str) -> Compared | None:
     """None, with the reason on the page, if the model cannot read this text."""
-    st.markdown(f"**{plain(name)}**")
+    st.markdown(f"**{literal(name)}**")
     try:
         lab = visitor_models.with_constants(serving.load(name))
         prompt = compute.read(lab, shown)
-    except (CheckpointError, ForeignError, InputError) as error:
+    except CheckpointError as error:
         st.error(plain(_(str(error))))
+        return None
+    except (ForeignError, InputError) as error:  # which hold what somebody typed
+        st.error(literal(_(str(error))))
         return None
     if lab.longest == lab.limit and prompt.left_out:
         title = plain(_(lab.kinds[0].attention.title))
@@ -112,7 +115,8 @@ def _effect(one: Compared, index: int) -> None:
 
 
 def _entropies(found: list[Compared]) -> None:
-    st.markdown(_("**Entropy of each row** of the selected head, as used; dotted: ln n, the most there can be."))
+    st.markdown(_("**Entropy of each row** of the selected head, as used; dotted: ln n, the most there can be."),
+                help=tip("entropy"))
     rows = {title(one): entropies(one) for one in found}
     table = row_entropy_table(rows, heads.selected(found[0].lab, found[0].state)[0].causal)
     last = "; ".join(f"{name} {values[-1]:.2f}" for name, values in rows.items())

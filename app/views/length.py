@@ -16,12 +16,12 @@ import pandas
 import streamlit as st
 
 from app import caches, compute, serving
-from app.markdown import plain
+from app.markdown import literal, plain
 from app.panels import companions, frame
 from app.panels.text import Reading
 from app.state import events, session
 from app.state.lab_state import LabState
-from app.texts import N_, _
+from app.texts import N_, _, tip
 from components.charts import head_chart, length_chart, to_spec
 from models import Lab
 from models.checkpoint import CheckpointError
@@ -32,6 +32,7 @@ from models.tasks.base import InputError
 QUANTITIES = {N_("Loss"): ("loss", N_("nats")), N_("Accuracy"): ("accuracy", N_("share right")),
               N_("Entropy of a row, mean of all heads"): ("entropy", N_("nats")),
               N_("Normaliser of a row, mean of all heads"): ("log_normaliser", "ln Z")}
+TERMS = dict(zip(QUANTITIES, ("loss", "held out", "entropy", "normaliser"), strict=True))  # of the glossary
 TRAINED = N_("as trained")
 READINGS = {"trained": TRAINED, "sqrt": "1/√d", "logn": "log n", "fixed": N_("n as trained"),
             "length": N_("n = length")}
@@ -72,27 +73,35 @@ def page() -> None:
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     companions.choose(lab.name)
-    found = {name: curves_of(name) for name in state.models}
+    found, damaged = {}, []
+    for name in state.models:
+        try:
+            found[name] = curves_of(name)
+        except CheckpointError as error:
+            damaged.append(str(error))
+    for problem in damaged:
+        st.error(plain(_(problem)))
     missing = [name for name, curves in found.items() if not curves]
     if missing:
-        st.info(_("Not measured yet: {names}.", names=plain(", ".join(missing))))
+        st.info(_("Not measured yet: {names}.", names=literal(", ".join(missing))))
     curves = sum(found.values(), ())
     if not curves:
         return
     lengths = sorted({n for curve in curves for n in curve.by_length})
     length = state.length if state.length in lengths else min(lengths, key=lambda n: abs(n - lab.trained_length))
     st.session_state[session.LENGTH] = length
-    st.select_slider(_("Length, tokens"), lengths, key=session.LENGTH, on_change=events.on_length)
+    st.select_slider(_("Length, tokens"), lengths, key=session.LENGTH, on_change=events.on_length,
+                     help=tip("token"))
     points, unread = _points(state, reading.shown)
     titles = list(QUANTITIES)
     for row in (titles[:2], titles[2:]):
         for column, title in zip(st.columns(2, gap="medium"), row, strict=True):
             serving.give_way()
             with column:
-                st.markdown(f"**{_(title)}**")
+                st.markdown(f"**{_(title)}**", help=tip(TERMS[title]))
                 st.vega_lite_chart(_with_points(_spec(curves, title, length, lab.trained_length), points, title),
                                    width="stretch", alt=_told(curves, title, length))
-    shorter = "".join(_("; {name} reads {limit} tokens at most", name=plain(name), limit=limit)
+    shorter = "".join(_("; {name} reads {limit} tokens at most", name=literal(name), limit=limit)
                       for name, limit in unread)
     st.caption(_("Lines: held-out text, {predictions} predictions at each length; entropy and normaliser over "
                  "{captured:,} tokens at most. Grey rule: the trained length, {trained_length}. Bars: ± one standard "
@@ -107,7 +116,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 
 def curves_of(name: str) -> tuple[Curve, ...]:
-    """The measured curves of a model, as it was trained first; none if it was not measured."""
+    """The measured curves of a model, as it was trained first; none if it was not measured. Raises CheckpointError."""
     return _curves(name, store.stamp(name, "length", seeds.SEEDS / f"{name}.json"))
 
 

@@ -14,7 +14,7 @@ import altair
 import streamlit as st
 
 from app import caches
-from app.markdown import plain, translated
+from app.markdown import linked, plain, translated
 from app.panels import frame
 from app.state import events, session
 from app.state.lab_state import FIRST_CLAIM
@@ -22,13 +22,16 @@ from app.texts import _
 from components import charts
 from models import checkpoint
 from models.studies import seeds
-from models.studies.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, claims
+from models.studies.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, claims, evidence
 from models.studies.store import MEASUREMENTS
 
 Colour = Literal["green", "orange", "red", "gray"]
 BADGES: dict[str, tuple[Colour, str]] = {
     HOLDS: ("green", ":material/check_circle:"), PART: ("orange", ":material/contrast:"),
     FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
+
+
+NUMBERS = "models/studies/measurements"
 
 
 def page() -> None:
@@ -40,7 +43,13 @@ def _claims() -> None:
                   "source's number, ours from the small models of this site, and a verdict that a rule computes from "
                   "the numbers. A verdict is about these models and this training, not about the paper."))
     stamp = _stamp()
-    found = {claim.key: claim for claim in _found(stamp)}
+    for problem in _damaged(stamp):
+        st.error(plain(_(problem)))
+    try:
+        found = {claim.key: claim for claim in _found(stamp)}
+    except (LookupError, TypeError, ValueError, AttributeError):  # numbers of another shape than they were written in
+        st.error(plain(_("{place} cannot be read. Restore it with: git checkout -- {place}", place=NUMBERS)))
+        return
     titles = {key: re.split("[:：]", _(claim.title))[0] for key, claim in found.items()}
     asked = session.history().present.claim
     st.session_state[session.CLAIM] = asked if asked in found else next(iter(found))
@@ -48,7 +57,7 @@ def _claims() -> None:
                                required=True, on_change=events.on_claim, label_visibility="collapsed")
     claim = found[key or FIRST_CLAIM]
     st.markdown(f"#### {plain(_(claim.title))}")
-    st.caption(f"{plain(claim.source)}. {plain(_(claim.setting))}")
+    st.caption(linked(f"{plain(claim.source)}. {plain(_(claim.setting))}"))
     _summary(claim)
     specs = _specs(claim.key, stamp)
     for statement in claim.statements:
@@ -73,8 +82,9 @@ def _statement(statement: Statement, spec: dict[str, Any] | None) -> None:
         st.badge(_(statement.verdict.word), icon=icon, color=colour)
         if statement.verdict.why:
             st.caption(_("{why}.", why=plain(_(statement.verdict.why))))
-        st.markdown(_("Source: {source}. *{sure}*  \nAsked here: {rule}.", source=plain(_(statement.source)),
-                      sure=plain(_(statement.sure)), rule=plain(_(statement.rule))))
+        st.markdown(linked(_("Source: {source}. *{sure}*  \nAsked here: {rule}.",
+                             source=plain(_(statement.source)), sure=plain(_(statement.sure)),
+                             rule=plain(_(statement.rule)))))
         if statement.chart is not None:
             # A copy, because Streamlit takes the data out of what it is given.
             st.vega_lite_chart(copy.deepcopy(spec), width="stretch", alt=_(statement.chart.alt))
@@ -126,6 +136,11 @@ def _stamp() -> tuple[tuple[str, int], ...]:
     patterns = ((checkpoint.CHECKPOINTS, "*/card.json"), (seeds.SEEDS, "*.json"), (MEASUREMENTS, "*.json"))
     return tuple((str(path), path.stat().st_mtime_ns) for folder, pattern in patterns
                  for path in sorted(Path(folder).glob(pattern)))
+
+
+@caches.remembered(2)
+def _damaged(stamp: tuple[tuple[str, int], ...]) -> list[str]:
+    return evidence.damaged()
 
 
 @caches.remembered(2)

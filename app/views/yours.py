@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 import models
+from app import limits
 from app.jobs import Cancelled, Job, Progress
 from app.markdown import literal
 from app.panels import constants, frame, progress
@@ -75,6 +76,11 @@ def _from_hub(hosted: bool) -> None:
 def _look() -> None:
     """Asks the Hub for a model's size; remembers what it said: an answer takes seconds, and a page is drawn often."""
     repo = session.widget(session.HUB_ID, str, "")
+    try:
+        limits.spend(limits.DOWNLOADS)
+    except limits.LimitError as error:
+        st.session_state[session.LOOKED] = (repo, str(error), False)
+        return
     st.session_state[session.LOOKED] = (repo, *_size(HUB + repo.removeprefix(HUB).strip()))
 
 
@@ -103,6 +109,11 @@ def _from_folder() -> None:
 def _start(name: str) -> None:
     def work(tell: Progress, cancelled: Cancelled) -> Lab:
         return models.foreign.load(name, tell, cancelled)
+    try:
+        limits.spend(limits.DOWNLOADS)
+    except limits.LimitError as error:
+        st.session_state[session.JOB_PROBLEM] = str(error)
+        return
     st.session_state[session.JOB_PROBLEM] = ""
     visitor_models.set_job(Job(told("Loading {name}", name=name.removeprefix(HUB)), work).start())
 

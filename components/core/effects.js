@@ -24,15 +24,15 @@ lab.verdict = (change, judged = true) => {
 
 const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
 
-/** A line under the prediction: {name, text, verdict}; verdict as above, or null. */
-lab.factLine = ({ name, before, after, unit = '' }, changed, judged = false) => {
+/** A line under the prediction: {name, term (of the glossary), text, verdict}; verdict as above, or null. */
+lab.factLine = ({ name, term, before, after, unit = '' }, changed, judged = false) => {
   const [old, now] = [before, after].map(value => value ?? null);
-  if (now === null && old === null) return { name, text: '–', verdict: null };
-  if (!changed || now === null) return { name, text: withUnit((old ?? now).toFixed(3), unit), verdict: null };
-  if (old === null) return { name, text: withUnit(now.toFixed(3), unit), verdict: null };
+  if (now === null && old === null) return { name, term, text: '–', verdict: null };
+  if (!changed || now === null) return { name, term, text: withUnit((old ?? now).toFixed(3), unit), verdict: null };
+  if (old === null) return { name, term, text: withUnit(now.toFixed(3), unit), verdict: null };
   const [arrow, word, className] = lab.verdict(now - old, judged);
   const change = lab._('{arrow} {change}, {word}', { arrow, change: lab.number(now - old, 3, true), word });
-  return { name, text: `${old.toFixed(3)} → ${now.toFixed(3)} `, verdict: { className, text: change } };
+  return { name, term, text: `${old.toFixed(3)} → ${now.toFixed(3)} `, verdict: { className, text: change } };
 };
 
 /** The lines: what Python gives as facts, or KL and loss. */
@@ -40,9 +40,9 @@ lab.factLines = ({ facts, before, after, changed }, shown) => {
   if (facts) return facts.map(fact => lab.factLine(fact, changed));
   const known = shown && changed && typeof shown.kl === 'number';
   const nats = lab._('nats');
-  const kl = { name: lab._('KL'), text: known ? withUnit(shown.kl < SAME ? '0.000' : shown.kl.toFixed(3), nats) : '–', verdict: null };
+  const kl = { name: lab._('KL'), term: 'kl', text: known ? withUnit(shown.kl < SAME ? '0.000' : shown.kl.toFixed(3), nats) : '–', verdict: null };
   const complete = before !== null && after !== null;
-  const loss = { name: lab._('Loss'), before: complete ? before : null, after: complete ? after : null, unit: nats };
+  const loss = { name: lab._('Loss'), term: 'loss', before: complete ? before : null, after: complete ? after : null, unit: nats };
   return [kl, lab.factLine(loss, changed, true)];
 };
 

@@ -88,3 +88,17 @@ lab.tileSide = (grids, height) => {
   const room = height - HEADING * (grids.length - 1);
   return Math.max(TILE[0], Math.min(TILE[1], room / layers));
 };
+
+const GAP = 6; // px between a word and its tip, and between a tip and the window's edge
+
+/**
+ * Where a tip of this size stands, {left, top} in px of the window: under its word if there is room, else above it.
+ * @param {{left: number, top: number, bottom: number, width: number}} word
+ */
+lab.tipPlace = (word, { width, height }, screen) => {
+  const centred = word.left + word.width / 2 - width / 2;
+  const left = Math.max(GAP, Math.min(screen.width - width - GAP, centred));
+  const under = word.bottom + GAP;
+  const fits = under + height + GAP <= screen.height;
+  return { left, top: fits ? under : Math.max(GAP, word.top - GAP - height) };
+};

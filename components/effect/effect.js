@@ -130,11 +130,11 @@ function showFacts({ facts }, shown, data) {
   if (facts.dataset.said === said) return;
   facts.dataset.said = said;
   facts.replaceChildren(
-    ...lines.map(({ name, text, verdict }) =>
+    ...lines.map(({ name, term, text, verdict }) =>
       lab.make(
         'div',
         {},
-        lab.make('span', { className: 'name', textContent: name }),
+        lab.make('span', { className: 'name' }, term ? lab.term(term, name) : name),
         ' ',
         text,
         ...(verdict ? [lab.make('b', { className: verdict.className, textContent: verdict.text })] : []),

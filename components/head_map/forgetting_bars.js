@@ -36,7 +36,7 @@ lab.forgettingBars = () => {
       context.fillRect(j * slot + slot * 0.52, base - after, bar, after);
     });
     context.fillStyle = colour('--st-text-color');
-    context.font = '13px system-ui, sans-serif';
+    context.font = lab.font(13);
     context.textAlign = 'center';
     const every = Math.ceil(30 / slot);
     for (let j = 0; j < n; j += every) {

@@ -13,10 +13,13 @@ const WEIGHTS = {
   constant: lab.N_('Constant weights, {name}: move with the arrow keys'),
   difference: lab.N_('Difference between constant and live weights, {name}: move with the arrow keys'),
 };
-const REST = [
-  lab.N_('Point at a cell, or use the arrow keys, for its value.'),
-  lab.N_('A row shows how one query spreads its weight over the keys.'),
-];
+// What one looks at, while nothing is pointed at.
+const LOOKS = {
+  used: lab.N_('A row shows how one query spreads its weight over the keys.'),
+  live: lab.N_('What the head computes from this text, before anything was done to it.'),
+  constant: lab.N_('The mean of this head over many texts, cut to the length of yours.'),
+  difference: lab.N_('Where this head would look more if it were constant (orange), and where less (blue).'),
+};
 
 function create(state) {
   const title = lab.make('h2', { id: 'title' });
@@ -101,12 +104,15 @@ function showTabs(state, views) {
     state.views = views;
     state.tabs.replaceChildren(
       ...views.map(view =>
-        lab.make('button', {
-          type: 'button',
-          textContent: lab._(LABELS[view]),
-          dataset: { view },
-          attributes: { role: 'tab', 'aria-controls': 'panel' },
-        }),
+        lab.tip(
+          lab.make('button', {
+            type: 'button',
+            textContent: lab._(LABELS[view]),
+            dataset: { view },
+            attributes: { role: 'tab', 'aria-controls': 'panel' },
+          }),
+          view,
+        ),
       ),
     );
   }
@@ -120,7 +126,7 @@ function showLegend(state) {
   const difference = state.view === 'difference';
   const ticks = lab.ticks(Number(state.most.toPrecision(2)), difference);
   state.legend.replaceChildren(
-    lab.make('span', { textContent: difference ? lab._('← live is higher') : lab._('weight') }),
+    difference ? lab.make('span', { textContent: lab._('← live is higher') }) : lab.term('weight', lab._('weight')),
     lab.make(
       'div',
       { className: 'scale' },
@@ -136,15 +142,17 @@ function showLegend(state) {
         }),
       ),
     ),
-    lab.make('span', { textContent: difference ? lab._('constant is higher →') : lab._('square-root scale') }),
+    difference
+      ? lab.make('span', { textContent: lab._('constant is higher →') })
+      : lab.term('square-root', lab._('square-root scale')),
   );
 }
 
 /** The two lines under the map. */
 function tell(state, i, j) {
   if (i === null || i === undefined || !state.data) {
-    lab.write(state.first, lab._(REST[0]));
-    lab.write(state.second, lab._(REST[1]));
+    lab.write(state.first, lab._('Point at a cell, or use the arrow keys, for its value.'));
+    lab.write(state.second, lab._(LOOKS[state.view]));
     return;
   }
   const { data, view } = state;

@@ -4,7 +4,6 @@
 const TOP = 62; // px for the key tokens, of layout.js
 const LABEL = 15; // px that a label needs of its axis
 const FADED = 0.22; // of a pruned head's weights, as on its tile
-const FONT = '13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
 
 /** {element, show(matrix, dark), point(i, j)}; calls `onPoint(i, j)`, or `onPoint(null)` when nothing is pointed at. */
 lab.matrix = onPoint => {
@@ -37,7 +36,7 @@ lab.matrix = onPoint => {
     canvas.height = size.height * size.ratio;
     const context = canvas.getContext('2d');
     context.scale(size.ratio, size.ratio);
-    context.font = FONT;
+    context.font = lab.font(13);
     return context;
   };
 
@@ -137,7 +136,7 @@ lab.matrix = onPoint => {
     if (size.level) context.fillRect(x + j * cell, y - 20, cell, 19);
     else context.fillRect(x + (j + 0.5) * cell - 9, 0, 18, y - 1);
     context.fillStyle = colours.accent;
-    context.font = `600 ${FONT}`;
+    context.font = `600 ${lab.font(13)}`;
     rowLabel(context, i);
     columnLabel(context, j);
     context.strokeStyle = colours.accent;

@@ -57,6 +57,16 @@ lab.headControls = (state, hint) => {
     lab.make('label', { className: 'base' }, lab._('base'), base),
   );
 
+  for (const [element, term] of [
+    [live, 'live'],
+    [constant, 'constant'],
+    [prune, 'prune'],
+    [gate, 'gate'],
+    [scale, 'scale'],
+    [base.parentElement, 'base'],
+  ])
+    lab.tip(element, term);
+
   const buttons = lab.make(
     'div',
     { className: 'buttons', attributes: { role: 'group', 'aria-label': lab._('State of the selected heads') } },
@@ -79,8 +89,7 @@ lab.headControls = (state, hint) => {
     const reason = can ? '' : none;
     lab.set(constant, 'aria-disabled', !can);
     if (constant.title !== reason) constant.title = reason;
-    if (reason) lab.set(constant, 'aria-description', reason);
-    else constant.removeAttribute('aria-description');
+    lab.set(constant, 'aria-description', reason || lab.meaning('constant'));
   };
 
   return {

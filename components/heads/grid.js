@@ -69,8 +69,8 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
     'section',
     { className: 'part', style: { '--heads': heads } },
     ...(title ? [name] : []),
-    word(lab._('Head'), 'across'),
-    word(lab._('Layer'), 'down'),
+    lab.tip(word(lab._('Head'), 'across'), 'head'),
+    lab.tip(word(lab._('Layer'), 'down'), 'layer'),
     table,
   );
   const buttons = Array.from(table.querySelectorAll('button'));

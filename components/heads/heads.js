@@ -9,7 +9,8 @@ const hint = () => lab._('Keys: arrows · C constant · P prune · R live · + �
 function create(state) {
   const board = lab.make('div', { className: 'board' });
   const controls = lab.headControls(state, lab.make('p', { className: 'hint', id: 'hint', textContent: hint() }));
-  state.root.append(board, controls.element);
+  const lead = lab._('Each small picture is a head: every row looks at the columns, most where the colour is strongest.');
+  state.root.append(lab.make('p', { className: 'lead', textContent: lead }), board, controls.element);
   board.addEventListener('click', event => {
     const target = event.target.closest('[data-scope]');
     if (target) select(state, target);

@@ -51,6 +51,12 @@ function icon(path) {
   return svg;
 }
 
+/** For a visit that no link begins, the browser remembers what was chosen. */
+function choose(state, language) {
+  document.cookie = `attention-lab-language=${language}; path=/; max-age=31536000; samesite=lax`;
+  state.send({ type: 'language', language });
+}
+
 /** A button for each language that is not the present one, by its own name. */
 function showLanguages(state, languages) {
   const others = languages.filter(([key]) => key !== lab.language);
@@ -62,7 +68,7 @@ function showLanguages(state, languages) {
         type: 'button',
         textContent,
         lang: language,
-        onclick: () => state.send({ type: 'language', language }),
+        onclick: () => choose(state, language),
       }),
     ),
   );
@@ -78,7 +84,8 @@ function update(state, { query, mode, undo, redo, languages, visit, sequence }) 
   const wanted = query ? `?${query}` : '';
   const page = globalThis; // what stands here outlives sessions, and components that are mounted anew
   // A new session has opened what the page was loaded with; what was done since stands in the address.
-  if (page.attentionLabVisit && page.attentionLabVisit !== visit && location.search !== wanted)
+  const isNew = page.attentionLabVisit && page.attentionLabVisit !== visit;
+  if ((isNew && location.search !== wanted) || (!page.attentionLabVisit && isUnheard(location.search)))
     page.attentionLabAddress = { query: location.search, sequence: Infinity };
   page.attentionLabVisit = visit;
   if (page.attentionLabAddress && sequence < page.attentionLabAddress.sequence) {
@@ -95,6 +102,13 @@ function update(state, { query, mode, undo, redo, languages, visit, sequence }) 
   if (mode === 'push') history.pushState({}, '', address);
   else history.replaceState({}, '', address);
 }
+
+// Beyond these, Streamlit takes an address for an empty one (runtime/state/query_params.py).
+const MOST_CHARACTERS = 512 * 1024;
+const MOST_FIELDS = 1000;
+
+/** True for an address that Streamlit does not pass on. */
+const isUnheard = query => query.length > MOST_CHARACTERS || query.split('&').length > MOST_FIELDS;
 
 /** The app's path: older links had a path for each page, which now stands in the query. */
 const root = () => location.pathname.replace(/[^/]*$/, '');

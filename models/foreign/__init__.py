@@ -11,6 +11,7 @@ Nothing here imports transformers, or anything that does, before such a model is
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +65,12 @@ def held(name: str) -> ForeignLab | None:
     from models.foreign import shelf
 
     return shelf.held(name)
+
+
+def in_memory() -> list[ForeignLab]:
+    """Those that are held."""
+    shelf = sys.modules.get("models.foreign.shelf")  # nobody has opened one before it is imported
+    return shelf.labs() if shelf else []
 
 
 def family(name: str) -> list[str]:

@@ -6,17 +6,19 @@ private.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from models.foreign.errors import CancelledError, ForeignError
 from models.foreign.files import PICKLES, weight_files
+from models.quoting import cut
 from models.words import told
 
 MB = 10**6
@@ -24,6 +26,9 @@ SETTING = "ATTENTION_LAB_HOSTED"  # in the environment: not empty on a host that
 TEXTS = ("config.json", "generation_config.json", "preprocessor_config.json", "tokenizer.json", "tokenizer_config.json",
          "special_tokens_map.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model",
          "spm.model", "sentencepiece.bpe.model", "tokenizer.model", "source.spm", "target.spm")
+OWN_BYTES = 900 * MB  # of the process with all our own models and the caches full, at most
+SMALLEST = 100 * MB  # of a model that every host opens: all-MiniLM-L6-v2 has 90
+CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # Linux's control groups
 BYTES_A_WEIGHT = 4  # float32, whatever the file has
 SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}  # bytes a weight in a file
 
@@ -65,7 +70,27 @@ HOSTED = Access(hosted=True, max_bytes=600 * MB, held_bytes=1_200 * MB, allowed=
 
 def access() -> Access:
     """What this machine opens; the one place that decides it."""
-    return HOSTED if os.environ.get(SETTING) else LOCAL
+    return fitted(HOSTED, memory()) if os.environ.get(SETTING) else LOCAL
+
+
+@functools.cache
+def fitted(wanted: Access, memory: int) -> Access:
+    """What a host of so many bytes of memory can open: two models are held whatever their size, so each has half of
+    what our own leave."""
+    spare = memory - OWN_BYTES
+    if spare >= wanted.held_bytes:
+        return wanted
+    return replace(wanted, held_bytes=max(0, spare), max_bytes=min(wanted.max_bytes, max(SMALLEST, spare // 2)))
+
+
+@functools.cache
+def memory() -> int:
+    """Bytes that this process may take: the machine's, or its container's."""
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for file in CONTAINER:
+        with suppress(OSError, ValueError):  # `max` where there is no limit
+            found.append(int(Path(file).read_text()))
+    return min(found)
 
 
 @dataclass(frozen=True)
@@ -246,4 +271,4 @@ class UnreachableError(ForeignError):
 
 
 def _shown(text: str) -> str:
-    return f"“{text if len(text) <= 60 else text[:60] + '…'}”"
+    return f"“{cut(text, 60)}”"

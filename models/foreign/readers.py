@@ -19,11 +19,10 @@ from torch import Tensor
 from models.foreign import texts
 from models.foreign.texts import Encoded
 from models.kind import TARGET, TEXT
-from models.tasks.base import InputError, Prompt, Reader
+from models.tasks.base import InputError, Prompt, Reader, readable
 from models.trace import Output, fixed
 from models.words import N_, told
 
-LONGEST_TEXT = 400_000  # characters that are tokenized at all
 MOST_TOKENS = 512  # of a typed text, whatever the model could read
 
 
@@ -70,7 +69,7 @@ class Words(Reader):
         return self.pieces
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
-        encoded = self.encode(text[:LONGEST_TEXT].encode("utf-8", "replace").decode())
+        encoded = self.encode(readable(text))
         return self.prompt(encoded, [-1] * len(encoded.ids), text, limit or self.limit)
 
     def encode(self, text: str) -> Encoded:
@@ -154,8 +153,7 @@ class Fills(Words):
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         mask = self.tokenizer.mask_token_id
-        marked = texts.unmark(text[:LONGEST_TEXT].encode("utf-8", "replace").decode(), self.tokenizer.mask_token,
-                              self.tokenizer.all_special_tokens)
+        marked = texts.unmark(readable(text), self.tokenizer.mask_token, self.tokenizer.all_special_tokens)
         encoded = self.encode(marked.plain)
         ids, targets = list(encoded.ids), [-1] * len(encoded.ids)
         for i in range(*encoded.body):

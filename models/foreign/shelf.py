@@ -19,6 +19,7 @@ from models.foreign.errors import ForeignError
 from models.foreign.facts import kinds_of, make_reader
 from models.foreign.lab import ForeignLab
 from models.foreign.opening import open_folder
+from models.quoting import cut
 from models.words import told
 
 LEAST = 2  # models that are held, whatever their size
@@ -118,6 +119,11 @@ def held(name: str) -> ForeignLab | None:
     return next((lab for lab in reversed(_shelf.labs) if lab.name == name), None)
 
 
+def labs() -> list[ForeignLab]:
+    """As models.foreign.in_memory."""
+    return _shelf.labs
+
+
 def family(name: str) -> list[str]:
     """As models.foreign.family."""
     mine = held(name)
@@ -135,7 +141,7 @@ def entry(name: str) -> Entry:
         hub.access().check(hub.repo_of(name))
         folder = hub.here(name)
     if folder is None:
-        raise ForeignError(told("{name} is not on this machine yet", name=name.removeprefix(HUB)))
+        raise ForeignError(told("{name} is not on this machine yet", name=cut(name.removeprefix(HUB))))
     return _entry(name, folder, _stamp(folder))
 
 

@@ -17,10 +17,12 @@ import torch
 
 from models.attention import TYPES
 from models.attention.base import Intervention
+from models.damage import broken
 from models.heads import Scale
 from models.tasks.base import Task
 from models.tasks.masked import TEST_LENGTHS, Masked
 from models.transformer import Model, Transformer
+from models.words import told
 
 SEEDS = Path(__file__).with_name("seed_metrics")
 READINGS = ("fixed", "length")  # of relu² / n: what n is where a text has another length than those of training
@@ -63,6 +65,14 @@ def readings(model: Transformer, task: Masked) -> dict[str, dict[str, dict[str, 
 
 
 def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any]]:
-    """Seed -> metric of a model's short trainings; empty if there are none."""
+    """Seed -> metric of a model's short trainings; empty if there are none; raises CheckpointError."""
     path = (folder or SEEDS) / f"{name}.json"
-    return json.loads(path.read_text(encoding="utf-8"))["metrics"] if path.exists() else {}
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        metrics = {str(int(seed)): dict(metric) for seed, metric in found["metrics"].items()}
+        int(found["steps"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise broken(Path(*path.parts[-4:]), told("is damaged")) from error
+    return metrics

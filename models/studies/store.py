@@ -6,26 +6,94 @@ Each holds the metric of the card beside it, so that numbers of weights that hav
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from models.checkpoint import CHECKPOINTS, read_json, write_json
+from models.damage import broken
+from models.words import told
 
 MEASUREMENTS = Path(__file__).with_name("measurements")
 
 
 def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | None = None) -> dict[str, Any] | None:
-    """NAME.KIND.json; None if there is none, if it cannot be read, or if it was measured on other weights.
+    """NAME.KIND.json; None if there is none, or if it was measured on other weights.
 
     Args:
         folder, checkpoints: where measurements and cards lie; the repository's own by default.
+
+    Raises:
+        CheckpointError: it is damaged; the message names the file and what makes it again.
     """
+    path = (folder or MEASUREMENTS) / f"{name}.{kind}.json"
     try:
-        result = _read((folder or MEASUREMENTS) / f"{name}.{kind}.json")
-        card = _read((checkpoints or CHECKPOINTS) / name / "card.json")
-        return result if result["metric"] == card["metric"] else None
-    except (OSError, ValueError, KeyError, TypeError):
+        result = _measured(path, name, checkpoints)
+        if result is not None and kind in CHECKS:
+            CHECKS[kind](result)
+    except FileNotFoundError:
         return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        command = f"python -m {COMMANDS[kind]} {name}" if kind in COMMANDS else ""
+        raise broken(Path(*path.parts[-4:]), told("is damaged"), command) from error
+    return result
+
+
+def _measured(path: Path, name: str, checkpoints: Path | None) -> dict[str, Any] | None:
+    """What a file says, None if it was measured on other weights; raises whatever reading it does."""
+    result = _read(path)
+    metric = result["metric"]
+    try:
+        card = _read((checkpoints or CHECKPOINTS) / name / "card.json")
+        return result if metric == card["metric"] else None
+    except (OSError, ValueError, KeyError, TypeError):  # whoever needs the card says so
+        return None
+
+
+def found(name: str, kind: str, folder: Path | None = None, checkpoints: Path | None = None) -> dict[str, Any] | None:
+    """As read, without a look at its parts; None for what is damaged, too."""
+    try:
+        return _measured((folder or MEASUREMENTS) / f"{name}.{kind}.json", name, checkpoints)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _check_length(result: dict[str, Any]) -> None:
+    """Raises where something is missing that a page shows."""
+    for by_length in result["readings"].values():
+        for n, values in by_length.items():
+            _numbers(n, values["predictions"], values["loss"], values["accuracy"])
+            for quantity in ("entropy", "log_normaliser"):
+                for layer in values.get(quantity, ()):
+                    _numbers(*layer)
+    if not any(result["readings"].values()):
+        raise ValueError("nothing was measured")
+
+
+def _check_memory(result: dict[str, Any]) -> None:
+    """Raises where something is missing that a page shows."""
+    if not result["points"]:
+        raise ValueError("nothing was measured")
+    for point in (*result["points"], *result["comparisons"]):
+        _numbers(point["factor"], point["perplexity"], *point["budgets"])
+        _texts(point["way"])
+    _numbers(result["windows"], result["window"], result["validation_windows"])
+    _texts(result["command"])
+
+
+def _numbers(*values: Any) -> None:
+    for value in values:
+        float(value)
+
+
+def _texts(*values: Any) -> None:
+    for value in values:
+        if not isinstance(value, str):
+            raise TypeError(f"{value!r} is no text")
+
+
+CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {"length": _check_length, "memory": _check_memory}
+COMMANDS = {"length": "models.studies.lengths", "memory": "models.studies.forgetting"}
 
 
 def stamp(name: str, kind: str, *more: Path) -> tuple[int, ...]:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from models.tasks.base import Batch, InputError, Prompt, Task, generator
+from models.quoting import cut
+from models.tasks.base import LONGEST_TEXT, Batch, InputError, Prompt, Task, generator
 from models.transformer import Transformer
 from models.words import N_, listed, told
 
@@ -54,7 +55,7 @@ class Assignment(Task):
     data = ({"name": N_("none: texts are drawn at random while training"), "licence": "", "attribution": ""},)
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
-        limit = limit or self.limit
+        limit, text = limit or self.limit, text[:LONGEST_TEXT]
         ids, targets = [START], [-1]
         values: dict[str, int] = {}
         asked: list[int] = []
@@ -247,8 +248,8 @@ def _skip(text: str, place: int, last: int) -> int:
 
 
 def _name(character: str) -> str:
-    return f"“{character}”" if character.isprintable() else told("the character U+{code:04X}", code=ord(character))
+    return f"“{cut(character)}”" if character.isprintable() else told("the character U+{code:04X}", code=ord(character))
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= 12 else text[:12] + "…"
+    return cut(text, 12)

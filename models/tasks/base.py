@@ -16,6 +16,7 @@ from models.words import told
 if TYPE_CHECKING:
     from models.trace import Output
 
+LONGEST_TEXT = 16_384  # characters that are read at all: 32 a token, where a page reads most
 ROWS = 8  # likeliest answers that are shown of a prediction
 
 
@@ -32,6 +33,14 @@ class InputError(ValueError):
         self.stop = start + 1 if stop is None else stop
 
 
+def readable(text: str) -> str:
+    """The part of a text that is read at all: what is pasted by the megabyte costs no more than what a page can show.
+
+    A lone surrogate is no character that could be encoded; it becomes a question mark.
+    """
+    return text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+
+
 @dataclass(frozen=True)
 class Prompt:
     """A text as the model reads it.
@@ -41,7 +50,7 @@ class Prompt:
         tokens: the same as text, N of them.
         asked: positions whose next-token distribution is a prediction that the page shows, in order.
         targets: N ids of the token that should follow each position; -1 where the loss does not count.
-        left_out: number of tokens over the limit that were not read.
+        left_out: number of tokens over the limit that were not read; of a text over LONGEST_TEXT at least so many.
         read_chars: characters of the text that these tokens came from; the rest was left out.
         hint: what the person could add, or an empty string.
         reference: ids of what should be written of the text, `end` included; none where it is not known.
@@ -96,6 +105,7 @@ class Reader:
         writes: True if the model can write on from the text.
         hides: True if words of the text can be hidden from the model.
         sees: True if it reads a picture in place of a text.
+        only_english: True if all that it was trained to read is English.
     """
 
     name: str
@@ -109,6 +119,7 @@ class Reader:
     writes = False
     hides = False
     sees = False
+    only_english = False
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """Raises InputError if there is nothing in `text` that could be read.

@@ -18,8 +18,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.data import DATA
-from models.tasks.base import Batch, InputError, Prompt, generator
-from models.tasks.stories import LONGEST_TEXT, Stories, token_labels
+from models.tasks.base import Batch, InputError, Prompt, generator, readable
+from models.tasks.stories import Stories, token_labels
 from models.transformer import Transformer
 from models.words import N_, listed, told
 
@@ -72,7 +72,7 @@ class Masked(Stories):
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         limit = limit or self.limit
-        valid = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+        valid = readable(text)
         ids, targets, stops = [0], [-1], [0]
         place = 0  # in the text
         for piece in re.split(r"( ?\[MASK\])", valid):

@@ -21,8 +21,9 @@ from tokenizers.models import BPE
 from torch import Tensor
 from torch.nn import functional
 
+from models.damage import broken
 from models.data import DATA, files
-from models.tasks.base import Batch, InputError, Prompt, Task, generator
+from models.tasks.base import Batch, InputError, Prompt, Task, generator, readable
 from models.transformer import Transformer
 from models.words import N_, told
 
@@ -42,13 +43,13 @@ VALIDATION_BOOKS = (  # three other authors, and again no sequel or prequel amon
 SOURCES = {"books": "standard_ebooks_children/books/*.txt.gz", "stories": "tinystories_excerpt/train.txt.gz"}
 EVERY_STORY = 20  # of twenty stories of TinyStories the first is for test, the eleventh for validation
 VALIDATION_STORY = 10
-LONGEST_TEXT = 400_000  # characters that are tokenized at all; what is beyond is certainly over the limit
 
 
 class Stories(Task):
     name = "stories"
     title = N_("Next word")
     writes = True
+    only_english = True
     vocabulary = VOCABULARY
     limit = 128
     trained_length = CONTEXT
@@ -83,7 +84,7 @@ class Stories(Task):
 
     @functools.cached_property
     def tokenizer(self) -> Tokenizer:
-        tokenizer = Tokenizer.from_file(str(TOKENIZER))
+        tokenizer = tokenizer_from(TOKENIZER)
         tokenizer.encode_special_tokens = True  # a typed <|endoftext|> is text, not BOS
         return tokenizer
 
@@ -93,9 +94,7 @@ class Stories(Task):
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         limit = limit or self.limit
-        # A lone surrogate is no character that could be encoded; it is read as a question mark.
-        valid = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
-        encoding = self.tokenizer.encode(valid, add_special_tokens=False)
+        encoding = self.tokenizer.encode(readable(text), add_special_tokens=False)
         ids = [0, *encoding.ids]
         if len(ids) == 1:
             raise InputError(told("Type the beginning of a story, like Once upon a time"), 0, len(text))
@@ -228,6 +227,15 @@ def train_tokenizer(data: Path) -> Tokenizer:
              for text in read(data, split)]
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
+
+
+def tokenizer_from(file: Path) -> Tokenizer:
+    """A tokenizer of ours; raises CheckpointError."""
+    try:
+        return Tokenizer.from_str(file.read_text(encoding="utf-8"))
+    except Exception as error:  # tokenizers raises no error of its own
+        what = told("is damaged") if file.exists() else told("is missing")
+        raise broken(Path(*file.parts[-3:]), what) from error
 
 
 def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = ("start",)) -> tuple[str, ...]:

@@ -31,8 +31,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.data import DATA, files
-from models.tasks.base import Batch, InputError, Pairs, Prompt, Task, generator
-from models.tasks.stories import LONGEST_TEXT, token_labels
+from models.tasks.base import Batch, InputError, Pairs, Prompt, Task, generator, readable
+from models.tasks.stories import token_labels, tokenizer_from
 from models.words import N_, told
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ _QUOTES = str.maketrans({**dict.fromkeys("“”„‟«»", '"'), **dict.fromke
 class Translation(Task):
     name = "translation"
     title = N_("English to German")
+    only_english = True
     vocabulary = VOCABULARY
     limit = LENGTH
     trained_length = LENGTH
@@ -81,7 +82,7 @@ class Translation(Task):
 
     @functools.cached_property
     def tokenizer(self) -> Tokenizer:
-        tokenizer = Tokenizer.from_file(str(TOKENIZER))
+        tokenizer = tokenizer_from(TOKENIZER)
         tokenizer.encode_special_tokens = True  # a typed <|end|> is text
         return tokenizer
 
@@ -91,7 +92,7 @@ class Translation(Task):
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         limit = limit or self.limit
-        valid = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+        valid = readable(text)
         cleaned = clean(valid)
         if not cleaned:
             raise InputError(told("Type an English sentence, like The cat is sleeping."), 0, len(text))

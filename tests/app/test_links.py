@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app import texts
 from app.state import events, session
 from app.state.history import History
 from app.state.lab_state import LabState
@@ -88,7 +89,8 @@ class Params(dict):
 @pytest.fixture
 def visitor(monkeypatch) -> Any:
     """A session without Streamlit: .session_state and .query_params."""
-    streamlit = SimpleNamespace(session_state={}, query_params=Params(), context=SimpleNamespace(locale=None))
+    streamlit = SimpleNamespace(session_state={}, query_params=Params(),
+                                context=SimpleNamespace(locale=None, cookies={}))
     monkeypatch.setattr(session, "st", streamlit)
     return streamlit
 
@@ -126,6 +128,12 @@ def test_the_browsers_language_counts_where_no_link_says_one(visitor):
     assert session.history().present.language == "en"
 
 
+def test_the_language_that_was_chosen_before_counts_more_than_the_browsers(visitor):
+    visitor.context = SimpleNamespace(locale="zh-CN", cookies={texts.COOKIE: "en"})
+    session.follow_address("explore")
+    assert session.history().present == LabState()
+
+
 def test_a_visitor_who_comes_back_to_an_old_address_keeps_the_language_chosen_since(visitor, monkeypatch):
     session.follow_address("explore")
     session.history().do(LabState(text="one"))
@@ -154,7 +162,15 @@ def test_what_the_browser_shows_wins_over_what_the_page_was_loaded_with(visitor)
     assert not history.past and not history.future and not history.push
 
 
-@pytest.mark.parametrize("query", [None, 7, ["?text=a"], {"text": "a"}, "?" + "x" * 1_000_000])
+def test_an_address_that_is_too_long_is_told(visitor):
+    session.follow_address("explore")
+    before = session.history().present
+    events.on_toolbar({"type": "address", "query": "?text=" + "x" * 1_000_000})
+    assert session.history().present == before
+    assert "1,000,005 characters" in session.history().problems[0]
+
+
+@pytest.mark.parametrize("query", [None, 7, ["?text=a"], {"text": "a"}])
 def test_an_address_that_is_none_changes_nothing(query: object, visitor):
     session.follow_address("explore")
     before = replace(session.history())

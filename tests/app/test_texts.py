@@ -5,9 +5,14 @@
 
 from __future__ import annotations
 
+import ast
 import copy
+import io
+import re
+import string
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +23,9 @@ from app.state.link import query_of, read_query
 from app.texts import ENGLISH, LANGUAGES, _, ngettext
 from models.tasks.base import InputError
 from models.words import N_, listed, told, told_n
+from tests.app import literals
+from tests.app.test_pages import opened, sent
+from tests.browser import ROOT
 
 
 @pytest.fixture
@@ -100,10 +108,157 @@ def test_the_catalogues_are_what_extraction_writes(language):
     """`python -m app.extract` was run after the last text was changed."""
     template = extract.template()
     assert extract.as_file(template) == extract.TEMPLATE.read_bytes()
-    assert extract.as_file(extract.renewed(texts.catalogue(language), template)) == \
+    assert extract.as_file(extract.renewed(template, texts.catalogue(language))) == \
         (texts.FOLDER / language / "LC_MESSAGES" / "app.po").read_bytes()
 
 
 def test_plural_forms(chinese):
     texts.speak(ENGLISH)
     assert [ngettext("{n} token", "{n} tokens", n) for n in (0, 1, 2)] == ["0 tokens", "1 token", "2 tokens"]
+
+
+OTHERS = [language for language in LANGUAGES if language != ENGLISH]
+# What is the same in every language: names, formulas, units and what holds no word.
+NAMES = {"KL", "softmax", "random", "dense", "log n", "CSV", "random + dense", "dense + softmax", "random + softmax",
+         "{title} / softmax", "start"}
+
+
+def forms(message) -> tuple[str, ...]:
+    return (message.string,) if isinstance(message.string, str) else tuple(message.string)
+
+
+def texts_of(language: str):
+    """(message, English) of each text; of a plural the form for several."""
+    return [(message, message.id if isinstance(message.id, str) else message.id[-1])
+            for message in texts.catalogue(language) if message.id]
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_text_is_translated(language):
+    assert not extract.untranslated(texts.catalogue(language))
+    same = {english for message, english in texts_of(language) if english in forms(message)
+            if literals.LETTERS.search(re.sub(r"\{[^}]*\}|`[^`]*`", "", english))}
+    assert same <= NAMES
+
+
+def values(text: str) -> set[tuple[str, str]]:
+    """The {names} of a text and how each is written."""
+    return {(name, form or "") for _, name, form, _ in string.Formatter().parse(text) if name is not None}
+
+
+def test_values_of_a_text_are_found():
+    assert values("{n:,} of {all}") == {("n", ","), ("all", "")}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_translation_has_the_values_of_its_text(language):
+    for message, english in texts_of(language):
+        for form in forms(message):
+            if "{" in english or "{" in form:
+                assert values(form) == values(english), english
+            # What Markdown would show as code or follow as a link is the same.
+            assert sorted(re.findall(r"`[^`]+`|https?://\S+", form)) == \
+                sorted(re.findall(r"`[^`]+`|https?://\S+", english)), english
+
+
+def test_a_plural_has_its_languages_forms():
+    for language in OTHERS:
+        count = texts.catalogue(language).num_plurals
+        assert count <= 2  # more than components/core/texts.js knows
+        for message, _english in texts_of(language):
+            assert isinstance(message.id, str) or len(forms(message)) == count
+
+
+def sources(ending: str) -> list[Path]:
+    return [path for folder in ("app", "components") for path in sorted((ROOT / folder).rglob(f"*.{ending}"))]
+
+
+ALLOWED = {"Attention Lab", "# Attention Lab", "/home/me/models/mine"}
+KEYS = {"Escape", "Home", "End"}
+
+
+@pytest.mark.parametrize("path", sources("py"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_python_looks_its_texts_up(path):
+    assert not set(literals.in_python(path.read_text("utf-8"))) - ALLOWED
+
+
+def test_what_models_say_of_a_mistake_can_be_looked_up():
+    for path in sorted((ROOT / "models").rglob("*.py")):
+        assert not [*literals.in_python(path.read_text("utf-8"), literals.ERRORS)], path
+
+
+@pytest.mark.parametrize("path", sources("js"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_javascript_looks_its_texts_up(path):
+    assert not set(literals.in_javascript(path.read_text("utf-8"))) - ALLOWED - KEYS
+
+
+def test_a_text_beside_the_catalogues_is_found():
+    python = ['st.caption("Some words")', 'st.button(f"Load {name}")', 'box.text_input(_("Text"), placeholder="Type")',
+              'st.error("A" if x else "Two words")', 'st.altair_chart(c, alt="A chart")',
+              'altair.X("n", title="tokens")', 'raise InputError(f"No {what}")', 'st.table([{"columns": 3}])']
+    assert [len([*literals.in_python(source)]) for source in python] == [1] * len(python)
+    assert not [*literals.in_python('st.caption(_("Some words")); st.markdown(f"**{plain(name)}**")')]
+    script = ["lab.make('p', { textContent: 'Undo' })", "lab.write(a, `step ${n} of all`)", 'x.title = "two words"']
+    assert [len([*literals.in_javascript(source)]) for source in script] == [1] * len(script)
+    assert not [*literals.in_javascript("lab._('Undo'); lab.ngettext('{n} old', '{n} very old', 2) // Two words")]
+
+
+def test_an_f_string_is_no_text():
+    with pytest.raises(ValueError, match="f-string"):
+        list(extract.python(io.BytesIO(b'_(f"Load {name}")'), None, None, None))
+
+
+@pytest.mark.parametrize("path", sources("py"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_may_run_alone_says_its_language_first(path):
+    """A fragment's thread may be a new one."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef) and any("fragment" in ast.dump(its) for its in node.decorator_list):
+            first = node.body[1] if isinstance(node.body[0].value if isinstance(node.body[0], ast.Expr) else None,
+                                               ast.Constant) else node.body[0]
+            assert ast.unparse(first) == "session.speak()", f"{path}: {node.name}"
+
+
+def test_every_tip_is_in_the_glossary():
+    used = {key for path in sources("py") for key in re.findall(r'\btip\("([^"]+)"\)', path.read_text("utf-8"))}
+    script = "".join(path.read_text("utf-8") for path in sources("js"))
+    used |= {*re.findall(r"lab\.(?:term|meaning)\('([^']+)'", script), *re.findall(r"\bterm: '([^']+)'", script),
+             *re.findall(r"^    \[[\w.]+, '([^']+)'\],$", script, re.MULTILINE),
+             *re.findall(r"^  \w+: '([^']+)',$", script[script.index("const WIDGETS"):].split("}")[0], re.MULTILINE)}
+    assert {"gate", "kl", "weight"} <= used <= set(texts.glossary())
+
+
+def test_a_tip_is_said_in_the_visitors_language(chinese):
+    assert texts.tip("gate").startswith("头的输出")
+
+
+STATES = [{}, {"page": "compare", "with": "stories-softmax"}, {"page": "length", "model": "masked-gau-relu2"},
+          {"page": "yours"}, {"page": "results"}, {"page": "results", "claim": "normalisation"}, {"page": "about"},
+          {"model": "assignment-selective", "view": "mask", "plan": "self-0.0cg0.5"},
+          {"model": "masked-softmax", "open": "entropy", "text": "The cat sat"},
+          {"model": "stories-selective", "open": "memory", "text": "今天天气很好。"},
+          {"model": "assignment-softmax", "text": "x=?"}, {"model": "no-such", "plan": "zz", "at": "9", "n": "x"}]
+
+
+@pytest.mark.parametrize("state", STATES, ids=str)
+def test_every_page_opens_in_chinese(state):
+    app = opened(lang="zh", **state)
+    assert not app.exception
+    shown = "\n".join(str(element.value) for kind in ("markdown", "caption", "warning", "error", "info")
+                      for element in app.get(kind))
+    header = sent(app, "toolbar")[0]
+    assert header["language"] == "zh"
+    assert dict(sent(app, "navigation")[0]["pages"])["explore"] == "探索"
+    for line in shown.splitlines():  # a line of prose that is all English was not looked up
+        prose = re.sub(r"`[^`]*`|\[[^\]]*\]\([^)]*\)|\*\*", "", line)
+        assert len(re.findall(r"\b[a-z]{3,}\b", prose)) < 6 or re.search(r"[\u4e00-\u9fff]", prose) \
+            or any(name in line for name in CITED), line
+
+
+CITED = ("Standard Ebooks", "TinyStories", "Tatoeba", "tatoeba")  # whose credits stay as they ask for them
+
+
+def test_another_script_gets_a_note():
+    for text, is_told in (("今天天气很好。", True), ("Жил-был маленький дракон", True), ("Once upon a time", False),
+                       ("Café naïve, the “Kōan” 3 × 4", False), ("12 34", False)):
+        assert ("这个模型只读过英文" in sent(opened(lang="zh", text=text), "notice")[0]["status"]) is is_told, text
+    assert "this model read English only" in sent(opened(text="今天天气很好。"), "notice")[0]["status"]

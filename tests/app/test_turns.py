@@ -179,6 +179,7 @@ def test_who_is_interrupted_while_waiting_loses_no_turn(given: bool, monkeypatch
 def fresh(monkeypatch):
     """serving with turns of its own."""
     monkeypatch.setattr(serving, "_drawing", Turns(1))
+    monkeypatch.setattr(serving, "_pages", Turns(4))
     monkeypatch.setattr(serving, "_computing", Turns(1))
 
 
@@ -225,6 +226,27 @@ def test_short_texts_of_our_own_models_are_light(monkeypatch, name, text, light)
     lab = models.load(name)
     compute.traces_of(lab, compute.read(lab, text, 512), models.HeadPlan())
     assert asked == [light]
+
+
+def test_no_more_pages_are_under_way_than_there_are_places(fresh):
+    """Each holds the maps that it is about to draw, while it waits for a pass, too."""
+    under_way, most, lock = 0, 0, threading.Lock()
+
+    def page(number: int) -> None:
+        nonlocal under_way, most
+        with serving.drawing():
+            with lock:
+                under_way += 1
+                most = max(most, under_way)
+            with serving.computing():
+                time.sleep(0.002)
+            with serving.aside():
+                time.sleep(0.002)
+            with lock:
+                under_way -= 1
+
+    joined(threads(page, 24))
+    assert (most, under_way) == (4, 0)
 
 
 def test_an_error_while_computing_gives_the_turn_back_too(fresh):

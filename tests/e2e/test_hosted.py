@@ -121,6 +121,15 @@ def test_heads_clicked_right_after_a_link_raise_nothing(visit):
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
 
 
+def test_a_link_that_streamlit_does_not_pass_on_opens_all_the_same(visit):
+    """It takes an address of more than 1,000 parts for an empty one."""
+    page = visit(text="a=1; a=?", **MODEL, **{f"x{i}": "" for i in range(1001)})
+    expect(page.get_by_label("Text", exact=True)).to_have_value("a=1; a=?")
+    expect(page.get_by_role("gridcell")).to_have_count(12)
+    page.wait_for_function("!location.search.includes('x1000')")
+    assert query(page)["text"] == "a=1; a=?"
+
+
 def test_forty_four_quick_edits_end_in_the_right_address(visit):
     page = visit(model="stories-softmax")
     expect(page.get_by_role("gridcell")).to_have_count(32)

@@ -118,3 +118,14 @@ test('tiles of many layers are smaller, and never too small to press', () => {
   assert.equal(lab.tileSide([{ layers: 2 }, { layers: 1 }, { layers: 2 }], 400), (400 - 2 * 66) / 5);
   assert.equal(lab.tileSide([{ layers: 12 }, { layers: 12 }], 400), 26);
 });
+
+test('a tip stands under its word, above it where there is no room, and always in the window', () => {
+  const screen = { width: 400, height: 300 };
+  const size = { width: 100, height: 50 };
+  const word = (left, top) => ({ left, top, bottom: top + 20, width: 40 });
+  assert.deepEqual(lab.tipPlace(word(150, 100), size, screen), { left: 120, top: 126 });
+  assert.deepEqual(lab.tipPlace(word(150, 270), size, screen), { left: 120, top: 214 });
+  assert.deepEqual(lab.tipPlace(word(0, 100), size, screen), { left: 6, top: 126 });
+  assert.deepEqual(lab.tipPlace(word(380, 100), size, screen), { left: 294, top: 126 });
+  assert.equal(lab.tipPlace(word(150, 20), { width: 100, height: 280 }, screen).top, 6);
+});

@@ -170,6 +170,27 @@ def test_what_is_no_id(net: Hub, name: str):
         models.load(name)
 
 
+@pytest.mark.parametrize(("memory", "most", "held"), [(24_000, 600, 1200), (2100, 600, 1200), (1500, 300, 600),
+                                                      (1000, 100, 100), (500, 100, 0)])
+def test_a_small_host_opens_small_models(memory: int, most: int, held: int):
+    """Two are held whatever their size, beside our own."""
+    found = hub.fitted(HOSTED, memory * hub.MB)
+    assert (found.max_bytes, found.held_bytes) == (most * hub.MB, held * hub.MB)
+    assert found.allowed == HOSTED.allowed and found.hosted
+    assert (found is HOSTED) == (memory > 2000)
+
+
+def test_a_containers_memory_is_what_there_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    limit, none = tmp_path / "limit", tmp_path / "none"
+    limit.write_text("536870912\n")
+    none.write_text("max\n")
+    whole = hub.memory.__wrapped__()
+    for files, expected in (((limit,), 2**29), ((none, tmp_path / "missing"), None), ((none, limit), 2**29)):
+        monkeypatch.setattr(hub, "CONTAINER", files)
+        found = hub.memory.__wrapped__()
+        assert found == expected if expected else found >= whole
+
+
 def test_a_host_opens_what_it_allows(net: Hub, monkeypatch: pytest.MonkeyPatch):
     """One setting; a link to another model says so and asks nobody, and the machine's own token is not used."""
     monkeypatch.setenv(hub.SETTING, "1")

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from models import checkpoint
+from models import catalogue, checkpoint
+from models.damage import broken
 from models.studies import store
-from models.studies.seeds import SEEDS
+from models.studies.seeds import SEEDS, read_seeds
+from models.words import told
 
 CLAIMS = "claims.json"  # what `python -m models.studies.claims all` measures
 
@@ -35,7 +38,10 @@ class Evidence:
     def metrics(self, name: str) -> dict[int, dict[int, Metric]]:
         """Steps -> seed -> metric, of the shipped model and of the short trainings."""
         if name not in self._metrics:
-            self._metrics[name] = self._collected(name)
+            try:
+                self._metrics[name] = self._collected(name)
+            except (KeyError, TypeError, ValueError, AttributeError):  # of a damaged file, which `damaged` tells of
+                self._metrics[name] = {}
         return self._metrics[name]
 
     def _collected(self, name: str) -> dict[int, dict[int, Metric]]:
@@ -67,22 +73,51 @@ class Evidence:
     def measured_of(self, name: str, what: str) -> Any:
         """What claims.json says of a shipped model; None if it was measured on a model that has since been replaced."""
         entry = self.measured.get(what, {}).get(name)
-        card = _read_dict(self._checkpoints / name / "card.json")
-        return entry["values"] if entry and card and entry["metric"] == card["metric"] else None
+        card = _read_dict(self._checkpoints / name / "card.json") or {}
+        return entry["values"] if entry and entry["metric"] == card.get("metric") else None
 
     def memory(self, name: str, way: str = "chosen") -> dict[float, float]:
         """Factor -> perplexity of a model that keeps 1 / factor of its memory, on the same windows for all models;
         `way` as in models/studies/forgetting.py. Empty if not measured, or measured on other weights."""
-        found = store.read(name, "memory", self._measurements, self._checkpoints) or {}
-        points = [*found.get("points", []), *found.get("comparisons", [])]
-        return {point["factor"]: point["perplexity"] for point in sorted(points, key=lambda point: point["factor"])
-                if point["way"] == way or point["factor"] == 1}
+        found = store.found(name, "memory", self._measurements, self._checkpoints) or {}
+        try:
+            points = sorted([*found.get("points", []), *found.get("comparisons", [])], key=lambda its: its["factor"])
+            return {point["factor"]: point["perplexity"] for point in points
+                    if point["way"] == way or point["factor"] == 1}
+        except (KeyError, TypeError, AttributeError):  # `damaged` tells of it
+            return {}
 
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
         """Length -> mean entropy of each head in nats, all layers in one list; empty as `memory` is."""
-        found = store.read(name, "length", self._measurements, self._checkpoints) or {}
-        return {int(n): [value for layer in values["entropy"] for value in layer]
-                for n, values in found.get("readings", {}).get(policy, {}).items() if "entropy" in values}
+        found = store.found(name, "length", self._measurements, self._checkpoints) or {}
+        try:
+            return {int(n): [value for layer in values["entropy"] for value in layer]
+                    for n, values in found.get("readings", {}).get(policy, {}).items() if "entropy" in values}
+        except (ValueError, TypeError, AttributeError):
+            return {}
+
+
+def damaged() -> list[str]:
+    """A sentence for each of the repository's files that cannot be read: what they say is missing from the claims."""
+    found = []
+    checks: list[Callable[[], object]] = [partial(_claims_file, store.MEASUREMENTS / CLAIMS)]
+    for name in catalogue.names():
+        checks.append(partial(checkpoint.complete_card, checkpoint.CHECKPOINTS / name))
+        checks.append(partial(read_seeds, name))
+        checks += [partial(store.read, name, kind) for kind in store.CHECKS]
+    for check in checks:
+        try:
+            check()
+        except checkpoint.CheckpointError as error:
+            found.append(str(error))
+    return found
+
+
+def _claims_file(path: Path) -> None:
+    """Raises CheckpointError where claims.json is no dict of dicts."""
+    measured = _read_dict(path)
+    if path.exists() and not (measured and all(isinstance(part, dict) for part in measured.values())):
+        raise broken(Path(*path.parts[-4:]), told("is damaged"), "python -m models.studies.claims all")
 
 
 def _read(path: Path) -> Any:

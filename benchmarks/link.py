@@ -1,0 +1,88 @@
+"""What a link costs the server's processor: milliseconds of all its threads, with the passes of the models and without.
+
+    python -m benchmarks.link                        # this tree
+    python -m benchmarks.link --beside ../other      # and another one, in turns, to tell before from after
+
+One visitor opens links one after the other, so nothing waits for anything; then the same links again, whose passes are
+remembered: the difference is what the models take.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import websockets
+from websockets.typing import Origin, Subprotocol
+
+from benchmarks.visitors import act, queries
+from tests.browser import ROOT, serve
+
+LINKS = 150  # different ones in a round, a multiple of PART
+PART = 15  # so few that their traces are still remembered at the second time
+ROUNDS = 4
+TICKS = os.sysconf("SC_CLK_TCK")  # of the processor's clock, a second
+
+
+def measure(roots: list[Path], rounds: int) -> list[dict[str, Any]]:
+    """A row a tree, medians over rounds that were taken in turns."""
+    found: dict[Path, list[tuple[float, float]]] = {root: [] for root in roots}
+    for number in range(rounds):
+        for root in roots:
+            with serve(root=root) as address:
+                found[root].append(asyncio.run(_round(address, number)))
+    return [{"tree": root.name, "links": LINKS * rounds, "CPU ms a link": median(first for first, _ in both),
+             "the same, remembered": median(again for _, again in both),
+             "the models": median(first - again for first, again in both)} for root, both in found.items()]
+
+
+async def _round(address: str, number: int) -> tuple[float, float]:
+    """CPU milliseconds of a link that is new, and of one that is not."""
+    url = address.replace("http", "ws", 1) + "/_stcore/stream"
+    process = _listening(address)
+    async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None,
+                                  origin=Origin(address)) as socket:
+        for query in queries(20, seed=1000):  # loads the models
+            await act(socket, query)
+        taken = [0.0, 0.0]
+        for first in range(0, LINKS, PART):
+            links = queries(LINKS, seed=number)[first:first + PART]
+            for again in (0, 1):
+                before = _cpu(process)
+                for query in links:
+                    failed = (await act(socket, query))[1]
+                    if failed:
+                        raise RuntimeError(failed[0])
+                taken[again] += _cpu(process) - before
+    return taken[0] * 1e3 / LINKS, taken[1] * 1e3 / LINKS
+
+
+def _listening(address: str) -> int:
+    port = address.rsplit(":", 1)[1]
+    found = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
+    return int(found.stdout.split()[0])
+
+
+def _cpu(process: int) -> float:
+    """Seconds that a process has worked, all its threads together."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--beside", type=Path, metavar="FOLDER", help="another working tree of this repository")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    asked = parser.parse_args()
+    for row in measure([ROOT, *([asked.beside.resolve()] if asked.beside else [])], asked.rounds):
+        print(" | ".join(f"{key} {value:.1f}" if isinstance(value, float) else f"{key} {value}"
+                         for key, value in row.items()), flush=True)
+
+
+if __name__ == "__main__":
+    main()

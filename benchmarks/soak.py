@@ -1,0 +1,315 @@
+"""A lecture hall for twenty minutes, on two replicas behind the balancer; with --kill-every, one of them dies now and
+then.
+
+    python -m benchmarks.soak                      # 200 visitors, 20 minutes, mixed pages
+    python -m benchmarks.soak --kill-every 180     # the same while every 3 minutes a replica is killed
+
+Every visitor opens links on all pages and downloads what is offered there. After each answer the state that the server
+shows is compared with the address that was asked for; after a replica has died, the visitor comes back as a browser
+does, and the state has to be what the address says. Ends with one line of JSON, and 1 if anything went wrong. Loopback
+only; `make hosted` is started and ended by it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Delta_pb2 import Delta
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.typing import Origin, Subprotocol
+
+from app.state.link import query_of, read_query
+from benchmarks.visitors import queries
+from components.payload import unpack
+from tests.browser import ROOT
+
+PAGES = ("", "", "", "compare", "length", "results", "about", "yours")  # explore three times of eight
+SETTLED = 300.0  # seconds after which memory may grow by GROWTH at most
+GROWTH = 1.05
+PATIENCE = 60.0  # seconds for an answer, or until a visitor has come back
+
+
+@dataclass
+class Record:
+    """What happened to all visitors together.
+
+    Attributes:
+        times: milliseconds from an action to the end of its run.
+        back: seconds from a lost connection to the answer about the visitor's own state.
+        errors: what must not happen.
+        memory: (seconds since the start, bytes of each replica).
+    """
+
+    times: list[float] = field(default_factory=list)
+    back: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    downloads: int = 0
+    checked: int = 0
+    memory: list[tuple[float, list[float]]] = field(default_factory=list)
+
+
+@dataclass
+class Answer:
+    """One run as a browser would see it: the exceptions on the page, the address, what can be downloaded."""
+
+    failed: list[str] = field(default_factory=list)
+    query: str | None = None
+    files: list[str] = field(default_factory=list)
+
+
+def links(count: int, seed: int = 0) -> dict[str, str]:
+    """What is asked for -> what the address must say then."""
+    draw = random.Random(seed)
+    found = {}
+    for query in queries(count, seed):
+        params = dict(parse_qsl(query))
+        if page := draw.choice(PAGES):
+            params["page"] = page
+        if page in ("compare", "length"):
+            family = params["model"].split("-")[0]
+            others = [f"{family}-{kind}" for kind in ("softmax", "selective", "log-n", "random")]
+            params["with"] = " ".join(name for name in draw.sample(others, 2) if name != params["model"])
+        found[urlencode(params)] = query_of(read_query(params)[0])
+    return found
+
+
+async def answer(socket: Any) -> Answer:
+    """What comes until the run has ended."""
+    found = Answer()
+    while True:
+        message = ForwardMsg()
+        message.ParseFromString(await asyncio.wait_for(socket.recv(), PATIENCE))
+        kind = message.WhichOneof("type")
+        if kind == "delta":
+            look_at(message.delta, found)
+        elif kind == "script_finished" and message.script_finished in (0, 2):
+            return found
+
+
+def look_at(delta: Delta, found: Answer) -> None:
+    element = delta.new_element
+    if element.HasField("exception"):
+        found.failed.append(element.exception.message[:120])
+    elif element.HasField("bidi_component") and element.bidi_component.component_name.endswith("toolbar"):
+        found.query = unpack(element.bidi_component.bytes)[0]["query"]
+    elif element.HasField("download_button"):
+        found.files.append(element.download_button.url)
+
+
+class Visitor:
+    """One browser: its cookies, its websocket, its address."""
+
+    def __init__(self, site: str, record: Record) -> None:
+        self.site, self.record = site, record
+        self.cookies: dict[str, str] = {}
+        self.address: tuple[str, str] = ("", "")  # what was asked for last, and what the bar says
+
+    async def page(self, path: str = "/") -> tuple[int, bytes]:
+        """A request of plain HTTP, with the cookies; keeps those that come."""
+        return await asyncio.to_thread(self._page, path)
+
+    def _page(self, path: str) -> tuple[int, bytes]:
+        request = urllib.request.Request(self.site + path, headers={"Cookie": self._cookie_line()})
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as found:
+                for line in found.headers.get_all("Set-Cookie") or ():
+                    name, _, value = line.split(";")[0].partition("=")
+                    self.cookies[name] = value
+                return found.status, found.read()
+        except urllib.error.HTTPError as error:
+            return error.code, b""
+
+    def _cookie_line(self) -> str:
+        return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+
+    def connected(self) -> Any:
+        """A websocket, as the browser opens it."""
+        return websockets.connect(self.site.replace("http", "ws", 1) + "/_stcore/stream", max_size=None,
+                                  subprotocols=[Subprotocol("streamlit")], origin=Origin(self.site),
+                                  additional_headers={"Cookie": self._cookie_line()}, open_timeout=5)
+
+    async def ask(self, socket: Any, query: str) -> Answer:
+        """Opens a link within the visit."""
+        message = BackMsg()
+        message.rerun_script.query_string = query
+        message.rerun_script.is_history_navigation = True
+        await socket.send(message.SerializeToString())
+        return await answer(socket)
+
+    def check(self, found: Answer, when: str) -> None:
+        """Notes what is wrong with an answer."""
+        self.record.checked += 1
+        self.record.errors += [f"{when}: {message}" for message in found.failed]
+        if found.query != self.address[1]:
+            self.record.errors.append(f"{when}: the state is {found.query!r}, the address {self.address[1]!r}")
+
+    async def visit(self, states: dict[str, str], every: float, stop: float, may_be_lost: bool) -> None:
+        """Acts until `stop`."""
+        await asyncio.sleep(random.uniform(0, every))
+        await self.page()
+        lost: float | None = None
+        while time.perf_counter() < stop:
+            try:
+                async with self.connected() as socket:
+                    if lost is not None:  # as the browser does: a new session is told the address
+                        self.check(await self.ask(socket, self.address[0]), "after coming back")
+                        self.record.back.append(time.perf_counter() - lost)
+                        lost = None
+                    await self._act(socket, states, every, stop)
+            except (OSError, TimeoutError, websockets.WebSocketException) as error:
+                lost = lost or time.perf_counter()
+                if not may_be_lost or time.perf_counter() - lost > PATIENCE:
+                    self.record.errors.append(f"cut off: {error!r}"[:160])
+                    return
+                await asyncio.sleep(random.uniform(0.5, 1.0))  # Streamlit's browser waits half a second at first
+
+    async def _act(self, socket: Any, states: dict[str, str], every: float, stop: float) -> None:
+        keys = list(states)
+        while time.perf_counter() < stop:
+            asked = random.choice(keys)
+            self.address = asked, states[asked]
+            began = time.perf_counter()
+            found = await self.ask(socket, asked)
+            self.record.times.append((time.perf_counter() - began) * 1e3)
+            self.check(found, "answer")
+            if found.files:
+                status, content = await self.page(random.choice(found.files))
+                self.record.downloads += 1
+                if status != 200 or not content:
+                    self.record.errors.append(f"download: {status}")
+            await asyncio.sleep(random.expovariate(1 / every))
+
+
+@contextmanager
+def hosted(port: int) -> Iterator[tuple[str, subprocess.Popen[bytes], list[str]]]:
+    """`make hosted` on this port and the four after it: address, process, and where the replicas' numbers are."""
+    log = ROOT / "runs" / f"hosted-{port}.log"
+    log.parent.mkdir(exist_ok=True)
+    with open(log, "wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "deploy", "--address", "127.0.0.1", "--port", str(port), "--replicas-from",
+             str(port + 1), "--metrics-from", str(port + 3)], cwd=ROOT, stdout=output, stderr=subprocess.STDOUT,
+            env=os.environ | {"ATTENTION_LAB_CONTROL": str(ROOT / "runs" / f"balancer-{port}.sock")})
+    site = f"http://127.0.0.1:{port}"
+    try:
+        until = time.monotonic() + 120
+        while not _answers(f"{site}/healthz"):
+            if process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"it did not start:\n{log.read_text()}")
+            time.sleep(0.2)
+        yield site, process, [f"http://127.0.0.1:{port + 3 + number}/metrics" for number in (0, 1)]
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2):
+            return True
+    except OSError:
+        return False
+
+
+def replicas(process: subprocess.Popen[bytes]) -> list[int]:
+    """Process ids of the replicas."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return [int(child) for child in children if b"app/host.py" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+async def watched(metrics: list[str], record: Record, began: float, stop: float, every: float = 10.0) -> None:
+    """Notes the memory of each replica now and then."""
+    while time.perf_counter() < stop:
+        held = []
+        for url in metrics:
+            text = await asyncio.to_thread(_text, url)
+            found = re.search(r'memory_bytes\{what="process"\} (\S+)', text)
+            held.append(float(found[1]) if found else 0.0)
+        record.memory.append((time.perf_counter() - began, held))
+        await asyncio.sleep(every)
+
+
+def _text(url: str) -> str:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as found:
+            return found.read().decode()
+    except OSError:
+        return ""
+
+
+async def killed(process: subprocess.Popen[bytes], every: float, stop: float) -> int:
+    """Kills one replica after the other; the last one early enough that everybody can come back."""
+    count = 0
+    while time.perf_counter() + every + PATIENCE / 2 < stop:
+        await asyncio.sleep(every)
+        found = sorted(replicas(process))
+        if len(found) == 2:
+            os.kill(found[0], signal.SIGKILL)  # the older one
+            count += 1
+    return count
+
+
+async def soak(port: int, visitors: int, minutes: float, every: float, kill_every: float) -> dict[str, Any]:
+    """What the soak measured."""
+    states, record = links(2000), Record()
+    with hosted(port) as (site, process, metrics):
+        began = time.perf_counter()
+        stop = began + 60 * minutes
+        people = [Visitor(site, record) for _ in range(visitors)]
+        kills = asyncio.create_task(killed(process, kill_every, stop)) if kill_every else None
+        watching = asyncio.create_task(watched(metrics, record, began, stop))
+        await asyncio.gather(*(person.visit(states, every, stop, bool(kill_every)) for person in people))
+        await watching
+        deaths = await kills if kills else 0
+    return summary(record, minutes, deaths) | {"visitors": visitors, "minutes": minutes}
+
+
+def summary(record: Record, minutes: float, deaths: int) -> dict[str, Any]:
+    """The record in numbers; `growth` is the last minute's memory against that of the first one after SETTLED."""
+    taken, back = sorted(record.times), sorted(record.back)
+    after = [sum(held) for when, held in record.memory if when > min(SETTLED, 30 * minutes) and all(held)]
+    found: dict[str, Any] = {
+        "actions": len(taken), "p50 ms": round(taken[len(taken) // 2]), "p95 ms": round(taken[int(len(taken) * 0.95)]),
+        "states checked": record.checked, "downloads": record.downloads, "replicas killed": deaths,
+        "came back": len(back), "errors": len(record.errors), "first errors": sorted(set(record.errors))[:5]}
+    if back:
+        found["back s, median and longest"] = round(back[len(back) // 2], 1), round(back[-1], 1)
+    if len(after) > 1:
+        found |= {"MB of both": round(after[-1] / 1e6), "growth": round(max(after[-6:]) / max(after[:6]), 3)}
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--visitors", type=int, default=200)
+    parser.add_argument("--minutes", type=float, default=20.0)
+    parser.add_argument("--every", type=float, default=6.0, help="seconds between a visitor's actions, on average")
+    parser.add_argument("--kill-every", type=float, default=0.0, help="seconds; 0: nobody dies")
+    parser.add_argument("--port", type=int, default=8650, help="this one and the four after it are used")
+    asked = parser.parse_args()
+    found = asyncio.run(soak(asked.port, asked.visitors, asked.minutes, asked.every, asked.kill_every))
+    print(json.dumps(found))
+    grown = not asked.kill_every and asked.minutes * 60 > 2 * SETTLED and found.get("growth", 1.0) > GROWTH
+    sys.exit(1 if found["errors"] or grown else 0)
+
+
+if __name__ == "__main__":
+    main()

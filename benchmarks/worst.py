@@ -1,0 +1,94 @@
+"""The memory of one process under the worst mix there is: every model, texts as long as they may be, Compare and Length
+with four models, plans, all at once.
+
+    python -m benchmarks.worst --minutes 5 --visitors 40
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import models
+from benchmarks.soak import Record, Visitor
+from benchmarks.visitors import WORDS
+from models import catalogue
+from tests.browser import serve
+
+LIMIT = 1e9  # bytes of a small host
+
+
+def worst_link(draw: random.Random) -> str:
+    """A state that nobody has asked for: the dearest pages more often than others."""
+    name = draw.choice(models.names())
+    family = [other for other in catalogue.family(name) if other != name]
+    page = draw.choice(("", "compare", "compare", "length", "length", "results", "about"))
+    if name.startswith("assignment"):
+        events = [f"{draw.choice('abcdefgh')}={draw.randrange(10)}" for _ in range(draw.choice((60, 250)))]
+        text = "; ".join(["a=1", *events, "a=?"])
+    else:
+        text = " ".join(draw.choices(WORDS, k=draw.choice((100, 480, 480))))
+        if draw.random() < 0.05:
+            text += "🐉" * 30_000
+    link = {"model": name, "text": text, "plan": "self-0.0c-0.0g0.5" if draw.random() < 0.3 else "self-0.0g0.5"}
+    if page:
+        link["page"] = page
+    if page in ("compare", "length"):
+        link["with"] = " ".join(draw.sample(family, min(3, len(family))))
+    return urlencode(link)
+
+
+async def mix(address: str, visitors: int, seconds: float, process: int) -> dict[str, Any]:
+    """Memory while all of them act without a pause: its course, and the most there was."""
+    record, stop, draw = Record(), time.perf_counter() + seconds, random.Random(0)
+    course: list[int] = []
+
+    async def act(person: Visitor) -> None:
+        await person.page()
+        async with person.connected() as socket:
+            while time.perf_counter() < stop:
+                found = await person.ask(socket, worst_link(draw))
+                record.checked += 1
+                record.errors.extend(found.failed)
+
+    async def watch() -> None:
+        while time.perf_counter() < stop:
+            course.append(resident(process, "VmRSS"))
+            await asyncio.sleep(1.0)
+
+    await asyncio.gather(watch(), *(act(Visitor(address, record)) for _ in range(visitors)))
+    fifths = [max(course[len(course) * part // 5:len(course) * (part + 1) // 5]) / 1e6 for part in range(5)]
+    await asyncio.sleep(65)  # the collector has come by
+    return {"links": record.checked, "errors": len(record.errors), "first errors": sorted(set(record.errors))[:3],
+            "MB, highest of each fifth": [round(fifth) for fifth in fifths],
+            "MB at the peak": round(resident(process, "VmHWM") / 1e6),
+            "MB afterwards": round(resident(process, "VmRSS") / 1e6)}
+
+
+def resident(process: int, what: str) -> int:
+    """Bytes, by a line of /proc/PID/status."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.split(f"{what}:")[1].split()[0]) * 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--visitors", type=int, default=40)
+    asked = parser.parse_args()
+    with serve("app/host.py") as address:
+        port = address.rsplit(":", 1)[1]
+        found = subprocess.run(["pgrep", "-f", f"server.port {port}"], capture_output=True, text=True, check=True)
+        result = asyncio.run(mix(address, asked.visitors, 60 * asked.minutes, int(found.stdout.split()[0])))
+    print(json.dumps(result | {"below 1 GB": result["MB at the peak"] < LIMIT / 1e6}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+// Tips: what a word of the glossary (assets/glossary.json) means, beside the control or the label that bears it. One
+// bubble for the page, in the browser's top layer, where nothing cuts it off.
+
+const REST = 400; // ms that a pointer rests before the bubble comes
+const GRACE = 150; // ms to move from the word into the bubble
+const HOLD = 500; // ms of touching a control, whose short touch presses it
+
+let bubble = null;
+let owner = null; // the element whose tip is shown
+let timer = 0;
+
+/** What a term means, in the visitor's language. */
+lab.meaning = key => lab._(lab.glossary[key][1]);
+
+function hide() {
+  clearTimeout(timer);
+  owner = null;
+  bubble?.remove();
+}
+
+function show(element, key) {
+  hide();
+  if (!element.isConnected) return;
+  owner = element;
+  const css = getComputedStyle(element);
+  bubble = lab.make('div', {
+    className: 'attention-lab-tip',
+    textContent: lab.meaning(key),
+    attributes: { role: 'tooltip', popover: 'manual' },
+    style: { color: css.getPropertyValue('--st-background-color'), background: css.getPropertyValue('--st-text-color') },
+  });
+  bubble.addEventListener('pointerenter', () => clearTimeout(timer)); // who reads it may point at it
+  bubble.addEventListener('pointerleave', hide);
+  document.body.append(bubble);
+  bubble.showPopover?.();
+  const { left, top } = lab.tipPlace(element.getBoundingClientRect(), bubble.getBoundingClientRect(), {
+    width: document.documentElement.clientWidth,
+    height: document.documentElement.clientHeight,
+  });
+  Object.assign(bubble.style, { left: `${left}px`, top: `${top}px` });
+}
+
+const later = (act, wait) => {
+  clearTimeout(timer);
+  timer = setTimeout(act, wait);
+};
+
+/** Gives an element, or what stands in it, the tip of a term: on hover, on focus by keyboard, on touch. */
+lab.tip = (element, key) => {
+  const inside = event => event.composedPath().find(node => node.dataset?.tip) === element; // the innermost tip counts
+  element.dataset.tip = key;
+  lab.set(element, 'aria-description', lab.meaning(key));
+  element.addEventListener('pointerenter', event => {
+    if (event.pointerType === 'mouse') later(() => show(element, key), REST);
+  });
+  element.addEventListener('pointerleave', event => {
+    if (event.pointerType === 'mouse') later(hide, GRACE);
+  });
+  element.addEventListener('pointerdown', event => {
+    if (event.pointerType === 'mouse') return hide();
+    if (!inside(event)) return;
+    if (event.target.closest('button, input, label')) later(() => show(element, key), HOLD);
+    else show(element, key);
+  });
+  element.addEventListener('pointerup', () => {
+    if (!owner) clearTimeout(timer);
+  });
+  element.addEventListener('focusin', event => {
+    if (inside(event) && event.composedPath()[0].matches(':focus-visible')) show(element, key);
+  });
+  element.addEventListener('focusout', () => {
+    if (owner === element) hide();
+  });
+  return element;
+};
+
+/** A word with a tip that the tab key reaches. */
+lab.term = (key, textContent) => lab.tip(lab.make('span', { className: 'term', tabIndex: 0, textContent }), key);
+
+// Streamlit's own widgets, by their keys: a label that is not shown has no room for a sign of help.
+const WIDGETS = {
+  text: 'text',
+  model: 'model',
+  compared: 'beside',
+  hidden: 'hidden',
+  memory: 'memory',
+  continue: 'continuation',
+  length: 'length',
+  section: 'section',
+  claim: 'claim',
+};
+
+const widgetOf = target => {
+  const widget = target.closest?.('[class*="st-key-"]');
+  const name = Array.from(widget?.classList ?? []).find(one => one.startsWith('st-key-'));
+  return name && Object.hasOwn(WIDGETS, name.slice(7)) ? [widget, WIDGETS[name.slice(7)]] : null;
+};
+
+function onWidget(event) {
+  const found = widgetOf(event.target);
+  if (!found || owner === found[0] || (event.type === 'pointerover' && event.pointerType !== 'mouse')) return;
+  if (event.type === 'focusin' && !event.target.matches(':focus-visible')) return;
+  if (event.type === 'focusin') lab.set(event.target, 'aria-description', lab.meaning(found[1]));
+  // What is typed in stays in sight: the tip waits for a rest of the pointer, and goes with the first letter.
+  if (event.type === 'focusin' && event.target.matches('input, textarea')) return;
+  later(() => show(...found), REST);
+}
+
+const offWidget = event => {
+  const found = widgetOf(event.target);
+  if (found && !found[0].contains(event.relatedTarget) && event.relatedTarget !== bubble) later(hide, GRACE);
+};
+
+/** What begins the tips of widgets, and what ends every tip: Escape, a press elsewhere, typing, scrolling. */
+lab.listenForTips = () => {
+  globalThis.attentionLabTips?.abort();
+  const { signal } = (globalThis.attentionLabTips = new AbortController());
+  const options = { signal, capture: true };
+  const away = event => owner && !event.composedPath().some(node => node === owner || node === bubble);
+  document.addEventListener('keydown', event => event.key === 'Escape' && hide(), options);
+  document.addEventListener('pointerdown', event => away(event) && hide(), options);
+  document.addEventListener('scroll', hide, options);
+  document.addEventListener('input', hide, options);
+  for (const type of ['pointerover', 'focusin']) document.addEventListener(type, onWidget, options);
+  for (const type of ['pointerout', 'focusout']) document.addEventListener(type, offWidget, options);
+};
+lab.listenForTips();

@@ -1,0 +1,274 @@
+"""Everything that strangers could send, for so many minutes: links, texts under plans, events, widget values, damaged
+files, and whole pages. What is found is printed with the seed that finds it again.
+
+    python -m tests.adversarial --minutes 10               # all attacks in turn
+    python -m tests.adversarial --only links --seed 1234   # one batch of one attack again
+
+Nothing may raise but what is told to people (InputError, CheckpointError); nothing may be NaN; a state is always one
+that its own link opens again; no sentence holds what turns the text around.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import random
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import hypothesis
+import numpy
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import models
+from app.panels import hiding, picture
+from app.state import events, session, visitor_models
+from app.state.history import History
+from app.state.lab_state import LabState
+from app.state.link import FIELDS, query_of, read_query
+from components import mounting
+from models import HeadPlan, checkpoint
+from models.checkpoint import CheckpointError
+from models.studies import store
+from models.tasks.base import InputError
+
+BATCH = 200  # cases of an attack under one seed
+TURNING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067")
+
+# What has broken programs before.
+HOSTILE = ("", " ", "\x00", "\ud800", "\u202e", "\u2069\u202e", "🐉", "é", "e" + "\u0301" * 50, "NaN", "nan", "inf",
+           "-0", "1e999", "null", "undefined", "<img src=x onerror=alert(1)>", "</script>", "[x](http://evil.test)",
+           ":material/home:", "$\\alpha$", "../../etc/passwd", "hf:a/b", "folder:/etc", "%00", "{0}", "{x}", "[MASK]",
+           "[", "[[a]", "x=1", "x=1; x=?", "self-0.0c", "self-0.0~31g0.5_scale-logn64", "cross-1.1g0", "٣", "9" * 400)
+words = st.sampled_from(HOSTILE) | st.text(max_size=40)
+texts = words | st.lists(words, max_size=30).map(" ".join) | st.builds(lambda a, n: a * n, words, st.integers(0, 3000))
+values = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | words | st.binary(max_size=9),
+                      lambda inner: st.lists(inner, max_size=5) | st.dictionaries(words, inner, max_size=5),
+                      max_leaves=8)
+names = st.sampled_from(models.names())
+addresses = st.tuples(st.sampled_from(["self", "encoder", "decoder", "cross", "x"]), st.integers(-1, 40),
+                      st.integers(-1, 40), st.sampled_from(["c", "g0", "g0.5", "cg1", "g7", "gNaN", ""]))
+plans = st.lists(addresses, max_size=6).map(lambda heads: "_".join(f"{k}-{a}.{b}{s}" for k, a, b, s in heads)) | texts
+params = st.fixed_dictionaries({}, optional={
+    **{its.key: texts for its in FIELDS}, "model": names | texts, "plan": plans, "n": st.integers().map(str) | words,
+    "with": st.lists(names | words, max_size=6).map(" ".join), "at": st.from_regex(r"(self-)?\d\.\d(\.row)?\Z") | words,
+    "page": st.sampled_from(["explore", "compare", "length", "results", "about", "yours"]) | words})
+
+
+def sane(state: LabState) -> None:
+    """Its link opens it again, but for a text that a link does not hold, and surrogates that no link can."""
+    from urllib.parse import parse_qsl
+
+    again, problems = read_query(dict(parse_qsl(query_of(state), keep_blank_values=True)))
+    assert not problems, problems
+    assert query_of(again) == query_of(state), (again, state)
+
+
+def told(problems: list[str]) -> None:
+    assert all(isinstance(problem, str) and not TURNING & set(problem) for problem in problems), problems
+
+
+def check_link(link: dict[str, str]) -> None:
+    state, problems = read_query(link)
+    told(problems)
+    sane(state)
+
+
+def check_plan(text: str) -> None:
+    plan, problems = HeadPlan.read(text)
+    told(problems)
+    assert HeadPlan.parse(str(plan)) == plan
+
+
+def check_text(case: tuple[str, str, str]) -> None:
+    """A text through a model, as trained and under a plan."""
+    name, text, wanted = case
+    lab = models.load(name)
+    plan = HeadPlan.read(wanted)[0].within(lab.shape, frozenset({"trained"}))[0]
+    try:
+        prompt = lab.read(text)
+    except InputError as error:
+        told([str(error)])
+        return
+    assert 0 < len(prompt.ids) <= lab.limit and len(prompt.tokens) == len(prompt.ids)
+    for trace in lab.run(prompt, [HeadPlan(), plan]):
+        for output in trace.outputs:
+            assert numpy.isfinite(output.distribution).all() and abs(float(output.distribution.sum()) - 1) < 1e-3
+        for kind in lab.kinds:
+            assert numpy.isfinite(trace.weights[kind.name]).all() and numpy.isfinite(trace.live[kind.name]).all()
+
+
+fields = st.fixed_dictionaries({}, optional={
+    "type": st.sampled_from(["undo", "redo", "reset", "page", "language", "address", "scale", "select", "heads", "view",
+                             "prediction"]) | values,
+    "layer": st.integers(-1, 9) | values, "head": st.integers(-1, 9) | values,
+    "scope": st.sampled_from(["head", "row", "column", "all"]) | values, "kind": st.just("self") | values,
+    "gate": st.floats() | values, "constant": values, "drag": values, "policy": st.just("logn") | values,
+    "base": st.integers() | values, "view": values, "index": st.integers(-2, 2000) | values, "page": words | values,
+    "language": words | values, "query": texts | values, "sequence": st.integers(-1, 2**60) | values})
+HANDLERS = (events.on_toolbar, events.on_heads, events.on_map, events.on_effect)
+
+
+def with_session(check: Callable[[dict[Any, Any], Any], None]) -> Callable[[Any], None]:
+    """The check with a session without Streamlit; afterwards the visitor's state is sane."""
+    def checked(case: Any) -> None:
+        start = LabState("stories-softmax", "The cat [sat].", compared=("stories-log-n",))
+        state: dict[Any, Any] = {session.HISTORY: History(start), session._ADDRESSES: {}}
+        with ExitStack() as stack:
+            for module in (session, visitor_models, picture, mounting):
+                stack.enter_context(mock.patch.object(module, "st", SimpleNamespace(session_state=state)))
+            check(state, case)
+            told(session.history().problems)
+            sane(session.history().present)
+    return checked
+
+
+def check_events(state: dict[Any, Any], case: list[tuple[int, Any]]) -> None:
+    for which, event in case:
+        state["key"] = {"event": [event] if which % 2 else event}
+        mounting.dispatch("key", HANDLERS[which // 2])()
+        if isinstance(event, dict):
+            HANDLERS[which // 2](event)
+
+
+WIDGETS: dict[str, Callable[[], object]] = {
+    session.TEXT: events.on_text, session.MODEL: events.on_model, session.EXAMPLE: events.on_example,
+    session.COMPARED: events.on_compared, session.LENGTH: events.on_length, session.SECTION: events.on_section,
+    session.CLAIM: events.on_claim, session.HIDDEN: lambda: hiding.on_hidden("The [cat] sat."),
+    session.PICTURE: lambda: picture._on_picture("hf:a/vit")}
+
+
+def check_widgets(state: dict[Any, Any], case: list[tuple[str, Any]]) -> None:
+    for key, value in case:
+        state[key] = value
+        WIDGETS[key]()
+
+
+@cache
+def scratch() -> Path:
+    """A folder for one model's files, as the repository has them: models/checkpoints/NAME."""
+    return Path(tempfile.mkdtemp()) / "models" / "checkpoints"
+
+
+def check_file(case: tuple[str, str, list[tuple[int, int]], int, Any]) -> None:
+    """A model's files, or a measurement of it, with bytes changed, cut off, or another JSON value in its place."""
+    name, file, changes, kept, value = case
+    shutil.rmtree(scratch(), ignore_errors=True)
+    shutil.copytree(checkpoint.CHECKPOINTS / name, scratch() / name)
+    path = scratch() / name / file
+    if file in ("length.json", "memory.json"):
+        path = scratch().parent / "measurements" / f"{name}.{file}"
+        path.parent.mkdir(exist_ok=True)
+        source = store.MEASUREMENTS / path.name
+        path.write_bytes(source.read_bytes() if source.exists() else b"{}")
+    content = bytearray(path.read_bytes())
+    for place, byte in changes:
+        content[place % len(content)] ^= byte
+    content = content[:kept] if kept < len(content) else content
+    if file.endswith(".json") and value is not None:
+        whole = json.loads(path.read_bytes())
+        whole[random.Random(kept).choice([*whole] or ["x"])] = value
+        content = bytearray(json.dumps(whole, default=repr).encode())
+    path.write_bytes(content)
+    try:
+        if path.parent.name == "measurements":
+            store.read(name, file.removesuffix(".json"), path.parent, scratch())
+            return
+        checkpoint.read(scratch() / name, models.load(name).task)  # type: ignore[arg-type]  # one of our own tasks
+        checkpoint.complete_card(scratch() / name)
+    except CheckpointError as error:
+        assert "git checkout -- " in str(error) and str(scratch()) not in str(error)
+
+
+def check_page(link: dict[str, str]) -> None:
+    """A whole page without a browser."""
+    from tests.app.test_pages import opened
+
+    link = {key: value for key, value in link.items() if value}
+    app = opened(**link)
+    assert not app.exception, [exception.value for exception in app.exception]
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What is sent, and what must hold; `slow` ones have fewer cases a batch."""
+
+    cases: st.SearchStrategy[Any]
+    check: Callable[[Any], None]
+    batch: int = BATCH
+
+
+files = st.sampled_from([*checkpoint.FILES, "length.json", "memory.json"])
+ATTACKS = {
+    "links": Attack(params, check_link), "plans": Attack(plans, check_plan),
+    "texts": Attack(st.tuples(names, texts, plans), check_text, 50),
+    "events": Attack(st.lists(st.tuples(st.integers(0, 7), fields | values), max_size=4), with_session(check_events)),
+    "widgets": Attack(st.lists(st.tuples(st.sampled_from([*WIDGETS]), values | texts), max_size=4),
+                      with_session(check_widgets)),
+    "files": Attack(st.tuples(st.sampled_from(["assignment-softmax", "assignment-selective"]), files,
+                              st.lists(st.tuples(st.integers(0, 10**7), st.integers(1, 255)), min_size=1, max_size=64),
+                              st.sampled_from([0, 1, 100, 10**9, 10**9, 10**9]), st.none() | values),
+                    check_file, 25),
+    "pages": Attack(params, check_page, 4),
+}
+
+
+def batch(name: str, seed: int, count: int | None = None) -> int:
+    """Runs one batch; returns how many cases it had. Raises what the smallest failing case raises."""
+    attack, ran = ATTACKS[name], 0
+
+    @hypothesis.seed(seed)
+    @settings(max_examples=count or attack.batch, database=None, deadline=None, phases=(Phase.generate, Phase.shrink),
+              suppress_health_check=[*HealthCheck])
+    @given(attack.cases)
+    def run(case: Any) -> None:
+        nonlocal ran
+        ran += 1
+        attack.check(case)
+
+    run()
+    return ran
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--only", choices=ATTACKS, help="one attack")
+    parser.add_argument("--seed", type=int, help="one batch with this seed; with --only")
+    asked = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    chosen = [asked.only] if asked.only else [*ATTACKS]
+    first = random.randrange(10**9) if asked.seed is None else asked.seed
+    print(f"seeds from {first}", flush=True)
+    cases: Counter[str] = Counter()
+    failures, number, stop = 0, 0, time.monotonic() + 60 * asked.minutes
+    while number < len(chosen) or asked.seed is None and time.monotonic() < stop:
+        name, seed = chosen[number % len(chosen)], first + number // len(chosen)
+        try:
+            cases[name] += batch(name, seed)
+        except Exception:  # whatever it is, it is a finding
+            failures += 1
+            traceback.print_exc()
+            print(f"found by: python -m tests.adversarial --only {name} --seed {seed}", flush=True)
+        number += 1
+    shutil.rmtree(scratch().parents[1], ignore_errors=True)
+    print(f"{sum(cases.values()):,} cases, {failures} failures: {dict(cases)}")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""A damaged file is named with its cure, where it is needed; other models and other pages go on.
+
+    pytest tests/app/test_damage.py
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import caches
+from models import catalogue, checkpoint, lab
+from models.studies import seeds, store
+from models.tasks import stories
+from tests.app.test_pages import opened, sent
+
+DAMAGED, SOUND = "stories-selective", "stories-softmax"
+OTHER_FAMILY = "assignment-softmax"
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of what pages read, with three models, and nothing remembered."""
+    root = tmp_path / "models"
+    for name in (DAMAGED, SOUND, OTHER_FAMILY):
+        shutil.copytree(checkpoint.CHECKPOINTS / name, root / "checkpoints" / name)
+    shutil.copytree(store.MEASUREMENTS, root / "studies" / "measurements")
+    shutil.copytree(seeds.SEEDS, root / "studies" / "seed_metrics")
+    (root / "tasks").mkdir()
+    shutil.copy(stories.TOKENIZER, root / "tasks")
+    monkeypatch.setattr(checkpoint, "CHECKPOINTS", root / "checkpoints")
+    monkeypatch.setattr(store, "CHECKPOINTS", root / "checkpoints")
+    monkeypatch.setattr(store, "MEASUREMENTS", root / "studies" / "measurements")
+    monkeypatch.setattr(seeds, "SEEDS", root / "studies" / "seed_metrics")
+    monkeypatch.setattr(stories, "TOKENIZER", root / "tasks" / stories.TOKENIZER.name)
+    monkeypatch.setattr(lab, "_held", OrderedDict())
+    _forget()
+    yield root
+    _forget()
+
+
+def _forget() -> None:
+    catalogue.task_named.cache_clear()
+    catalogue._find.cache_clear()
+    for cached in caches.kept.values():
+        cached.cache_clear()
+
+
+def edited(change: Callable[[Any], Any]) -> Callable[[Path], None]:
+    def damage(path: Path) -> None:
+        path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    return damage
+
+
+def without(*keys: str) -> Callable[[Path], None]:
+    """The JSON file without the value that lies at these keys."""
+    def change(value: Any) -> Any:
+        place = value
+        for key in keys[:-1]:
+            place = place[key]
+        del place[keys[-1]]
+        return value
+    return edited(change)
+
+
+def flipped(path: Path) -> None:
+    """64 bytes in the middle of the weights."""
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle:middle + 64] = bytes(byte ^ 0xff for byte in content[middle:middle + 64])
+    path.write_bytes(content)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:200])
+
+
+CONFIG, CARD = (f"checkpoints/{DAMAGED}/{name}.json" for name in ("config", "card"))
+MODEL = [  # the damaged model cannot be opened
+    (f"checkpoints/{DAMAGED}/model.safetensors", flipped), (f"checkpoints/{DAMAGED}/constant.safetensors", flipped),
+    (CONFIG, edited(lambda config: config | {"attention": ["softmax"]})),
+    (CONFIG, edited(lambda config: config | {"layers": "4"})), (CONFIG, edited(lambda config: config | {"heads": 0})),
+    (CONFIG, edited(lambda config: config | {"heads": 7})), (CARD, cut), (CARD, edited(lambda card: [card])),
+]
+TOKENIZER = [(f"tasks/{stories.TOKENIZER.name}", damage) for damage in (
+    Path.unlink, cut, lambda path: path.write_text("{}"), lambda path: path.write_bytes(b"\xff\xfe"))]
+
+
+@pytest.mark.parametrize(("file", "damage"), MODEL)
+def test_a_damaged_model_is_named_and_the_others_go_on(file: str, damage: Callable[[Path], None], house: Path):
+    damage(house / file)
+    for page in ("explore", "length"):
+        app = opened(page=page, model=DAMAGED)
+        assert not app.exception
+        told = "".join(error.value for error in app.error) + "".join(sent(app, "notice")[0]["messages"]
+                                                                     if not app.error else ())
+        assert Path(file).name in told.replace("\\", "") and "git checkout" in told
+    app = opened(page="compare", model=SOUND, **{"with": DAMAGED})
+    assert not app.exception
+    assert len(app.error) == (0 if "json" in file else 1)  # a model whose card or config is damaged is in no family
+    assert sent(app, "notice")[0] is not None
+    sound = opened(model=SOUND)
+    assert not sound.exception and not sound.error and sent(sound, "effect")[0]["predictions"]
+    about = opened(page="about", model=SOUND)
+    assert not about.exception
+
+
+@pytest.mark.parametrize(("file", "damage"), TOKENIZER)
+def test_a_damaged_tokenizer_stops_its_own_families_only(file: str, damage: Callable[[Path], None], house: Path):
+    damage(house / file)
+    for page in ("explore", "compare", "length"):
+        app = opened(page=page, model=SOUND)
+        assert not app.exception
+        (error,) = app.error
+        assert "stories_tokenizer.json" in error.value.replace("\\", "") and "git checkout" in error.value
+    other = opened(model=OTHER_FAMILY)
+    assert not other.exception and not other.error and sent(other, "effect")[0]["predictions"]
+    for page in ("about", "results", "yours"):
+        app = opened(page=page, model=OTHER_FAMILY)
+        assert not app.exception and not app.error
+
+
+@pytest.mark.parametrize("keys", [("attention", "title"), ("attention", "formula"), ("model", "parameters"),
+                                  ("cost", "score_parameters"), ("cost",), ("training", "minutes"), ("licence",),
+                                  ("metric", "perplexity")])
+def test_a_card_without_what_is_shown_is_named(keys: tuple[str, ...], house: Path):
+    without(*keys)(house / CARD)
+    about = opened(page="about", model=SOUND)
+    assert not about.exception
+    (error,) = about.error
+    assert f"{DAMAGED}/card.json" in error.value.replace("\\", "") and "git checkout" in error.value
+    assert len(about.table[0].value) == 2  # the other models
+    results = opened(page="results", model=SOUND)
+    assert not results.exception and any("card" in error.value for error in results.error)
+    own = opened(model=DAMAGED, open="card")
+    assert not own.exception
+    (error,) = own.error
+    assert "card.json" in error.value.replace("\\", "")
+    assert sent(own, "effect")[0]["predictions"]  # the model itself is sound
+
+
+LENGTH, MEMORY = (f"studies/measurements/{DAMAGED}.{kind}.json" for kind in ("length", "memory"))
+
+
+@pytest.mark.parametrize(("file", "damage"), [
+    (LENGTH, cut), (LENGTH, without("readings")), (LENGTH, edited(lambda found: found | {"readings": {}})),
+    (LENGTH, edited(lambda found: found | {"readings": {"trained": {"many": {}}}})), (LENGTH, without("metric")),
+    (MEMORY, cut), (MEMORY, without("points")), (MEMORY, edited(lambda found: found | {"points": []})),
+    (MEMORY, edited(lambda found: found | {"points": [{"factor": 1}]})), (MEMORY, without("comparisons"))])
+def test_a_damaged_measurement_is_named_where_it_is_shown(file: str, damage: Callable[[Path], None], house: Path):
+    damage(house / file)
+    shown = {LENGTH: {"page": "length"}, MEMORY: {"open": "memory"}}[file]
+    app = opened(model=DAMAGED, **shown)
+    assert not app.exception
+    (error,) = app.error
+    told = error.value.replace("\\", "")
+    assert Path(file).name in told and "git checkout -- models/studies/measurements" in told and "python -m" in told
+    if file == LENGTH:
+        both = opened(page="length", model=SOUND, **{"with": DAMAGED})
+        assert not both.exception and len(both.error) == 1 and both.get("vega_lite_chart")
+    results = opened(page="results", model=SOUND)
+    assert not results.exception and any(Path(file).name in error.value.replace("\\", "") for error in results.error)
+
+
+@pytest.mark.parametrize("file", [f"studies/seed_metrics/{DAMAGED}.json", "studies/measurements/claims.json"])
+@pytest.mark.parametrize("damage", [cut, lambda path: path.write_text("{}"), lambda path: path.write_text("[1]"),
+                                    lambda path: path.write_text('{"steps": 1, "metrics": [2]}')])
+def test_damaged_numbers_of_claims_are_named(file: str, damage: Callable[[Path], None], house: Path):
+    damage(house / file)
+    for claim in ("synthesizer", "selective", "normalisation"):
+        app = opened(page="results", model=OTHER_FAMILY, claim=claim)
+        assert not app.exception
+        told = "".join(error.value for error in app.error).replace("\\", "")
+        assert Path(file).name in told or "models/studies/measurements" in told
+        assert "git checkout" in told
+    length = opened(page="length", model=DAMAGED)
+    assert not length.exception and bool(length.error) == ("seed" in file)

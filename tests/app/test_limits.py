@@ -1,0 +1,112 @@
+"""What a visitor may ask for within a minute on a host; on one's own machine nothing is limited.
+
+    pytest tests/app/test_limits.py
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from app import limits
+from app.limits import DOWNLOADS, GENERATIONS, PASSES, LimitError, spend
+from app.state import visitor_models
+from app.views import yours
+from tests.app.test_pages import opened, sent
+
+
+@pytest.fixture
+def clock(monkeypatch) -> list[float]:
+    """What time it is, to be changed."""
+    now = [1000.0]
+    monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    return now
+
+
+@pytest.fixture
+def visitor(monkeypatch, clock) -> dict:
+    """A session without Streamlit, on a host."""
+    monkeypatch.setenv("ATTENTION_LAB_HOSTED", "1")
+    state: dict = {}
+    monkeypatch.setattr(limits, "st", SimpleNamespace(session_state=state))
+    return state
+
+
+@pytest.mark.parametrize("what", limits.ALL, ids=lambda what: what.name)
+def test_so_many_at_once_and_so_many_a_minute(what: limits.Allowance, visitor, clock):
+    asked, refused = limits.asked[what.name], limits.refused[what.name]
+    spend(what, what.most)
+    with pytest.raises(LimitError) as error:
+        spend(what)
+    assert f"{what.most:,}" in str(error.value) and " s you can go on" in str(error.value)
+    seconds = int(str(error.value).split(" In ")[1].split(" s")[0])
+    clock[0] += seconds
+    spend(what)  # as it was told
+    for _ in range(3 * what.most):  # one each time that one has come back, for three minutes
+        clock[0] += 60 / what.most
+        spend(what)
+    with pytest.raises(LimitError):
+        spend(what, 2 + what.most // 10)
+    clock[0] += 3600
+    with pytest.raises(LimitError):
+        spend(what, what.most + 1)  # what was not used is not saved up
+    assert limits.asked[what.name] - asked == what.most + 1 + 3 * what.most
+    assert limits.refused[what.name] - refused == 3
+
+
+def test_visitors_have_each_their_own(visitor, monkeypatch):
+    spend(GENERATIONS, GENERATIONS.most)
+    monkeypatch.setattr(limits, "st", SimpleNamespace(session_state={}))
+    spend(GENERATIONS, GENERATIONS.most)
+
+
+def test_ones_own_machine_has_no_limits(visitor, monkeypatch):
+    monkeypatch.setenv("ATTENTION_LAB_HOSTED", "")
+    for _ in range(100):
+        spend(DOWNLOADS, 1000)
+
+
+def meets(monkeypatch, what: limits.Allowance) -> None:
+    """From now on this allowance is used up."""
+    monkeypatch.setenv("ATTENTION_LAB_HOSTED", "1")
+    spend = limits.spend
+
+    def refuse(asked: limits.Allowance, amount: int = 1) -> None:
+        if asked is what:
+            raise LimitError("Wait 7 s.")
+        spend(asked, amount)
+
+    monkeypatch.setattr(limits, "spend", refuse)
+
+
+@pytest.mark.parametrize("page", ["explore", "compare", "length"])
+def test_who_meets_the_limit_of_passes_reads_why_and_keeps_the_state(page: str, monkeypatch):
+    meets(monkeypatch, PASSES)
+    link = {"model": "stories-softmax", "text": f"The limit of the page {page} is met here.", "plan": "self-0.1c"}
+    app = opened(**link, **({} if page == "explore" else {"page": page}))
+    assert not app.exception
+    assert [warning.value for warning in app.warning] == ["Wait 7 s."]
+    assert "plan=self-0.1c" in sent(app, "toolbar")[0]["query"]
+    assert app.text_input(key="text").value == link["text"]
+
+
+def test_who_meets_the_limit_of_generations_reads_why(monkeypatch):
+    meets(monkeypatch, GENERATIONS)
+    app = opened(model="stories-softmax")
+    app.button(key="continue").click().run()
+    assert not app.exception
+    assert any(caption.value == "Wait 7 s." for caption in app.caption)
+    assert app.button(key="continue").label == "Continue the text"
+
+
+def test_who_meets_the_limit_of_downloads_reads_why(monkeypatch):
+    meets(monkeypatch, DOWNLOADS)
+    state: dict = {"hub id": "openai-community/gpt2"}
+    for module in (yours, visitor_models):
+        monkeypatch.setattr(module, "st", SimpleNamespace(session_state=state))
+    monkeypatch.setattr(yours.session, "st", SimpleNamespace(session_state=state))
+    yours._look()
+    assert state["looked"] == ("openai-community/gpt2", "Wait 7 s.", False)
+    yours._start("hf:openai-community/gpt2")
+    assert state["job problem"] == "Wait 7 s." and visitor_models.job() is None

@@ -1,0 +1,103 @@
+"""A text by the megabyte costs its visitor, and nobody else, what a page can show of it.
+
+    pytest tests/app/test_long_texts.py
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import models
+from app import caches, compute, serving
+from models import catalogue
+from models.tasks.base import LONGEST_TEXT, Prompt, Reader
+from tests.app.test_pages import opened, sent
+from tests.models.foreign_tiny import lab_of
+
+EMOJI = "🐉" * 200_000
+FAMILY = {"model": "stories-softmax", "with": "stories-selective stories-log-n stories-random"}
+
+
+@pytest.fixture
+def readings(monkeypatch) -> Iterator[list[int]]:
+    """How many characters each tokenization of stories was given."""
+    found: list[int] = []
+    task = catalogue.task_named("stories")
+    encode = task.tokenizer
+
+    class Counted:
+        def encode(self, text: str, **options: object) -> object:
+            found.append(len(text))
+            assert not serving._drawing.is_mine()  # others draw meanwhile
+            return encode.encode(text, **options)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(encode, name)
+
+    monkeypatch.setitem(task.__dict__, "tokenizer", Counted())
+    for cached in caches.kept.values():
+        cached.cache_clear()
+    return found
+
+
+@pytest.mark.parametrize(("page", "limits"), [("compare", 1), ("length", 2)])
+def test_four_models_tokenize_a_long_text_once(page: str, limits: int, readings: list[int]):
+    """For each number of tokens that is read at most: on Length, tables end before the others do."""
+    text = EMOJI[:40_000]  # more than a link may hold is told by its own
+    app = opened(page=page, text=text, **FAMILY)
+    assert not app.exception
+    assert readings == [LONGEST_TEXT] * limits
+    message = sent(app, "notice")[0]["messages"][0]
+    assert "tokens at the end were left out" in message and message.startswith("More than ")
+    assert app.text_input(key="text").value == text
+
+
+def test_a_long_text_without_many_tokens_is_told_too():
+    app = opened(model="assignment-softmax", text="x=1;" + " " * 20_000 + "x=?")
+    assert not app.exception
+    message = sent(app, "notice")[0]["messages"][0]
+    assert f"{LONGEST_TEXT:,} characters" in message
+
+
+@pytest.mark.parametrize("reader", ["stories", "masked", "assignment", "translation", "bert", "gpt2", "t5"])
+@pytest.mark.parametrize("text", [EMOJI, "[a] " * 50_000, "x=1; " * 40_000, "\ud800" * 200_000, "a" * 200_000])
+def test_what_is_read_is_bounded_before_it_is_tokenized(reader: str, text: str):
+    task: Reader = (catalogue.task_named(reader) if reader in ("stories", "masked", "assignment", "translation")
+                    else lab_of(reader).task)
+    began = time.process_time()
+    try:
+        prompt: Prompt = task.read(text, 128)
+    except ValueError:  # no assignment
+        assert reader == "assignment" and "x" not in text[:1]
+        return
+    finally:
+        assert time.process_time() - began < 3
+    assert len(prompt.ids) <= 128 and prompt.read_chars <= LONGEST_TEXT
+    assert prompt == task.read(text[:LONGEST_TEXT], 128)
+
+
+def test_who_reads_a_long_text_lets_others_draw(monkeypatch):
+    lab = models.load("stories-softmax")
+    reading, drawn = threading.Event(), threading.Event()
+
+    def slow(text: str, limit: int) -> Prompt:
+        reading.set()
+        assert drawn.wait(20), "nobody else can draw"
+        return Reader.read(lab.task, text, limit)
+
+    monkeypatch.setattr(lab.task, "read", slow)
+
+    def other() -> None:
+        reading.wait(20)
+        with serving.drawing():
+            drawn.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    with serving.drawing(), pytest.raises(NotImplementedError):
+        compute.read(lab, "slow " * 1000 + str(time.monotonic()))
+    thread.join()

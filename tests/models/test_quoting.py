@@ -1,0 +1,57 @@
+"""What somebody typed, quoted in a sentence of ours: short, visible, and unable to turn the rest around.
+
+    pytest tests/models/test_quoting.py
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.state.link import read_query
+from models import HeadPlan
+from models.quoting import cut
+from models.tasks.assignment import Assignment
+from models.tasks.base import InputError
+
+TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u200e\u200f\u061c"
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("cat", "cat"), ("a\u202eb", "a⟨202e⟩b"), ("a\x00b\n", "a␀b␊"), ("\ud800", "\ufffd"), ("x" * 50, "x" * 40 + "…"),
+    ("שלום", "\u2068שלום\u2069"), ("a\u2069\u202eb", "a⟨2069⟩⟨202e⟩b"), ("👩\u200d👧", "👩\u200d👧"), ("", "")])
+def test_a_quotation(text: str, shown: str):
+    assert cut(text) == shown
+
+
+@given(st.text(st.characters() | st.sampled_from(TURNING + "\u2068\u2069א")))
+def test_nothing_in_it_acts_on_what_follows(text: str):
+    shown = cut(text)
+    inside = shown[1:-1] if shown.startswith("\u2068") else shown
+    assert not any(unicodedata.category(sign) in ("Cc", "Cs") or sign in TURNING + "\u2068\u2069" for sign in inside)
+    assert shown.startswith("\u2068") == shown.endswith("\u2069")
+
+
+@pytest.mark.parametrize("key", ["page", "model", "with", "plan", "at", "view", "ask", "n", "keep", "open", "claim"])
+@pytest.mark.parametrize("value", ["a\u202eb", "hf:a\u202eb/c", "folder:\u202e", "self-0.0\u202ec", "\u202e" * 5000,
+                                   "hf:" + "x" * 100_000])
+def test_a_link_cannot_turn_our_sentences_around(key: str, value: str):
+    problems = read_query({key: value})[1]
+    assert not any(sign in problem for problem in problems for sign in TURNING)
+    assert all(len(problem) < 700 for problem in problems)
+    if key not in ("text", "open"):
+        assert problems
+
+
+@pytest.mark.parametrize("text", ["\u202e=1", "x\u202e1", "x=\u202e", "x=1\u202e"])
+def test_nor_can_a_text(text: str):
+    with pytest.raises(InputError) as error:
+        Assignment().read(text)
+    assert "\u202e" not in str(error.value) and "202" in str(error.value)
+
+
+def test_nor_can_a_plan():
+    assert "\u202e" not in "".join(HeadPlan.read("\u202e_self-\u202e_scale-\u202e")[1])

@@ -1,0 +1,24 @@
+"""A short run of what `python -m tests.adversarial` does for minutes.
+
+    pytest tests/test_adversarial.py
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import adversarial
+
+CASES = {"links": 150, "plans": 150, "texts": 20, "events": 100, "widgets": 100, "files": 15, "pages": 4}
+
+
+@pytest.mark.parametrize("name", adversarial.ATTACKS)
+def test_nothing_that_strangers_send_breaks_anything(name: str):
+    assert adversarial.batch(name, seed=len(name), count=CASES[name]) >= CASES[name] // 2
+
+
+def test_an_attack_finds_what_is_there(monkeypatch):
+    """The checks can fail: a state that no link opens again is found."""
+    monkeypatch.setattr(adversarial, "query_of", lambda state: "n=abc")
+    with pytest.raises(AssertionError):
+        adversarial.batch("links", seed=1, count=20)

@@ -1,0 +1,118 @@
+"""What hosts are given fits together: files that are copied exist, settings that are read are set.
+
+    pytest tests/test_deploy.py
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+import yaml
+from streamlit import config, net_util
+from streamlit.web import bootstrap
+
+from app.hosting import gate, health
+from deploy import replica
+from models.foreign import hub
+
+
+def read(root: Path, name: str) -> str:
+    return (root / name).read_text(encoding="utf-8")
+
+
+def test_the_image_copies_what_is_there_and_what_the_app_needs(root: Path):
+    copied = re.findall(r"^COPY (\S+) (\S+)", read(root, "Dockerfile"), re.MULTILINE)
+    needed = {"requirements.txt", ".streamlit", "app", "assets", "components", "models"}
+    assert {source for source, _ in copied} == needed
+    kept = {line[1:] for line in read(root, ".dockerignore").splitlines() if line.startswith("!")}
+    for source, _ in copied:
+        assert (root / source).exists() and source in kept, source
+
+
+def test_the_image_runs_as_a_user_and_says_how_it_is(root: Path):
+    text = read(root, "Dockerfile")
+    assert text.index("USER lab") > text.index("pip install") and text.index("USER lab") < text.index("CMD [")
+    assert health.HEALTH in text[text.index("HEALTHCHECK"):] and "app/host.py" in text
+
+
+@pytest.mark.parametrize("file", ["Procfile", "Dockerfile", "deploy/__main__.py", "HOSTING.md"])
+def test_hosts_run_the_app_behind_its_gate(file: str, root: Path):
+    text = read(root, file)
+    assert "app/host.py" in text and "run app/main.py" not in text
+
+
+def test_the_balancers_settings_are_set_wherever_it_is_started(root: Path):
+    wanted = set(re.findall(r"\$\{(\w+)\}", read(root, "deploy/haproxy.cfg")))
+    assert wanted == {"LISTEN", "CONTROL", "REPLICA_A", "REPLICA_B"}
+    compose = yaml.safe_load(read(root, "deploy/compose.yaml"))
+    assert set(compose["services"]["balancer"]["environment"]) == wanted
+    settings = set(compose["services"]["a"]["environment"])
+    assert settings <= {gate.HOSTS, gate.FRAMES, health.METRICS, hub.SETTING}
+    for name in wanted - {"REPLICA_A", "REPLICA_B"}:
+        assert f'"{name}"' in read(root, "deploy/__main__.py")
+
+
+def test_the_page_on_hosting_has_every_setting(root: Path):
+    text = read(root, "HOSTING.md")
+    for setting in (gate.HOSTS, gate.FRAMES, health.METRICS, hub.SETTING):
+        assert f"`{setting}`" in text
+
+
+def test_haproxy_takes_its_configuration(root: Path, tmp_path: Path):
+    """Where it is installed; the rest of these tests need it not."""
+    balancer = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
+    if balancer is not None:
+        settings = {"LISTEN": "127.0.0.1:1", "CONTROL": str(tmp_path / "control"), "REPLICA_A": "127.0.0.1:2",
+                    "REPLICA_B": "127.0.0.1:3"}
+        found = subprocess.run([balancer, "-c", "-f", str(root / "deploy" / "haproxy.cfg")], capture_output=True,
+                               text=True, env=settings)
+        assert found.returncode == 0, found.stderr
+        assert "ALERT" not in found.stderr
+
+
+def test_nothing_is_looked_up_at_the_start(root: Path, monkeypatch: pytest.MonkeyPatch):
+    """Streamlit would ask the internet for this machine's address, to print it."""
+    for name in ("get_external_ip", "get_internal_ip"):
+        monkeypatch.setattr(net_util, name, lambda: pytest.fail("an address was looked up"))
+    monkeypatch.chdir(root)
+    config.get_config_options(force_reparse=True)
+    assert config.get_option("server.headless") and not config.get_option("browser.gatherUsageStats")
+    bootstrap._print_url(False)
+
+
+def test_uploads_are_as_small_as_the_features_need(root: Path, monkeypatch: pytest.MonkeyPatch):
+    from app.panels.constants import MOST_BYTES
+    from app.state.visitor_models import MOST_PICTURE
+
+    monkeypatch.chdir(root)
+    config.get_config_options(force_reparse=True)
+    assert config.get_option("server.maxUploadSize") * 2**20 == max(MOST_PICTURE, MOST_BYTES)
+
+
+def test_the_balancer_is_spoken_to(tmp_path: Path):
+    """As HAProxy answers on its socket."""
+    asked: list[str] = []
+
+    def answer(server: socket.socket) -> None:
+        with server.accept()[0] as line:
+            asked.append(line.recv(1000).decode())
+            line.sendall(b"# pxname,svname,scur,status,\nsite,FRONTEND,5,OPEN,\nreplicas,a,3,UP,\nreplicas,b,2,DRAIN,\n"
+                         b"replicas,BACKEND,5,UP,\n\n")
+
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "control"))
+        server.listen()
+        thread = threading.Thread(target=answer, args=(server,))
+        thread.start()
+        assert replica.visits(tmp_path / "control") == {"a": ("UP", 3), "b": ("DRAIN", 2)}
+        thread.join()
+    assert asked == ["show stat\n"]
+    with pytest.raises(OSError):
+        replica.say("show stat", tmp_path / "nothing")
