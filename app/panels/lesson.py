@@ -41,7 +41,7 @@ def draw(place: Place, state: LabState, came: Outcome) -> None:
         ticked.add(place)
     back, forth = after(place, -1), after(place)
     panel(key="lesson panel", title=said(its.title), place=str(place), stops=_stops(its, ticked),
-          heading=said(step.title), text=said(step.text), task=said(step.task), done=place in ticked,
+          heading=said(step.title), told=said(step.text), task=said(step.task), done=place in ticked,
           question=step.question and _asked(step.question, state.answer), back=back and str(back),
           forth=forth and str(forth), forth_title=_forth(place, forth), teach=state.teach, on_event=events.on_lesson)
 

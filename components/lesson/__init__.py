@@ -41,7 +41,7 @@ class Asked(TypedDict):
     because: str
 
 
-def lesson(*, key: str, title: str, place: str, stops: Sequence[Stop], heading: str, text: str, task: str, done: bool,
+def lesson(*, key: str, title: str, place: str, stops: Sequence[Stop], heading: str, told: str, task: str, done: bool,
            question: Asked | None, back: str | None, forth: str | None, forth_title: str, teach: bool,
            on_event: OnEvent) -> None:
     """Draws the step.
@@ -49,7 +49,7 @@ def lesson(*, key: str, title: str, place: str, stops: Sequence[Stop], heading: 
     Args:
         title: of the lesson.
         place: which of `stops` this is, by its `to`.
-        heading, text, task: of the step; *what stands between stars* is the name of a control.
+        heading, told, task: of the step; *what stands between stars* is the name of a control.
         done: whether what `task` says has been done.
         question: what it asks, if anything.
         back, forth: where the steps before and after are; None where there is none.
@@ -58,7 +58,7 @@ def lesson(*, key: str, title: str, place: str, stops: Sequence[Stop], heading: 
         on_event: called with one of {type: step, to}, {type: answer, choice: index or null (show it)},
             {type: teach, on}, {type: leave}, each with `sequence`.
     """
-    header: dict[str, Any] = {"title": title, "place": place, "stops": list(stops), "heading": heading, "text": text,
+    header: dict[str, Any] = {"title": title, "place": place, "stops": list(stops), "heading": heading, "told": told,
                               "task": task, "done": bool(done), "question": question, "back": back, "forth": forth,
                               "forthTitle": forth_title, "teach": bool(teach), **answer(key)}
     _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

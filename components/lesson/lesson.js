@@ -99,7 +99,7 @@ function update(state, data) {
   state.root.classList.toggle('teaching', data.teach);
   showStops(state, stops, place);
   lab.write(state.heading, data.heading);
-  showText(state.text, data.text);
+  showText(state.text, data.told);
   showText(state.what, data.task);
   state.task.classList.toggle('done', data.done);
   lab.write(state.tick, data.done ? '✓' : '');

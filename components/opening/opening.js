@@ -37,7 +37,7 @@ function create(state) {
     button('skip', lab._('Skip to the lab'), act('skip')),
   );
   state.root.append(
-    make('section', { className: 'opening' }, title, question, picture, head, choices, told, bars, next, ways),
+    make('section', { className: 'opening' }, title, question, picture, told, next, choices, bars, head, ways),
   );
   choices.addEventListener('click', event => {
     const chosen = event.target.closest('button');

@@ -59,6 +59,9 @@ def set_plan(page: Page, wanted: HeadPlan) -> None:
 def do(page: Page, step: Step) -> None:
     """What a step asks for, by the controls of the page."""
     what = {key: value for key, value in step.does.items() if step.opens.get(key) != value}
+    if "page" in what:
+        page.get_by_role("link", name="Length", exact=True).click()
+        page.get_by_role("slider", name=re.compile("Length")).wait_for()
     if "plan" in what:
         set_plan(page, HeadPlan.parse(what["plan"]))
     elif "at" in what:
