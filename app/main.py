@@ -11,6 +11,7 @@ if str(ROOT) not in sys.path:  # Streamlit puts this file's folder there, not th
 import streamlit as st  # noqa: E402
 
 from app import serving  # noqa: E402
+from app.panels import choosing  # noqa: E402
 from app.state import session  # noqa: E402
 from app.state.lab_state import FIRST_PAGE, PAGES, default_model  # noqa: E402
 from app.texts import _  # noqa: E402
@@ -26,12 +27,18 @@ def present_page() -> None:
     DRAW[session.history().present.page]()
 
 
+def _lasting() -> None:
+    """What the browser keeps until the visitor leaves."""
+    library()
+    choosing.send_catalogue()
+
+
 def at(page: str) -> Callable[[], None]:
     """What an address with this path opens."""
     def run() -> None:
         session.follow_address(page)
-        with st.empty():  # what follows keeps its place on the page
-            session.once(library)
+        with st.empty().container():  # what follows keeps its place on the page
+            session.once(_lasting)
         present_page()
     return run
 

@@ -1,5 +1,6 @@
 """What the browser draws: one function a component. They take plain values and know nothing of the app."""
 
+from components.chooser import catalogue, chooser
 from components.effect import effect
 from components.head_map import head_map
 from components.heads import Grid, heads
@@ -11,5 +12,5 @@ from components.notice import notice
 from components.opening import opening
 from components.toolbar import toolbar
 
-__all__ = ["Grid", "answering", "effect", "head_map", "heads", "lesson", "library", "navigation", "notice",
-           "opening", "toolbar"]
+__all__ = ["Grid", "answering", "catalogue", "chooser", "effect", "head_map", "heads", "lesson", "library",
+           "navigation", "notice", "opening", "toolbar"]

@@ -1,4 +1,4 @@
-// What the components listen for on the page around them: Streamlit's own text box, and links to other pages.
+// What the components listen for on the page around them: Streamlit's own text box, links to other pages, keys.
 
 const BOX = '.st-key-text'; // the class that Streamlit gives the widget with the key `text`
 const SETTLE = [300, 1500]; // ms after a key or an answer when the box is looked at; Streamlit fills it in its own time
@@ -52,9 +52,12 @@ const onClick = event => {
 
 /** Begins to listen; a page that gets the library again ends what the one before it heard. */
 lab.listen = () => {
+  // Streamlit lets the tab key stop at all of the page; the link that skips to it still can.
+  document.querySelector('[data-testid="stMain"]')?.setAttribute('tabindex', '-1');
   globalThis.attentionLabListening?.abort();
   const { signal } = (globalThis.attentionLabListening = new AbortController());
   document.addEventListener('input', onInput, { signal, capture: true });
   document.addEventListener('click', onClick, { signal, capture: true });
+  window.addEventListener('keydown', event => lab.headKey(event), { signal, capture: true });
 };
 lab.listen();

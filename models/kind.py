@@ -29,6 +29,7 @@ class Traits:
         is_distribution: True if rows of the weights sum to 1.
         reads_text: False if the weights are the same for every text of a length.
         selects: True if it has a mask F.
+        line: what it does, in one plain sentence.
     """
 
     title: str
@@ -39,6 +40,7 @@ class Traits:
     is_distribution: bool = True
     reads_text: bool = True
     selects: bool = False
+    line: str = ""
 
     @property
     def readings(self) -> tuple[str, ...]:

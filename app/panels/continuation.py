@@ -18,9 +18,9 @@ from app.texts import _
 from models import HeadPlan, Lab
 from models.decoding import Step
 
-TOKENS = 28  # of a continuation: both fit beside the map
+TOKENS = 28  # of a continuation: both fit under the words
 CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
-HEIGHT, HEIGHT_WITH_MEMORY = 190, 300  # pixels
+HEIGHT, HEIGHT_WITH_MEMORY = 110, 230  # pixels
 
 
 @dataclass
@@ -72,18 +72,16 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
         if now is not None and running:
             now.running = False
         else:
-            try:
-                limits.spend(limits.GENERATIONS)
-                begun = _begun(lab, key)
-            except limits.LimitError as error:
-                begun = Continuation(key, running=False, refused=str(error))
-            st.session_state[session.CONTINUATION] = begun
+            _begin(lab, key)
 
     reason = None
     if reading.error is not None:
         reason = _("The text cannot be read")
     elif len(prompt.ids) >= lab.limit:
         reason = _("The text already has the {limit} tokens that this model reads at most", limit=lab.limit)
+    if st.session_state.pop(session.BEGIN, False) and reason is None:  # another memory was chosen
+        now = _begin(lab, key)
+        running = now.running
     st.button(_("Stop") if running else _("Continue the text"), key="continue", on_click=start_or_stop,
                   disabled=reason is not None, help=reason)
     # With memory the text is long: what was written last is what one looks at.
@@ -101,6 +99,17 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
         st.rerun(scope="fragment")
     except (StreamlitAPIException, RuntimeError):  # the whole page was running, or the fragment around this one
         st.rerun()
+
+
+def _begin(lab: Lab, key: tuple) -> Continuation:
+    """A text that is begun, and remembered; refused in words where a visitor has had enough of them."""
+    try:
+        limits.spend(limits.GENERATIONS)
+        begun = _begun(lab, key)
+    except limits.LimitError as error:
+        begun = Continuation(key, running=False, refused=str(error))
+    st.session_state[session.CONTINUATION] = begun
+    return begun
 
 
 def _begun(lab: Lab, key: tuple) -> Continuation:
@@ -140,11 +149,10 @@ def _show(now: Continuation | None, places: list[st.delta_generator.DeltaGenerat
     if state.plan:
         places[1].text(_("Under the plan: …{planned}", planned=_line(now.planned)))
     if now.remembered:
-        layer = state.selection.layer
         counts = forgetting.counts(now.remembered)
         places[2].caption(_("Under the plan. {counts}", counts=counts) if state.plan else counts)
-        places[3].markdown(_("**Layer {layer} reads:** {struck}", layer=layer + 1,
-                             struck=forgetting.struck(now.remembered, layer)))
+        places[3].markdown(_("**Layer {layer} reads:** {struck}", layer=state.selection.layer + 1,
+                             struck=forgetting.struck(now.remembered, state.selection.layer)))
 
 
 def _line(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas
 import streamlit as st
@@ -19,7 +19,6 @@ from models.decoding import Step
 from models.studies import store
 from models.studies.claims.selective import largest_factor
 
-ALL = N_("Memory: all")
 BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
 CONTROL = "stories-softmax"  # what forgetting with F is compared with
 _WAYS = {"chosen": N_("chosen budgets"), "equal": N_("equal budgets"),
@@ -27,28 +26,35 @@ _WAYS = {"chosen": N_("chosen budgets"), "equal": N_("equal budgets"),
 
 
 def choose(lab: Lab, state: LabState) -> None:
-    """The memory to write with, where a model says itself what may go."""
+    """The memory to write with, where a model says itself what may go. Who chooses one sees it written at once."""
     if not lab.can_forget:
         return
     offered = choices(lab)
-    if state.budgets not in [budgets or () for budgets in offered.values()]:  # a link may ask for any
-        offered[_("Memory: {budgets}", budgets=", ".join(map(str, state.budgets)))] = state.budgets
-    st.session_state[session.MEMORY] = next(name for name, its in offered.items() if (its or ()) == state.budgets)
-    st.selectbox(_("Memory"), list(offered), key=session.MEMORY, label_visibility="collapsed",
-                 help=_("How many tokens each layer keeps while the text is read and written"),
-                 on_change=lambda: events.set_budgets(
-                     offered.get(session.widget(session.MEMORY, str)) or ()))
+    if state.budgets not in offered.values():  # a link may ask for any
+        by_layer = ", ".join(map(str, state.budgets))
+        offered[_("Writing keeps {budgets} tokens, by layer", budgets=by_layer)] = state.budgets
+    st.session_state[session.MEMORY] = next(name for name, its in offered.items() if its == state.budgets)
+    st.selectbox(_("Tokens that writing keeps"), list(offered), key=session.MEMORY, label_visibility="collapsed",
+                 help=_("How many tokens each layer keeps while the text is read and written on"),
+                 on_change=_on_memory, args=(offered,))
 
 
-def choices(lab: Lab) -> dict[str, tuple[int, ...] | None]:
-    """What a visitor can choose -> a budget for each layer; None for all tokens."""
+def _on_memory(offered: Mapping[str, tuple[int, ...]]) -> None:
+    chosen = offered.get(session.widget(session.MEMORY, str))
+    if chosen is not None:
+        events.set_budgets(chosen)
+        st.session_state[session.BEGIN] = True
+
+
+def choices(lab: Lab) -> dict[str, tuple[int, ...]]:
+    """What a visitor can choose -> a budget for each layer; none for all tokens."""
     layers = lab.kinds[0].layers
-    offered: dict[str, tuple[int, ...] | None] = {_(ALL): None}
-    offered |= {_("Memory: {budget} a layer", budget=budget): (budget,) * layers for budget in BUDGETS}
+    offered: dict[str, tuple[int, ...]] = {_("Writing keeps all tokens"): ()}
+    offered |= {_("Writing keeps {budget} tokens a layer", budget=budget): (budget,) * layers for budget in BUDGETS}
     for point in (_measured(lab.name) or {"points": []})["points"]:
         if point["factor"] > 1:
             budgets = tuple(point["budgets"])
-            offered[_("Memory: 1/{factor}, chosen ({budgets})", factor=point["factor"],
+            offered[_("Writing keeps 1/{factor} of the tokens, shared out as {budgets}", factor=point["factor"],
                       budgets=", ".join(map(str, budgets)))] = budgets
     return offered
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-import models
 from app import texts
+from app.panels import choosing
 from app.state import events, session
 from app.state.history import History
 from app.state.lab_state import PAGES, START
 from app.state.link import MAX_LINK_TEXT, query_of
 from app.texts import _
 from components import navigation, toolbar
+
+WITHOUT_MODEL = ("results", "about")  # pages that show no one model
 
 
 def draw(history: History, read_chars: int = MAX_LINK_TEXT) -> None:
@@ -25,9 +27,9 @@ def draw(history: History, read_chars: int = MAX_LINK_TEXT) -> None:
         st.markdown("# Attention Lab", width="content")
         navigation(key="navigation", pages={page: _(title) for page, title in PAGES.items() if page != START},
                    present=history.present.page, query=query, on_event=events.on_toolbar)
-        # A model whose folder is missing can still be asked for by a link: the page then tells of it.
-        st.selectbox(_("Model"), list(dict.fromkeys([*models.names(), history.present.model])), key=session.MODEL,
-                     on_change=events.on_model, width=240, label_visibility="collapsed")
+        if history.present.page not in WITHOUT_MODEL:
+            with st.container(width=260, key="model"):
+                choosing.draw(history.present.model)
         with st.container(width="stretch"):
             toolbar(key="toolbar", query=query, mode="push" if history.push else "replace",
                     can_undo=bool(history.past), can_redo=bool(history.future), languages=texts.LANGUAGES,

@@ -10,7 +10,10 @@ import streamlit as st
 
 from app.markdown import literal
 from app.state import events, session
+from app.state.lab_state import LAST
 from app.texts import _
+from models import catalogue
+from models.tasks.base import InputError, Reader
 from models.tasks.masked import MASK
 
 MOST_WORDS = 80  # that are offered; the rest can still be put in brackets
@@ -45,4 +48,18 @@ def draw(text: str) -> None:
 def on_hidden(text: str) -> None:
     chosen = session.widget(session.HIDDEN, list)
     if chosen is not None:
-        events.set_text(with_hidden(text, chosen))
+        reader = catalogue.find(session.history().present.model).task
+        events.set_text(with_hidden(text, chosen), asked=newly_asked(reader, text, chosen))
+
+
+def newly_asked(reader: Reader, text: str, chosen: Collection[int]) -> int:
+    """Which prediction is the one about a word that is hidden now and was not: so many come before it. LAST if no word
+    was newly hidden."""
+    new = [i for i, (*_at, hidden) in enumerate(words(text)) if i in chosen and not hidden]
+    if not new:
+        return LAST
+    changed = with_hidden(text, chosen)
+    try:
+        return len(reader.read(changed[:words(changed)[new[0]][0]]).asked)
+    except InputError:  # nothing stands before it
+        return 0

@@ -74,20 +74,21 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
         messages = [_(str(reading.error))] if reading.error else []
         notice(key="notice", messages=messages, status=_tokens(reading.prompt), is_problem=bool(messages))
         return
-    box, examples = st.columns([5, 1.3], vertical_alignment="bottom")
+    with st.container(key="reading"):
+        box, examples = st.columns([5, 1.3], vertical_alignment="bottom")
     box.text_input(_("Text"), key=session.TEXT, on_change=events.on_text, live="200ms", label_visibility="collapsed",
                    placeholder=lab.task.examples[0][1], autocomplete="off")
-    titles = {text: title for title, text in lab.task.examples}
+    titles = {text: _(title) for title, text in lab.task.examples}
     examples.selectbox(_("Examples"), list(titles), key=session.EXAMPLE, index=None, placeholder=_("Examples"),
-                       format_func=lambda example: _(titles.get(example, "")), on_change=events.on_example,
+                       format_func=lambda example: titles.get(example, ""), on_change=events.on_example,
                        label_visibility="collapsed")
     prompt, error, text = reading.prompt, reading.error, history.present.text
     if error is not None:
-        shown = cut(lab.task.join(prompt.tokens[1:]).strip(), EXCERPT)
-        messages = [*map(_, history.problems), _(str(error)), _("Shown below: {text}", text=shown)]
-        notice(key="notice", messages=messages, excerpt=excerpt(text, error.start, error.stop), is_problem=True)
+        shown = _("Shown below: {text}", text=cut(lab.task.join(prompt.tokens[1:]).strip(), EXCERPT))
+        notice(key="notice", messages=[*map(_, history.problems), _(str(error))], status=shown,
+               excerpt=excerpt(text, error.start, error.stop), is_problem=True)
         return
-    messages = [*map(_, history.problems), *_left_out(reading, lab, text)]
+    messages = [*map(_, history.problems)] + _left_out(reading, lab, text)
     known = [_tokens(prompt), *([_(prompt.hint)] if prompt.hint else [])]
     if lab.task.only_english and is_foreign(text):
         known.append(_("this model read English only"))

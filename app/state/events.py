@@ -12,9 +12,12 @@ from app.state.company import fit, policies_of, views_of
 from app.state.lab_state import (
     CLAIMS,
     FIRST_PAGE,
+    FORMS,
+    HEAD,
     LAST,
     MAX_COMPARED,
     MAX_TEXT,
+    MEANS,
     PAGES,
     SECTIONS,
     SHOWN,
@@ -41,16 +44,18 @@ def on_text() -> None:
                                    count=len(text), most=MAX_TEXT)]
 
 
-def set_text(text: str, merge: str = "") -> None:
-    """Another text; `merge` as in History.do."""
-    history().do(replace(history().present, text=text[:MAX_TEXT], asked=LAST), merge)
+def set_text(text: str, merge: str = "", asked: int = LAST) -> None:
+    """Another text, and which of its predictions is shown; `merge` as in History.do."""
+    history().do(replace(history().present, text=text[:MAX_TEXT], asked=asked), merge)
 
 
-def on_model() -> None:
-    name = widget(session.MODEL, str)
-    if name in catalogue.names() or name is not None and held(name) is not None:
-        state = history().present.with_model(name)
-        history().do(replace(state, page=_work_page(state.page)))
+def on_chooser(event: dict[str, Any]) -> None:
+    """Another model."""
+    name = event.get("model")
+    if event.get("type") == "model" and isinstance(name, str) and (name in catalogue.names() or held(name) is not None):
+        history().go_to_model(name)
+        if history().present.page == START:
+            go_to(FIRST_PAGE)
 
 
 def open_model(name: str) -> None:
@@ -88,9 +93,9 @@ def on_length() -> None:
 
 
 def on_section() -> None:
-    section = widget(session.SECTION, str, "")
-    if section in ("", *SECTIONS):
-        history().do(replace(history().present, section=section), merge="viewing")
+    section = widget(session.SECTION, str)
+    if section in (HEAD, *SECTIONS):
+        history().do(replace(history().present, section="" if section == HEAD else section), merge="viewing")
 
 
 def on_claim() -> None:
@@ -151,10 +156,11 @@ def on_heads(event: dict[str, Any]) -> None:
 
 
 def on_map(event: dict[str, Any]) -> None:
-    """Another matrix of the selected head."""
-    present = history().present
-    if event.get("type") == "view" and event.get("view") in views_of(present.models):
-        history().do(replace(present, view=event["view"]), merge="viewing")
+    """Another view of the selected head, another form of it, or other heads that tint the words."""
+    present, name = history().present, event.get("type")
+    offered = {"view": views_of(present.models), "form": FORMS, "mean": MEANS}
+    if name in [*offered] and event.get(name) in offered[name]:
+        history().do(replace(present, **{name: event[name]}), merge="viewing")
 
 
 def on_effect(event: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from models import catalogue
 
 MAX_STEPS = 200  # states that undo remembers
 MAX_HELD = 400_000  # characters of all texts that undo remembers; one of emoji has four bytes each
+MAX_FAMILIES = 8  # that are remembered as they were left
 MERGE_SECONDS = 3.0  # changes of one kind that follow each other faster are one step of undo
 
 
@@ -22,6 +23,7 @@ class History:
         problems: what the opened link said that could not be read; gone with the next change.
         push: True if the browser should remember the state before as an entry of its own.
         readable: task -> the last text that could be read, whose picture stays while another cannot.
+        left: task -> the state in which its family of models was left last.
         wanted: the link that asked for a foreign model which has to be opened first.
     """
 
@@ -31,6 +33,7 @@ class History:
     future: list[LabState] = field(default_factory=list)
     push: bool = False
     readable: dict[str, str] = field(default_factory=dict)
+    left: dict[str, LabState] = field(default_factory=dict)
     wanted: dict[str, str] = field(default_factory=dict)
     _merging: str = ""
     _changed: float = field(default=0.0, compare=False)
@@ -38,6 +41,16 @@ class History:
     def last_readable(self, model: str) -> str:
         """The last text that this model's family could read."""
         return self.readable.get(catalogue.find(model).task.name, example_text(model))
+
+    def go_to_model(self, name: str) -> None:
+        """Another model. Who comes back to a family finds the text, the plan and all the rest as they were left."""
+        from app.state.link import returning  # a link's fields know LabState, and history knows no field
+
+        there = self.left.get(catalogue.find(name).task.name)
+        self.left[catalogue.find(self.present.model).task.name] = self.present
+        while len(self.left) > MAX_FAMILIES:
+            self.left.pop(next(iter(self.left)))
+        self.do(returning(self.present, there, name))
 
     def do(self, state: LabState, merge: str = "") -> None:
         """Goes to a new state.

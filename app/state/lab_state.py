@@ -19,8 +19,11 @@ START = "start"  # what a first visit opens; no link of the navigation leads the
 PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "length": N_("Length"), "lessons": N_("Lessons"),
          "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start")}
 CLAIMS = MODULES
-# Below Explore, closed at first.
-SECTIONS = {"entropy": N_("Entropy"), "memory": N_("Memory"), "card": N_("Model card")}
+# What can stand in the place of the head's picture, so that one can type and see it change.
+HEAD = "head"
+SECTIONS = {"entropy": N_("Entropy"), "memory": N_("Forgetting"), "card": N_("Model card")}
+FORMS = ("words", "matrix")  # of the large picture of a head
+MEANS = ("head", "layer", "all")  # whose weights tint the words: the head's, its layer's mean, that of all heads
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 SHOWN = "shown"  # in place of an answer: somebody asked for it
 LAST = -1  # of a text's predictions
@@ -69,9 +72,10 @@ class LabState:
         compared: models of the same family that stand beside `model` on the Compare and Length pages.
         length: tokens, the length that the Length page looks at; 0 for the trained one.
         budgets: tokens that each layer of a selective model keeps while it writes; none for all.
-        section: what is open below Explore, one of SECTIONS; empty for nothing.
+        section: what stands in the place of the head's picture, one of SECTIONS; empty for the picture.
         claim: which of CLAIMS the Results page shows.
         page: which of PAGES is open.
+        form, mean: how a head is shown large, of FORMS; and whose weights tint the words, of MEANS.
         lesson: the step of a lesson that is being taken; None for the free lab.
         answer: what was answered to the step's question: one of lessons.CHOICES, SHOWN without a guess, or nothing.
         teach: True for large type, and nothing but the lesson, the picture and the answer.
@@ -94,6 +98,8 @@ class LabState:
     answer: str = ""
     teach: bool = False
     language: str = ENGLISH
+    form: str = FORMS[0]
+    mean: str = MEANS[0]
 
     def __post_init__(self) -> None:
         if self.text is None:

@@ -20,9 +20,11 @@ from app.state.company import entries, fit, views_of
 from app.state.lab_state import (
     CLAIMS,
     FIRST_PAGE,
+    FORMS,
     LAST,
     MAX_COMPARED,
     MAX_TEXT,
+    MEANS,
     PAGES,
     SECTIONS,
     SHOWN,
@@ -227,6 +229,10 @@ FIELDS = (
     Field("plan", "plan", _parse_plan, str, _carry_plan),
     Field("at", "selection", _parse_selection, str, lambda old, new, _: old.selection.within(new.shape)),
     Field("view", "view", _parse_view, carry=_carry_view),
+    Field("as", "form", _one_of(N_("This link asks for a head as “{text}”, which is not here."),
+                                dict.fromkeys(FORMS))),
+    Field("mean", "mean", _one_of(N_("This link asks for the mean of “{text}”, which is not here."),
+                                  dict.fromkeys(MEANS))),
     Field("ask", "asked", carry=_kept_in_family, parse=_number(
         N_("This link asks for prediction “{text}”, which is no number from 0 to {most:,}."), MAX_ASKED, LAST)),
     Field("n", "length", carry=_kept_in_family, parse=_number(
@@ -241,6 +247,15 @@ FIELDS = (
     Field("say", "answer", _parse_answer, is_setting=True),
     Field("teach", "teach", lambda text, state: (text == "1", []), lambda teach: str(int(teach)), is_setting=True),
 )
+
+
+def returning(present: LabState, there: LabState | None, model: str) -> LabState:
+    """`present` on another model, whose family was left in the state `there`: the experiment that was left, seen as
+    things are seen now. None: nobody has been in that family yet."""
+    if there is None or catalogue.same_family(present.model, model):
+        return present.with_model(model)
+    seen = {field.attribute: getattr(present, field.attribute) for field in FIELDS if field.carry is _kept}
+    return replace(there, **seen).with_model(model)
 
 
 def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:

@@ -20,13 +20,13 @@ from app.texts import _
 from models.foreign import is_foreign
 
 # Keys of Streamlit's widgets.
-TEXT, MODEL, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
-    "text", "model", "example", "compared", "length", "hidden", "memory", "section", "claim")
+TEXT, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
+    "text", "example", "compared", "length", "hidden", "memory", "section", "claim")
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM = "looked", "job problem"
-HISTORY, CONTINUATION, ALLOWANCES, _ADDRESSES, _DRAWN = (
-    "history", "continuation", "allowances", "addresses", "library drawn")
+HISTORY, CONTINUATION, BEGIN, ALLOWANCES, _ADDRESSES, _DRAWN = (
+    "history", "continuation", "begin writing", "allowances", "addresses", "library drawn")
 _ANSWERS, _TICKED, _ASIDE = "answers", "steps done", "before the lesson"
 MAX_QUERY = 4 * MAX_TEXT  # characters of an address
 MAX_ADDRESSES = 300  # that a session remembers as its own
@@ -151,6 +151,5 @@ def _canonical(params: dict[str, str]) -> str:
 def fill_widgets() -> None:
     """Shows the present state in Streamlit's own widgets; call before they are made."""
     st.session_state[TEXT] = history().present.text
-    st.session_state[MODEL] = history().present.model
     st.session_state[EXAMPLE] = None
     st.session_state[COMPARED] = list(history().present.compared)

@@ -1,4 +1,4 @@
-"""The Explore page: text above; all heads, one head, and the effect of the plan beside each other; more below."""
+"""The Explore page: text above; all heads, one head or a section in its place, and the effect of the plan."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
-from app.panels import below, continuation, effect, forgetting, frame, heads, picture
+from app.compute import Seen
+from app.panels import continuation, effect, forgetting, frame, heads, picture, sections
 from app.panels.text import Reading
 from app.state.lab_state import LabState
 from models import Lab
@@ -24,20 +25,28 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     """All but the continuation: returns its place and what it continues."""
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
-    with st.container(key="work"):  # style.css puts the panel below the map where there is no room beside it
-        grid, large, panel = st.columns([32, 40, 28], gap="medium")
+    with st.container(key="work"):  # style.css: where there is no room for three, the effect stands under the heads
+        grid, middle, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
         heads.grid(lab, state, after)
-    with large:
-        heads.large(lab, state, after)
-        heads.notes(lab, state)
-        if lab.task.sees:
-            kind, layer, head = heads.selected(lab, state)
-            maps = compute.layer_of(lab, after, state.plan, kind.name, layer)
-            picture.overlay(reading.prompt, maps.weights[head])
-    with panel:
-        effect.draw(lab, state, before, after)
+    with middle:
+        section = sections.choose(lab, state)
+        if section:
+            sections.draw(section, lab, state, before, after)
+        else:
+            _large(lab, reading, state, after)
         forgetting.choose(lab, state)
         place = st.container()
-    below.draw(lab, state, before, after)
+    with panel:
+        effect.draw(lab, state, before, after)
     return place, lab, reading, state
+
+
+def _large(lab: Lab, reading: Reading, state: LabState, after: Seen) -> None:
+    """The selected head's picture, and what has to be said of it."""
+    heads.large(lab, state, after)
+    heads.notes(lab, state)
+    if lab.task.sees:
+        kind, layer, head = heads.selected(lab, state)
+        maps = compute.layer_of(lab, after, state.plan, kind.name, layer)
+        picture.overlay(reading.prompt, maps.weights[head])

@@ -1,12 +1,11 @@
 // What the browser has asked Python and Python has not answered: which events wait, and which numbers are old.
 
 /** Says of what an answer to an event changes: every number, or which head is shown large; else nothing. */
-lab.partOf = ({ type }) =>
-  ({ heads: 'numbers', plan: 'numbers', scale: 'numbers', undo: 'numbers', redo: 'numbers', reset: 'numbers', select: 'selection' })[
-    type
-  ] ?? null;
+lab.partOf = ({ type }) => (NUMBERS.includes(type) ? 'numbers' : type === 'select' ? 'selection' : null);
 
-const ONE = ['select', 'view', 'prediction', 'scale', 'page', 'language', 'address', 'step', 'plan']; // there is one of each: the last one holds
+const NUMBERS = ['heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan'];
+// There is one of each of these: the last one holds.
+const ONE = ['select', 'view', 'form', 'mean', 'model', 'prediction', 'scale', 'page', 'language', 'address', 'step', 'plan'];
 const ADDRESS = ['kind', 'layer', 'head', 'scope'];
 const FIELDS = ['constant', 'gate'];
 

@@ -4,6 +4,13 @@ const SAME = 0.0005; // nats, or whatever the unit; less is no change, and round
 const RANGE = 2; // nats of change that take the strongest colour, at least
 const LEAST = 0.01; // of another unit
 
+/** The percentage that lab.percent shows, as a number: differences of what is shown add up for who looks. */
+const shownPercent = value => {
+  const percent = 100 * value;
+  if (percent < 0.1) return 0;
+  return percent > 99.9 ? 100 : Number(percent.toFixed(1));
+};
+
 /** A row of the prediction: {label, title, right, before, after (lengths in %), numbers, points}. */
 lab.effectRow = ({ label, before, after, right }, changed) => ({
   label: lab.cut(lab.token(label), 24) + (right ? ' ✓' : ''),
@@ -12,7 +19,7 @@ lab.effectRow = ({ label, before, after, right }, changed) => ({
   before: 100 * before,
   after: 100 * after,
   numbers: changed ? `${lab.percent(before).slice(0, -1)} → ${lab.percent(after)}` : lab.percent(before),
-  points: changed ? lab.number(100 * (after - before), 1, true) : '',
+  points: changed ? lab.number(shownPercent(after) - shownPercent(before), 1, true) : '',
 });
 
 /** [arrow, word, class] of a change, never told by colour alone; `judged`: more is worse, less is better. */
@@ -39,11 +46,12 @@ lab.factLine = ({ name, term, before, after, unit = '' }, changed, judged = fals
 lab.factLines = ({ facts, before, after, changed }, shown) => {
   if (facts) return facts.map(fact => lab.factLine(fact, changed));
   const known = shown && changed && typeof shown.kl === 'number';
-  const nats = lab._('nats');
-  const kl = { name: lab._('KL'), term: 'kl', text: known ? withUnit(shown.kl < SAME ? '0.000' : shown.kl.toFixed(3), nats) : '–', verdict: null };
+  const unit = lab._('nats');
+  const kl = known ? withUnit(shown.kl < SAME ? '0.000' : shown.kl.toFixed(3), unit) : '–';
   const complete = before !== null && after !== null;
-  const loss = { name: lab._('Loss'), term: 'loss', before: complete ? before : null, after: complete ? after : null, unit: nats };
-  return [kl, lab.factLine(loss, changed, true)];
+  const [old, now] = complete ? [before, after] : [null, null];
+  const loss = { name: lab._('Loss'), term: 'loss', before: old, after: now, unit };
+  return [{ name: lab._('KL'), term: 'kl', text: kl, verdict: null }, lab.factLine(loss, changed, true)];
 };
 
 /** What a token of the strip has to show: its change, or its value where there is nothing before; null if unknown. */
@@ -73,9 +81,11 @@ lab.stripSentence = ({ token, before, after }, { unit, worse_is_more: judged, wh
 };
 
 /** What the strip's colours mean. */
-lab.stripLegend = ({ worse_is_more: judged }, single) =>
-  single
-    ? lab._('the stronger the colour, the more')
-    : judged
-      ? lab._('blue: better · orange: worse')
-      : lab._('blue: less · orange: more');
+lab.stripLegend = ({ worse_is_more: judged }, single) => {
+  if (single && judged) return lab._('the stronger the colour, the less expected');
+  if (single) return lab._('the stronger the colour, the more');
+  return judged ? lab._('blue: better · orange: worse') : lab._('blue: less · orange: more');
+};
+
+/** How a strip of so many tokens is set: in steps, so that typing a word moves nothing below it. */
+lab.stripSize = count => (count <= 24 ? 'short' : count <= 64 ? 'medium' : 'long');

@@ -2,6 +2,7 @@
 // lines between them are enough.
 
 const STEPS = 256;
+const DARKEST = Math.sqrt(1.05 * 0.05) - 0.05; // luminance to which black and white have the same contrast
 const tables = new Map();
 
 const channels = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
@@ -33,13 +34,12 @@ lab.shade = (dark, scale, part) => {
   return `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
 };
 
-/** Black or white, whichever reads better on a scale's colour at `part`. */
+const linear = value => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+
+/** Black or white, whichever has the higher contrast to a scale's colour at `part`: at least 4.58 to 1 (WCAG 2.2). */
 lab.ink = (dark, scale, part) => {
-  const light = lab
-    .shade(dark, scale, part)
-    .match(/\d+/g)
-    .map(v => (v / 255) ** 2.2);
-  return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] > 0.18 ? '#000' : '#fff';
+  const [red, green, blue] = lab.shade(dark, scale, part).match(/\d+/g).map(v => linear(v / 255));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > DARKEST ? '#000' : '#fff';
 };
 
 /** Steps of the scale for a weight: the root spreads out the many small ones. */

@@ -2,12 +2,6 @@
 // token by token.
 
 const ROWS = 10;
-const losses = () => ({
-  title: lab._('Loss per token, change'),
-  unit: lab._('nats'),
-  worse_is_more: true,
-  what: lab._('loss'),
-});
 
 function create(state) {
   const part = (tag, className, attributes) => lab.make(tag, { className, attributes });
@@ -83,7 +77,7 @@ function showKey({ key }, { changed }) {
   key.replaceChildren(
     ...(changed
       ? [swatch('before'), lab._('as trained'), swatch('after'), lab._('with your change')]
-      : [lab._('As trained: change a head to see what it does.')]),
+      : [lab._('Change a head to see what it does.')]),
   );
 }
 
@@ -119,7 +113,7 @@ function showRows({ rows }, list, changed) {
     bars.children[1].style.width = `${shown.after}%`;
     lab.write(numbers, shown.numbers);
     lab.write(points, shown.points);
-    points.title = lab._('change in percentage points');
+    points.title = shown.points && lab._('change in percentage points');
   });
 }
 
@@ -162,14 +156,27 @@ function showWritten({ written: element }, { written, changed }) {
         ),
       ),
     );
-  element.replaceChildren(line(lab._('As trained'), 'del', before),
+  element.replaceChildren(
+    line(lab._('As trained'), 'del', before),
     ...(changed ? [line(lab._('Under the plan'), 'ins', after)] : []),
   );
 }
 
-function showStrip(state, { tokens, changed, strip = losses() }) {
-  const known = changed && tokens.some(({ after }) => after !== null);
-  state.losses.style.visibility = known ? 'visible' : 'hidden';
+/** What the strip shows where Python says nothing else: the change of each token's loss; as trained, the loss. */
+const losses = changed => ({
+  unit: lab._('nats'),
+  worse_is_more: true,
+  title: changed ? lab._('Loss per token, change') : lab._('Loss per token'),
+  what: lab._('loss'),
+});
+
+function showStrip(state, { tokens: sent, changed, strip: given }) {
+  const strip = given ?? losses(changed);
+  const known = (changed || !given) && sent.some(({ after }) => after !== null);
+  const tokens = changed ? sent : sent.map(entry => ({ ...entry, before: null }));
+  state.losses.style.visibility = known ? 'visible' : 'hidden'; // nothing moves when it comes
+  state.strip.tabIndex = known ? 0 : -1;
+  state.strip.dataset.size = lab.stripSize(tokens.length);
   state.strip.replaceChildren();
   Object.assign(state, { tokens, about: strip });
   lab.write(state.heading, strip.title);

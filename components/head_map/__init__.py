@@ -1,4 +1,4 @@
-"""One head, large: its weights with every value readable, and for selective attention what was forgotten."""
+"""One head, large: as words or as a matrix with every value readable; of selective attention what was forgotten."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _mount = register("head_map")
 def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kind_title: str = "", layer: int,
              head: int, live: ndarray, weights: ndarray, constant: ndarray | None = None,
              scores: ndarray | None = None, selected: ndarray | None = None, view: str = "used",
-             is_constant: bool = False, gate: float = 1.0, causal: bool = True, is_distribution: bool = True,
+             form: str = "words", mean: str = "head", at: int | None = None, is_constant: bool = False,
+             gate: float = 1.0, causal: bool = True, is_distribution: bool = True,
              on_event: OnEvent | None = None) -> None:
-    """Draws the map. Rows are queries, columns are keys.
+    """Draws the head. Rows of its matrix are queries, columns are keys.
 
     Args:
         queries: the N query tokens; any text, shown as text.
@@ -31,10 +32,15 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         selected: (N, N) float32 >= 0, S: how strongly query i wants key j masked for later queries. The mask
             view is offered if scores and S are there; the browser makes F[i, j] = sum of S[k, j] over k < i.
         view: `used`, `live`, `constant`, `difference` (constant - live) or `mask`.
+        form: `words`, the text with those words tinted that one looks at; or `matrix`.
+        mean: what the words are tinted by: the `head`, the mean of its `layer`, or of `all` heads of the kind; the
+            means are made of the thumbnails of the grids that stand beside the map.
+        at: query whose words are tinted before one is pointed at; the last one by default.
         is_constant, gate: the head's state, for the title; with a gate of 0 the used weights look pruned.
         is_distribution: rows sum to 1, and the scale goes to 1 at least; else to the largest weight.
         causal: the matrices are zero above the diagonal, which is neither sent nor drawn; needs N = M.
-        on_event: called with {type: view, view, sequence} when another view is chosen.
+        on_event: called with {type: view, view, sequence} when another view is chosen, and likewise for `form` and
+            `mean`.
 
     Raises:
         ValueError: a matrix whose shape is not queries x keys.
@@ -61,8 +67,10 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
             raise ValueError("the mask view is of causal attention")
         arrays |= {"scores": packed(scores), "selected": packed(selected)}
     header = {"rows": queries, "kind_title": kind_title, "layer": layer, "head": head, "used": used, "view": view,
-              "constant": bool(is_constant), "gate": round(float(gate), 4), "causal": causal,
-              "distribution": is_distribution, **answer(key)}
+              "form": form, "mean": mean, "constant": bool(is_constant), "gate": round(float(gate), 4),
+              "causal": causal, "distribution": is_distribution, **answer(key)}
     if keys is not None:
         header["columns"] = keys
+    if at is not None:
+        header["at"] = at
     _mount(key=key, data=pack(header, arrays), on_event_change=dispatch(key, on_event))

@@ -1,6 +1,7 @@
 // What the mask of selective attention does to one query's weights, as bars.
 
 const FOOT = 19; // px under the bars, for the tokens
+const LABEL_GAP = 6; // px between two of them
 
 /** {element, draw(tokens, scores, mask, t), stop()}: the weights of query t without and with the mask. */
 lab.forgettingBars = () => {
@@ -38,11 +39,15 @@ lab.forgettingBars = () => {
     context.fillStyle = colour('--st-text-color');
     context.font = lab.font(13);
     context.textAlign = 'center';
-    const every = Math.ceil(30 / slot);
-    for (let j = 0; j < n; j += every) {
+    let free = 0; // px from which on a label finds room
+    for (let j = 0; j < n; j += 1) {
+      const label = lab.isolated(lab.cut(lab.token(tokens[j]), 8));
+      const half = context.measureText(label).width / 2;
+      const middle = Math.min(Math.max((j + 0.5) * slot, half), width - half);
+      if (middle - half < free) continue;
       context.globalAlpha = j <= t ? 1 : 0.4;
-      const label = lab.isolated(lab.cut(lab.token(tokens[j]), Math.max(2, Math.floor((slot * every) / 8))));
-      context.fillText(label, Math.max((j + 0.5) * slot, context.measureText(label).width / 2), height - 4);
+      context.fillText(label, middle, height - 4);
+      free = middle + half + LABEL_GAP;
     }
   };
 

@@ -60,7 +60,8 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
         grids: at least one; their shapes may differ.
         selection: kind, layer, head, and scope: `head`, `row` (of the layer), `column` (of the head) or `all`
             (of the kind).
-        scale: policy, one of `policies`, and base, a length that `logn` takes.
+        scale: policy, one of `policies`, and base, a length that `logn` takes; where there is something to say of what
+            the scale does to this text, note, a sentence.
         policies: the scale policies to choose from; the control is hidden if there is but one.
         on_event: called in Streamlit's callback, before the run, with one of
             {type: select, kind, layer, head, scope}

@@ -1,4 +1,4 @@
-// The controls below the grids: state and gate of what is selected, and the scale of all heads.
+// The controls below the grids: state and gate of what is selected; and, of the whole model, the scale of its scores.
 
 // What the scores are multiplied by; of relu² / n, what n is.
 const POLICIES = {
@@ -26,12 +26,14 @@ lab.headControls = (state, hint) => {
   };
   prune.onclick = () => send({ gate: prune.getAttribute('aria-pressed') === 'true' ? 1 : 0 });
 
-  const slider = lab.make('input', { type: 'range', min: 0, max: 1, step: 0.05, attributes: { 'aria-label': lab._('Gate') } });
+  const label = { 'aria-label': lab._('Gate') };
+  const slider = lab.make('input', { type: 'range', min: 0, max: 1, step: 0.05, attributes: label });
   const number = lab.make('output', { className: 'number' });
   slider.oninput = () => send({ gate: Number(slider.value), drag: true });
   slider.onchange = () => send({ gate: Number(slider.value), drag: false });
   const gate = lab.make('label', { className: 'gate' }, lab._('Gate'), slider, number);
 
+  const note = lab.make('p', { className: 'note', attributes: { role: 'status' } });
   const scale = lab.make('fieldset', { className: 'scale' });
   const radio = value => lab.make('input', { type: 'radio', name: 'scale', value });
   const radios = Object.keys(POLICIES).map(radio);
@@ -52,9 +54,10 @@ lab.headControls = (state, hint) => {
   for (const one of radios) one.onchange = () => sendScale(one.value);
   base.onchange = () => sendScale('logn');
   scale.append(
-    lab.make('legend', { textContent: lab._('Scale:') }),
+    lab.make('legend', { textContent: lab._('Scale of all heads') }),
     ...radios.map(one => lab.make('label', {}, one, lab._(POLICIES[one.value]))),
     lab.make('label', { className: 'base' }, lab._('base'), base),
+    note,
   );
 
   for (const [element, term] of [
@@ -77,16 +80,18 @@ lab.headControls = (state, hint) => {
   const element = lab.make(
     'div',
     { className: 'controls' },
-    lab.make('div', { className: 'line' }, scope, buttons),
-    lab.make('div', { className: 'line' }, gate, scale),
+    scope,
+    lab.make('div', { className: 'line' }, buttons, gate),
     hint,
+    scale,
   );
 
   const showConstant = ({ can_constant: can, title }, several) => {
-    const none = several
-      ? lab._('This model has no constant matrices of {title}', { title })
-      : lab._('This model has no constant matrices');
-    const reason = can ? '' : none;
+    const reason = can
+      ? ''
+      : several
+        ? lab._('This model has no constant matrices of {title}', { title })
+        : lab._('This model has no constant matrices');
     lab.set(constant, 'aria-disabled', !can);
     if (constant.title !== reason) constant.title = reason;
     lab.set(constant, 'aria-description', reason || lab.meaning('constant'));
@@ -94,7 +99,8 @@ lab.headControls = (state, hint) => {
 
   return {
     element,
-    show(now, { grids, policies }) {
+    show(now, data) {
+      const { grids, policies } = data;
       const several = grids.length > 1;
       const grid = grids.find(({ kind }) => kind === now.selection.kind);
       const states = lab.chosenStates(now);
@@ -106,14 +112,18 @@ lab.headControls = (state, hint) => {
       const value = now.heads[now.selection.kind][now.selection.layer][now.selection.head].gate;
       const mixed = states.some(s => s.gate !== value);
       if (Number(slider.value) !== value) slider.value = value;
-      lab.set(slider, 'aria-valuetext', mixed ? lab._('mixed') : value.toFixed(2));
-      lab.write(number, mixed ? lab._('mixed') : value.toFixed(2));
+      const text = mixed ? lab._('mixed') : value.toFixed(2);
+      lab.set(slider, 'aria-valuetext', text);
+      lab.write(number, text);
       scale.hidden = policies.length < 2;
       for (const one of radios) {
         one.checked = now.scale.policy === one.value;
         one.parentElement.hidden = !policies.includes(one.value);
       }
-      base.parentElement.hidden = !policies.includes('logn');
+      base.parentElement.hidden = now.scale.policy !== 'logn';
+      // What Python says of a scale is about the one that it has answered.
+      const answered = now.scale.policy === data.scale.policy && now.scale.base === data.scale.base;
+      lab.write(note, (answered && data.scale.note) || '');
       // What is being typed stays.
       if (state.root.getRootNode().activeElement !== base || base.value === '') base.value = now.scale.base;
     },

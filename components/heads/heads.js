@@ -2,13 +2,14 @@
 // yet, so a click shows at once and a late answer never turns it back.
 
 const HEIGHT = 400; // px that the tiles may take
-const TYPED = 'textarea, select, input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])';
-
-const hint = () => lab._('Keys: arrows · C constant · P prune · R live · + − gate');
+const TYPED =
+  'textarea, select, [contenteditable], input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])';
+const KEYS = ['c', 'p', 'r', '+', '=', '-'];
 
 function create(state) {
   const board = lab.make('div', { className: 'board' });
-  const controls = lab.headControls(state, lab.make('p', { className: 'hint', id: 'hint', textContent: hint() }));
+  const keys = lab._('Keys: arrows · C constant · P prune · R live · + − gate');
+  const controls = lab.headControls(state, lab.make('p', { className: 'hint', id: 'hint', textContent: keys }));
   const lead = lab._('Each small picture is a head: every row looks at the columns, most where the colour is strongest.');
   state.root.append(lab.make('p', { className: 'lead', textContent: lead }), board, controls.element);
   board.addEventListener('click', event => {
@@ -16,7 +17,6 @@ function create(state) {
     if (target) select(state, target);
   });
   board.addEventListener('keydown', event => walk(state, event));
-  state.root.onkeydown = event => lab.headKey(event, state);
   return {
     board,
     controls,
@@ -40,6 +40,7 @@ function update(state, data) {
   state.now.selection = lab.fittingSelection(state.now.selection, data.grids);
   showGrids(state);
   state.controls.show(state.now, data);
+  if (state.fresh) for (const other of lab.living) other.besideChanged?.();
 }
 
 function build(state, grids) {
@@ -120,18 +121,31 @@ function act(state, key, target) {
   return true;
 }
 
-/** The keys C, P, R, + and -, pressed in the grids, at their controls, or (without a state) at another component. */
-lab.headKey = (event, state = Array.from(lab.living).find(({ act }) => act)) => {
-  const target = event.composedPath()[0];
-  if (!state?.now || event.altKey || event.ctrlKey || event.metaKey || target.matches?.(TYPED)) return;
-  if (state.act(event.key, target)) event.preventDefault();
+/**
+ * The keys C, P, R, + and -, wherever the focus is but where letters are typed, and in dialogs. Heard before the page
+ * is: Streamlit's own C and R would clear its caches, or run everything again and take the focus away.
+ */
+lab.headKey = event => {
+  const key = event.key?.toLowerCase();
+  if (!KEYS.includes(key) || event.altKey || event.ctrlKey || event.metaKey || event.isComposing) return;
+  const path = event.composedPath();
+  if (path.some(element => element instanceof HTMLElement && element.matches(`${TYPED}, dialog, [role="dialog"]`))) return;
+  const grids = Array.from(lab.living).filter(({ act, now, root }) => act && now && root.isConnected);
+  const state = grids.find(({ root }) => path.includes(root)) ?? grids[0];
+  if (!state) return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (!event.repeat || key === '+' || key === '=' || key === '-') state.act(key, path[0]);
 };
 
-lab.heads = lab.component({
-  create,
-  update,
-  parts: ['numbers'],
-  destroy: ({ root }) => {
-    root.onkeydown = null;
-  },
-});
+/** What the grids beside a map were sent: of several maps on a page, the n-th map's are those of the n-th component. */
+lab.gridsBeside = map => {
+  const inOrder = Array.from(lab.living).sort((a, b) => {
+    const [one, other] = [a, b].map(({ root }) => root.getRootNode().host);
+    return one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1;
+  });
+  const index = inOrder.filter(({ besideChanged }) => besideChanged).indexOf(map);
+  return inOrder.filter(({ act }) => act)[index]?.data ?? null;
+};
+
+lab.heads = lab.component({ create, update, parts: ['numbers'] });

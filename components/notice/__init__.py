@@ -15,8 +15,8 @@ def notice(*, key: str, status: str = "", messages: Sequence[str] = (),
     """Draws the line; several messages or a long one wrap.
 
     Args:
-        status: what is said if all is well, like `14 tokens`; shown in front of messages too.
-        messages: plain texts, each shown as its own sentence.
+        status: what is said if all is well, like `14 tokens`; behind messages, what is shown in spite of them.
+        messages: plain texts, each on a line of its own.
         excerpt: what stands before the place that a message is about, the place, and what follows; the place
             is underlined. It may be any text; an empty place is shown as a gap.
         is_problem: True announces the messages at once (role=alert), False quietly (role=status).

@@ -4,7 +4,7 @@
 function create({ root }) {
   const status = lab.make('div', { className: 'status', attributes: { role: 'status' } });
   const alert = lab.make('div', { className: 'alert', attributes: { role: 'alert' } });
-  root.append(status, alert);
+  root.append(alert, status);
   return { status, alert, said: '' };
 }
 
@@ -22,7 +22,7 @@ function body(messages, excerpt) {
   const text = lab.make(
     'div',
     { className: 'body' },
-    ...messages.flatMap(message => [lab.make('span', { textContent: message }), ' ']),
+    ...messages.map(message => lab.make('p', { textContent: message })),
   );
   if (excerpt) {
     const [before, place, after] = excerpt;

@@ -163,6 +163,7 @@ class SelfAttention(nn.Module):
 
     Class attributes:
         title, formula, published: for people: its name, its formula, and where it was published.
+        line: the same in one plain sentence.
         source_type: builds the source from the Config.
         policies: scale policies that mean something here; `trained` is always the first.
         trained_policy: the one of them that says the same as `trained`, or an empty string.
@@ -174,6 +175,7 @@ class SelfAttention(nn.Module):
     """
 
     title: str
+    line = ""
     formula: str
     published: str
     source_type: type[Source]
@@ -189,7 +191,7 @@ class SelfAttention(nn.Module):
     def traits(cls) -> Traits:
         """What is said of it where no module is: in catalogues, links and on pages."""
         return Traits(cls.title, cls.formula, cls.published, cls.policies, cls.trained_policy, cls.is_distribution,
-                      cls.reads_text, cls.selects)
+                      cls.reads_text, cls.selects, cls.line)
 
     @classmethod
     def longest(cls, config: Config) -> int | None:

@@ -20,6 +20,7 @@ from models.words import N_
 
 class Gated(Softmax):
     title = N_("Gated")
+    line = N_("Softmax, and each head decides how much of its output gets through.")
     formula = N_("O = σ(x W_g) · softmax(q kᵀ / √d) v,  one gate a token and head")
     published = "Qiu et al. 2025, arXiv 2505.06708"
 

@@ -71,6 +71,7 @@ class GauRelu2(GatedUnit):
     """Read with n = the trained length; the plan's policy `length` reads it with n = the text's length."""
 
     title = N_("Gated attention unit, relu²/n")
+    line = N_("Attention and MLP in one; weights are squares, and need not sum to 1.")
     formula = N_("A = relu(q kᵀ / √s)² / n,  n fixed at the trained length")
     published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9019"
     policies = ("trained", "fixed", "length")
@@ -92,6 +93,7 @@ class GauRelu2Mixed(GauRelu2):
     """Trained on texts of several lengths, each divided by its own."""
 
     title = N_("Gated attention unit, relu²/n, mixed lengths")
+    line = N_("The same squares, trained on texts of many lengths.")
     formula = N_("A = relu(q kᵀ / √s)² / n,  n = the text's length")
     trained_policy = "length"
 
@@ -104,6 +106,7 @@ class GauRelu2Learned(GauRelu2):
     the same; nobody published it, it is ours."""
 
     title = N_("Gated attention unit, relu²/c")
+    line = N_("The same squares, over a number that each layer learns.")
     formula = N_("A = relu(q kᵀ / √s)² / c,  c learned per layer")
     published = f"ours, after {PAPER}"
     trained_policy = ""
@@ -118,6 +121,7 @@ class GauRelu2Learned(GauRelu2):
 
 class GauSoftmax(GatedUnit):
     title = N_("Gated attention unit, softmax")
+    line = N_("Attention and MLP in one, with softmax.")
     formula = "A = softmax(q kᵀ / √s)"
     published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9019"
     policies = ("trained", "sqrt", "logn")
@@ -128,6 +132,7 @@ class GauLogN(GatedUnit):
     """The source has max(n, 16) for n; here n is the text's length, however short."""
 
     title = N_("Gated attention unit, log n")
+    line = N_("Attention and MLP in one, sharper the more words there are.")
     formula = "A = softmax(log₅₁₂(n) · q kᵀ / √s)"
     published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9052"
     policies = ("trained", "sqrt", "logn")

@@ -17,6 +17,7 @@ from models.words import N_
 
 class LogN(Softmax):
     title = N_("Log n")
+    line = N_("Softmax, sharper the more words there are to look at.")
     formula = "A = softmax(log₅₁₂(n) · q kᵀ / √d)"
     published = "Su Jianlin 2021, kexue.fm/archives/8823"
     trained_policy = ""

@@ -35,6 +35,7 @@ class Table(Source):
 
 class Random(SelfAttention):
     title = N_("Random Synthesizer")
+    line = N_("A learned table of positions, the same for every text.")
     formula = N_("A = softmax(R),  R learned, the same for every text")
     published = "Tay et al. 2020, arXiv 2005.00743"
     source_type = Table

@@ -20,6 +20,7 @@ from models.words import N_
 
 class ScalableSoftmax(Softmax):
     title = N_("Scalable softmax")
+    line = N_("Softmax, sharper with length by a factor that each head learns.")
     formula = N_("A = softmax(s ln(n) · q kᵀ / √d),  s learned per head")
     published = "Nakanishi 2025, arXiv 2501.19399"
     trained_policy = ""

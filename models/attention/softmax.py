@@ -14,6 +14,7 @@ from models.words import N_
 
 class Softmax(SelfAttention):
     title = N_("Softmax")
+    line = N_("Each word looks for what it needs: its query meets every key.")
     formula = "A = softmax(q kᵀ / √d)"
     published = "Vaswani et al. 2017, arXiv 1706.03762"
     source_type = DotProduct

@@ -19,6 +19,7 @@ from models.words import N_
 
 class Temperature(Softmax):
     title = N_("Constant temperature")
+    line = N_("Softmax, flatter by one constant: the control for log n.")
     formula = N_("A = softmax(c · q kᵀ / √d),  c = log₅₁₂(trained length)")
     published = "control for Su Jianlin 2021, kexue.fm/archives/8823"
     trained_policy = ""

@@ -41,6 +41,7 @@ SET, ASK, DIGIT = 1, 27, 53  # first id of `a=`, of `a=?`, of `0`
 class Assignment(Task):
     name = "assignment"
     title = N_("Variables")
+    line = N_("Says which value a variable has now.")
     vocabulary = 64  # 63 are used; a multiple of 8
     limit = 128
     trained_length = 2 * TRAINED_EVENTS + 1

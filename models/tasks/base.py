@@ -95,7 +95,7 @@ class Reader:
 
     Attributes:
         name: what a family of models is called.
-        title: for people, what is asked of the model.
+        title, line: for people, what is asked of the model; and the same in one plain sentence.
         limit: most tokens that a typed text may have, BOS included; also the constant matrices' size.
         trained_length: most tokens that a text of training has, BOS included.
         labels: V texts, one a token id.
@@ -110,6 +110,7 @@ class Reader:
 
     name: str
     title: str
+    line = ""
     limit: int
     trained_length: int
     labels: tuple[str, ...]

@@ -45,6 +45,7 @@ _HIDDEN = re.compile(r"\[([^\[\]]+)\]")
 class Masked(Stories):
     name = "masked"
     title = N_("Hidden word")
+    line = N_("Guesses the words that are hidden from it.")
     predicts_next = False
     writes = False
     hides = True

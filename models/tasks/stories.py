@@ -48,6 +48,7 @@ VALIDATION_STORY = 10
 class Stories(Task):
     name = "stories"
     title = N_("Next word")
+    line = N_("Writes a children’s story on, word by word.")
     writes = True
     only_english = True
     vocabulary = VOCABULARY

@@ -56,6 +56,7 @@ _QUOTES = str.maketrans({**dict.fromkeys("“”„‟«»", '"'), **dict.fromke
 class Translation(Task):
     name = "translation"
     title = N_("English to German")
+    line = N_("Translates an English sentence.")
     only_english = True
     vocabulary = VOCABULARY
     limit = LENGTH

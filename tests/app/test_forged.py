@@ -24,7 +24,7 @@ FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}]
 
 # Widget -> what Streamlit calls when it changes.
 WIDGETS: dict[str, Callable[[], object]] = {
-    session.TEXT: events.on_text, session.MODEL: events.on_model, session.EXAMPLE: events.on_example,
+    session.TEXT: events.on_text, session.EXAMPLE: events.on_example,
     session.COMPARED: events.on_compared, session.LENGTH: events.on_length, session.SECTION: events.on_section,
     session.CLAIM: events.on_claim, session.HIDDEN: lambda: hiding.on_hidden(TEXT),
     session.PICTURE: lambda: picture._on_picture("hf:a/vit"),

@@ -66,8 +66,7 @@ def test_counts_in_words():
 def written(**link: str):
     """The page after a continuation within 8 tokens a layer."""
     app = opened(model="stories-selective", **link)
-    app.selectbox(key="memory").set_value("Memory: 8 a layer").run()
-    app.button(key="continue").click().run()
+    app.selectbox(key="memory").set_value("Writing keeps 8 tokens a layer").run()
     for _ in range(100):
         if app.button(key="continue").label != "Stop":
             return app
@@ -84,18 +83,27 @@ def test_continuation_within_a_memory():
     assert reads and ":gray[~~" in reads[0]
 
 
-def test_another_memory_begins_anew():
-    app = written()
-    app.selectbox(key="memory").set_value("Memory: 4 a layer").run()
-    assert not app.exception
+def test_a_memory_is_written_with_at_once():
+    app = opened(model="stories-selective")
     assert not app.text
+    for budget in (8, 4):
+        app.selectbox(key="memory").set_value(f"Writing keeps {budget} tokens a layer").run()
+        assert not app.exception
+        assert app.text[0].value.startswith("As trained")
+        assert f"Each layer keeps {budget} of" in " ".join(caption.value for caption in app.caption)
+
+
+def test_no_two_controls_have_one_name():
+    app = opened(model="stories-selective")
+    names = [*(box.label for box in app.selectbox), *app.button_group(key="section").options]
+    assert len(names) == len(set(names))
 
 
 def test_measured_budgets_can_be_chosen(measurements):
     choices = forgetting.choices(load("stories-selective"))
-    assert choices["Memory: 1/4, chosen (64, 64, 64, 64)"] == (64,) * 4
-    assert choices[forgetting.ALL] is None
-    assert "Memory: 1/1" not in " ".join(choices)
+    assert choices["Writing keeps 1/4 of the tokens, shared out as 64, 64, 64, 64"] == (64,) * 4
+    assert choices["Writing keeps all tokens"] == ()
+    assert "1/1" not in " ".join(choices)
 
 
 def test_the_curve(measurements):
@@ -132,9 +140,10 @@ def test_a_model_that_was_never_measured(monkeypatch, tmp_path):
 
 def test_only_selective_models_have_a_memory():
     app = opened(model="stories-selective")
-    app.selectbox(key="memory").set_value("Memory: 8 a layer").run()
+    app.selectbox(key="memory").set_value("Writing keeps 8 tokens a layer").run()
     app.button_group(key="section").set_value("memory").run()
-    app.selectbox(key="model").set_value("stories-softmax").run()
+    app.session_state["history"].go_to_model("stories-softmax")
+    app.run()
     assert not app.exception
     assert "memory" not in [box.key for box in app.selectbox]
-    assert "Memory" not in app.button_group(key="section").options
+    assert "Forgetting" not in app.button_group(key="section").options

@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.markdown import literal
-from app.panels.hiding import MOST_WORDS, with_hidden, words
+from app.panels.hiding import MOST_WORDS, newly_asked, with_hidden, words
+from app.state.lab_state import LAST
+from models.catalogue import find
+from tests.app.test_pages import opened, sent
 
 TEXTS = st.text(alphabet=" abz.'\"[]MASK\n-é", max_size=60)
 
@@ -50,3 +53,30 @@ def test_words_are_shown_as_they_are(word: str):
     assert bare(shown.replace("\\", "").replace("\u2060", "")) == word
     assert not re.search(r"(?<!\\)[*_$<>`]", shown)
     assert not re.search("https://|:smile:", shown.replace("\\", ""))
+
+
+@pytest.mark.parametrize(("text", "word", "asked"), [
+    ("There was a time in the house.", "house", 0), ("There was a time in the [house].", "time", 0),
+    ("There was a [time] in the house.", "house", 1), ("[There] was a time in the [house].", "time", 1),
+    ("A [MASK] was in the house.", "house", 1), ("The house was old.", "The", 0)])
+def test_the_word_that_was_hidden_last_is_asked_for(text: str, word: str, asked: int):
+    task = find("masked-softmax").task
+    chosen = [i for i, (_start, _stop, its, hidden) in enumerate(words(text)) if hidden or its == word]
+    assert newly_asked(task, text, chosen) == asked
+    prompt = task.read(with_hidden(text, set(chosen)))
+    assert task.token_at(prompt, prompt.asked[asked]).strip() == word
+
+
+def test_a_word_that_is_shown_again_leaves_the_last_prediction():
+    text = "There was a [time] in the [house]."
+    assert newly_asked(find("masked-softmax").task, text, [6]) == LAST
+
+
+def test_hiding_a_second_word_before_the_first_shows_the_second():
+    app = opened(model="masked-softmax", text="There was a time in the house.")
+    pills = app.button_group(key="hidden")
+    for word in ("house", "time"):
+        pills = app.button_group(key="hidden")
+        pills.set_value([*pills.value, pills.options.index(word)]).run()
+        effect = sent(app, "effect")[0]
+        assert effect["predictions"][effect["index"]]["title"] == f"Hidden: {word}"

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from hypothesis import given
@@ -17,7 +19,7 @@ from app import texts
 from app.state import events, session
 from app.state.history import History
 from app.state.lab_state import LabState
-from app.state.link import opened_by, read_query
+from app.state.link import MAX_LINK_TEXT, opened_by, query_of, read_query
 from app.state.selection import SCOPES, Selection
 from models import HeadPlan
 from models.heads import KINDS
@@ -232,6 +234,17 @@ def test_a_host_names_the_models_that_it_does_not_open(visitor, monkeypatch):
     session.follow_address("explore")
     assert "not among the models that this host opens" in session.history().problems[0]
     assert session.history().present.page == "yours"
+
+
+@pytest.mark.parametrize("long", ["The cat [sat] on the mat. " * 200, "[x]" * 3000, "[" * 5000, "a" * 3998 + "[bc] d",
+                                  "a " * 1990 + "[a long phrase is hidden] " + "b " * 900])
+def test_a_long_texts_link_shows_no_word_that_was_hidden(long: str):
+    """What a link holds of a text never ends inside brackets: half a pair would hide nothing."""
+    again = read_query(dict(parse_qsl(query_of(LabState("masked-softmax", long)))))[0].text
+    assert long.startswith(again) and len(again) <= MAX_LINK_TEXT
+    assert again.count("[") == again.count("]") or "]" not in long
+    hidden = re.findall(r"\[[^\[\]]+\]", again)
+    assert hidden == re.findall(r"\[[^\[\]]+\]", long)[:len(hidden)]
 
 
 def test_a_history_is_a_visitors_own(visitor):

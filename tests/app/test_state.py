@@ -3,6 +3,7 @@
     pytest tests/app/test_state.py
 """
 
+from dataclasses import replace
 from urllib.parse import parse_qsl
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 import models
 from app.state.company import VIEWS, fit
 from app.state.history import History
-from app.state.lab_state import CLAIMS, MAX_COMPARED, PAGES, SECTIONS, LabState
+from app.state.lab_state import CLAIMS, FORMS, MAX_COMPARED, MEANS, PAGES, SECTIONS, LabState
 from app.state.link import MAX_LINK_TEXT, query_of, read_query
 from app.state.selection import SCOPES, Selection
 from models import HeadPlan
@@ -40,7 +41,8 @@ def states(draw) -> LabState:
     return LabState(model, draw(TEXTS), plan, selection, draw(st.sampled_from(views)), draw(st.integers(-1, 9)),
                     tuple(compared), draw(st.integers(0, 2000)), tuple(budgets),
                     draw(st.sampled_from(["", *SECTIONS])), draw(st.sampled_from(list(CLAIMS))),
-                    draw(st.sampled_from(list(PAGES))))
+                    draw(st.sampled_from(list(PAGES))), form=draw(st.sampled_from(FORMS)),
+                    mean=draw(st.sampled_from(MEANS)))
 
 
 def params(query: str) -> dict[str, str]:
@@ -102,6 +104,8 @@ def test_what_no_model_has_is_told_and_what_one_has_is_kept():
     ({"model": "stories-softmax", "view": "mask"}, "mask"),
     ({"plan": "x" * 10_000}, "10,000 characters"),
     ({"open": "sesame"}, "sesame"),
+    ({"as": "a picture"}, "a picture"),
+    ({"mean": "everything"}, "everything"),
     ({"claim": "the earth is flat"}, "the earth is flat"),
     ({"page": "nowhere"}, "nowhere"),
     ({"n": "abc"}, "abc"),
@@ -168,3 +172,31 @@ def test_a_text_that_is_shared_between_models_of_a_task_is_kept():
     other = state.with_model("assignment-softmax")
     assert "=" in other.text
     assert not other.plan
+
+
+def test_who_comes_back_to_a_family_finds_what_was_left_there():
+    history = History()
+    plan = HeadPlan().constant("self", 0, 1)
+    history.do(replace(history.present, text="A red ball", plan=plan, compared=("stories-softmax",)))
+    left = history.present
+    history.go_to_model("assignment-softmax")
+    assert "=" in history.present.text and not history.present.plan and not history.present.compared
+    history.do(replace(history.present, text="k=4; k=?", page="compare", form="matrix"))
+    history.go_to_model("stories-log-n")  # another model of the first family, on the page where one is now
+    assert history.present == replace(left, model="stories-log-n", page="compare", form="matrix")
+    history.go_to_model("assignment-log-n")
+    assert (history.present.text, history.present.page) == ("k=4; k=?", "compare")
+    history.undo()
+    assert history.present.text == "A red ball"
+
+
+def test_the_families_that_are_remembered_are_few(monkeypatch):
+    from app.state import history as module
+
+    monkeypatch.setattr(module, "MAX_FAMILIES", 1)
+    history = History()
+    history.do(replace(history.present, text="A red ball"))
+    for name in ("masked-softmax", "assignment-softmax", "stories-softmax"):
+        history.go_to_model(name)
+    assert len(history.left) == 1
+    assert history.present.text != "A red ball"

@@ -262,3 +262,19 @@ def test_another_script_gets_a_note():
                        ("Café naïve, the “Kōan” 3 × 4", False), ("12 34", False)):
         assert ("这个模型只读过英文" in sent(opened(lang="zh", text=text), "notice")[0]["status"]) is is_told, text
     assert "this model read English only" in sent(opened(text="今天天气很好。"), "notice")[0]["status"]
+
+
+# One word for one thing: an English word -> what its translation must hold.
+SAME_WORDS = {"zh": {
+    r"\bentrop(y|ies)\b": "熵", r"\bnats\b": "奈特", r"\btokens?\b": "词元", r"\bperplexit(y|ies)\b": "困惑度",
+    r"\bquer(y|ies)\b": "查询", r"\bprun(e|ed|es|ing)\b": "剪", r"\bseeds?\b": "种子", r"\bmask F\b": "掩码 F",
+    r"\bconstant (heads?|matrices)\b": "常数", r"\blive (weights|is higher)\b": "动态", r"\bsoftmax\b": "[sS]oftmax"}}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_one_word_for_one_thing(language):
+    assert language in SAME_WORDS
+    wrong = [(english, forms(message)) for message, english in texts_of(language)
+             for word, its in SAME_WORDS[language].items()
+             if re.search(word, re.sub(r"`[^`]*`|\{[^}]*\}", "", english)) and not re.search(its, forms(message)[-1])]
+    assert not wrong

@@ -1,7 +1,8 @@
 """The components with arrays that tests know, and without a model: `streamlit run tests/e2e/components_app.py`.
 
-In the address: `case` (a name of CASES), `slow` (seconds that each answer takes), `cut` (characters of the typed text
-that are kept). What Python has done stands in the page as JSON, for tests to read.
+In the address: `case` (a name of CASES), `form` (of the large map; the matrix if none is named), `slow` (seconds that
+each answer takes), `cut` (characters of the typed text that are kept). What Python has done stands in the page as JSON,
+for tests to read.
 """
 
 from __future__ import annotations
@@ -34,13 +35,15 @@ class Shape(NamedTuple):
 
 
 ROWS = {"text": ["The", " cat", "\n", " <b>", " 🐉", " mat", "."], "target": ["Die", " Katze", " saß", " שלום", "."],
-        "long": [f"w{i}" for i in range(70)]}
+        "long": [f"w{i}" for i in range(70)],
+        "longest": ["start", *(f" w{i}" for i in range(127))]}
 CASES = {
     "three": {"encoder": Shape("Encoder", 2, 3, ("text", "text"), False, True),
               "decoder": Shape("Decoder", 1, 4, ("target", "target"), True, True),
               "cross": Shape("Cross", 2, 2, ("target", "text"), False, False)},
     "one": {"self": Shape("Self", 3, 4, ("target", "target"), True, True)},
     "large": {"self": Shape("Self", 12, 12, ("long", "long"), False, True)},
+    "longest": {"self": Shape("Self", 2, 3, ("longest", "longest"), True, True)},
 }
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -67,7 +70,7 @@ def begin(case: str) -> dict[str, Any]:
     return {"constant": {name: [[False] * kind.heads for _ in range(kind.layers)] for name, kind in kinds.items()},
             "gates": {name: [[1.0] * kind.heads for _ in range(kind.layers)] for name, kind in kinds.items()},
             "selection": {"kind": next(iter(kinds)), "layer": 0, "head": 0, "scope": "head"}, "view": "used",
-            "index": -1, "events": 0}
+            "form": "matrix", "mean": "head", "scale": {"policy": "trained", "base": 64}, "index": -1, "events": 0}
 
 
 def on_heads(event: dict[str, Any]) -> None:
@@ -75,6 +78,8 @@ def on_heads(event: dict[str, Any]) -> None:
     state["events"] += 1
     if event["type"] == "select":
         state["selection"] = {part: event[part] for part in ("kind", "layer", "head", "scope")}
+    if event["type"] == "scale":
+        state["scale"] = {part: event[part] for part in ("policy", "base")}
     if event["type"] != "heads":
         return
     kind, layer, head, scope = (event[part] for part in ("kind", "layer", "head", "scope"))
@@ -86,8 +91,8 @@ def on_heads(event: dict[str, Any]) -> None:
                     row[j] = event[name]
 
 
-def on_view(event: dict[str, Any]) -> None:
-    st.session_state.state["view"] = event["view"]
+def on_map(event: dict[str, Any]) -> None:
+    st.session_state.state[event["type"]] = event[event["type"]]
 
 
 def on_toolbar(event: dict[str, Any]) -> None:
@@ -129,7 +134,7 @@ def draw_grids(case: str, state: dict[str, Any]) -> None:
     grids = [Grid(name, kind.title, thumbnails(used(case, name, state)), kind.causal,
                   numpy.array(state["constant"][name]), numpy.array(state["gates"][name]), kind.can_constant)
              for name, kind in CASES[case].items()]
-    heads(key="heads", grids=grids, selection=state["selection"], scale={"policy": "trained", "base": 64},
+    heads(key="heads", grids=grids, selection=state["selection"], scale=state["scale"],
           policies=["trained", "logn"], on_event=on_heads)
 
 
@@ -141,8 +146,9 @@ def draw_map(case: str, state: dict[str, Any]) -> None:
              kind_title=kind.title if len(CASES[case]) > 1 else "", layer=layer, head=head, causal=kind.causal,
              live=weights(case, name)[layer, head], weights=used(case, name, state)[layer, head],
              constant=weights(case, name, constant=True)[layer, head] if kind.can_constant else None,
-             view=state["view"], is_constant=state["constant"][name][layer][head],
-             gate=state["gates"][name][layer][head], on_event=on_view)
+             view=state["view"], form=state["form"], mean=state["mean"],
+             is_constant=state["constant"][name][layer][head],
+             gate=state["gates"][name][layer][head], on_event=on_map)
 
 
 def draw_effect(state: dict[str, Any], text: str) -> None:
@@ -175,7 +181,7 @@ if __name__ == "__main__":
     params = st.query_params.to_dict()
     st.session_state.setdefault("query", "&".join(f"{name}={value}" for name, value in params.items()))
     st.session_state.case = params.get("case", "three")
-    st.session_state.setdefault("state", begin(st.session_state.case))
+    st.session_state.setdefault("state", begin(st.session_state.case) | {"form": params.get("form", "matrix")})
     library()
     for one in pages:
         st.page_link(one, query_params=params)

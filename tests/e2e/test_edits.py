@@ -61,6 +61,12 @@ def test_keys_work_wherever_the_focus_is(visit):
     page.get_by_role("button", name="All heads of layer 3").click()
     page.keyboard.press("c")
     expect(page.get_by_role("gridcell", name=re.compile("layer 3.*constant"))).to_have_count(4)
+    page.evaluate("document.activeElement.blur()")  # nowhere at all
+    page.keyboard.press("-")
+    expect(page.get_by_role("gridcell", name=re.compile("layer 3.*constant, gate 0.90"))).to_have_count(4)
+    page.keyboard.press("+")
+    expect(page.get_by_role("gridcell", name=re.compile("layer 3.*constant$"))).to_have_count(4)
+    page.get_by_role("radio", name="log n").check()
     page.get_by_label("Base length").focus()
     page.keyboard.press("p")  # what is typed into a field is no key of ours
     page.get_by_label("Text", exact=True).focus()
@@ -137,6 +143,7 @@ WATCH = f"""() => {{ {ROOT}
 
 def test_a_late_answer_to_an_older_question_is_marked_until_the_newest_is_there(visit):
     page = visit(case="one", slow="0.5")
+    page.get_by_label("Text", exact=True).wait_for()
     page.evaluate(WATCH)
     page.get_by_role("gridcell", name=re.compile("^layer 1, head 1,")).click()
     for _ in range(4):
@@ -152,6 +159,7 @@ def test_a_late_answer_to_an_older_question_is_marked_until_the_newest_is_there(
 
 def test_typing_marks_the_numbers_until_they_are_about_what_is_typed(visit):
     page = visit(case="one", slow="0.5")
+    page.get_by_label("Text", exact=True).wait_for()
     page.evaluate(WATCH)
     box = page.get_by_label("Text", exact=True)
     box.click()
@@ -203,3 +211,17 @@ def test_an_edit_just_before_the_page_is_left_arrives(visit):
     expect(page.get_by_text("Another page")).to_be_visible()
     page.get_by_role("link", name="Home").click()
     expect(named(page, "layer 1, head 1, pruned")).to_be_visible()
+
+
+def test_r_never_loses_the_focus(visit):
+    """The plan becomes empty with it: Streamlit's own R would run the page again, and put the focus nowhere."""
+    page = visit(case="one")
+    named(page, "layer 1, head 1, live").click()
+    for _ in range(10):
+        page.keyboard.press("p")
+        expect(named(page, "layer 1, head 1, pruned")).to_be_focused()
+        page.keyboard.press("r")
+        expect(named(page, "layer 1, head 1, live")).to_be_focused()
+        page.wait_for_timeout(120)
+        expect(named(page, "layer 1, head 1, live")).to_be_focused()
+    assert page.get_by_role("dialog").count() == 0

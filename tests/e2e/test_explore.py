@@ -150,7 +150,8 @@ def test_keyboard_alone(visit):
 def test_scale_of_log_n(visit):
     page = visit(model="stories-softmax")
     page.get_by_role("radio", name="log n").check()
-    page.wait_for_function("location.search.includes('scale-logn256')")
+    page.wait_for_function("location.search.includes('scale-logn9')")  # half of the text's 19 tokens
+    expect(page.locator('.note')).to_contain_text('× 1.34 at the last of 19 tokens')
     page.get_by_label("Base length").fill("64")
     page.get_by_label("Base length").press("Enter")
     page.wait_for_function("location.search.includes('scale-logn64')")
@@ -159,7 +160,7 @@ def test_scale_of_log_n(visit):
 
 
 def test_f_grows_token_by_token(visit):
-    page = visit(text="y=7; x=1; x=3; z=5; x=?", view="mask", **SELECTIVE)
+    page = visit(text="y=7; x=1; x=3; z=5; x=?", view="mask", **{"as": "matrix"}, **SELECTIVE)
     step = page.get_by_role("slider", name="Token step")
     step.focus()
     step.press("Home")
@@ -224,9 +225,8 @@ def test_two_visitors_never_affect_each_other(visit):
 
 def test_switching_model_keeps_what_fits(visit):
     page = visit(text="a cat", plan="self-1.1c")
-    box = page.get_by_role("combobox", name="Model")
-    box.fill("stories-softmax")
-    box.press("Enter")
+    page.get_by_role("button", name=re.compile("^Model: Next word, Selective")).click()
+    page.get_by_role("dialog").get_by_role("link", name=re.compile("^Softmax")).click()
     expect(named(page, "layer 2, head 2, constant")).to_be_visible()
     page.wait_for_function("location.search.includes('model=stories-softmax')")
     expect(page.get_by_label("Text", exact=True)).to_have_value("a cat")
@@ -253,3 +253,74 @@ def test_about_keeps_the_state(visit):
     expect(page.get_by_text("TinyStories").first).to_be_visible()
     page.get_by_role("link", name="Explore").click()
     expect(named(page, "layer 2, head 2, constant")).to_be_visible()
+
+
+def test_a_model_is_chosen_by_task_and_by_what_people_call_it(visit):
+    page = visit(text="A red ball", plan="self-1.1c")
+    chooser = page.get_by_role("button", name=re.compile("^Model: Next word, Selective"))
+    chooser.click()
+    dialog = page.get_by_role("dialog", name="Choose a model")
+    expect(dialog.get_by_role("link", name=re.compile("^Selective Softmax"))).to_be_focused()
+    assert "stories-" not in dialog.inner_text()
+    dialog.get_by_role("tab", name="Variables").click()
+    expect(dialog.get_by_role("link")).to_have_count(4)
+    dialog.get_by_role("link", name=re.compile("^Softmax")).click()
+    page.wait_for_function("location.search.includes('model=assignment-softmax')")
+    expect(page.get_by_label("Text", exact=True)).to_have_value("y=7; x=1; x=3; z=5; x=?")
+    page.keyboard.press("c")  # in no dialog any more
+    expect(named(page, "layer 1, head 1, constant")).to_be_visible()
+    page.get_by_role("button", name=re.compile("^Model: Variables, Softmax")).press("Enter")
+    dialog.get_by_role("tab", name="Variables").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("p")  # a key of the heads, which are not what one looks at
+    dialog.get_by_role("link", name=re.compile("^Softmax")).click()
+    page.wait_for_function("location.search.includes('model=stories-softmax')")
+    expect(page.get_by_label("Text", exact=True)).to_have_value("A red ball")
+    expect(named(page, "layer 2, head 2, constant")).to_be_visible()
+    expect(page.get_by_role("gridcell", name=re.compile("pruned"))).to_have_count(0)
+
+
+def test_the_first_screen_shows_the_sentence_and_what_its_last_word_looks_at(visit):
+    page = visit()
+    expect(page.locator(".words .word")).to_have_count(19)
+    expect(page.locator(".words .now")).to_have_text(re.compile("^day"))
+    expect(page.locator(".readout .first")).to_contain_text("“day” looks at ")
+    page.get_by_role("tab", name="Matrix").click()
+    page.wait_for_function("location.search.includes('as=matrix')")
+    page.reload()
+    expect(page.locator(".plot")).to_be_visible()
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_what_a_press_does_is_on_the_screen_that_it_is_pressed_on(visit, phone):
+    page = visit(phone=phone)
+    if not phone:
+        page.set_viewport_size({"width": 853, "height": 800})  # 1280 at 150%
+    page.wait_for_timeout(300)
+    press = page.get_by_role("button", name="Constant", exact=True)
+    effect = page.locator(".rows")
+    assert effect.bounding_box()["y"] - press.bounding_box()["y"] < 300
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_one_can_type_and_watch_entropy_on_one_screen(visit):
+    page = visit(model="stories-softmax", open="entropy")
+    box = page.get_by_label("Text", exact=True).bounding_box()
+    chart = page.locator('[data-testid="stVegaLiteChart"], [data-part="chart"]').first
+    chart.wait_for()
+    assert box["y"] >= 0
+    assert chart.bounding_box()["y"] + 250 < 900
+    expect(page.locator(".words")).to_have_count(0)
+
+
+def test_no_stop_of_the_tab_key_is_useless(visit):
+    page = visit()
+    page.get_by_label("Text", exact=True).wait_for()
+    useless = 0
+    for _ in range(34):
+        page.keyboard.press("Tab")
+        useless += page.evaluate("""() => { const e = document.activeElement;
+            return e.dataset.testid === 'stMain' || e.getAttribute('aria-label') === 'Link to heading'
+                || e.closest('[data-testid="stHeaderActionElements"]') ? 1 : 0; }""")
+    assert not useless

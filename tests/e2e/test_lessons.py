@@ -75,7 +75,7 @@ def do(page: Page, step: Step) -> None:
     if "view" in what:
         page.get_by_role("tab", name="Mask F").click()
     if "open" in what:
-        page.get_by_role("radio", name={"entropy": "Entropy", "memory": "Memory"}[what["open"]]).click(force=True)
+        page.get_by_role("radio", name={"entropy": "Entropy", "memory": "Forgetting"}[what["open"]]).click(force=True)
     for name in what.get("with", "").split():
         if name not in step.opens.get("with", "").split():
             box = page.get_by_role("combobox", name=re.compile("Beside"))

@@ -30,7 +30,7 @@ test('the rest keeps its order', () => {
 test('steps of a drag are one event, and of select, view, prediction and scale there is one', () => {
   const drag = gate => heads('self', 0, 0, { gate, drag: true });
   assert.deepEqual(folded(drag(0.9), drag(0.8), drag(0.7)), [drag(0.7)]);
-  for (const type of ['select', 'view', 'prediction', 'scale'])
+  for (const type of ['select', 'view', 'form', 'mean', 'model', 'prediction', 'scale'])
     assert.deepEqual(folded({ type, n: 1 }, heads('self', 0, 0, { gate: 0 }), { type, n: 2 }), [
       heads('self', 0, 0, { gate: 0 }),
       { type, n: 2 },
@@ -99,7 +99,7 @@ test('what never reaches Python is not waited for', () => {
 });
 
 test('which events change which numbers', () => {
-  for (const type of ['heads', 'scale', 'undo', 'redo', 'reset']) assert.equal(lab.partOf({ type }), 'numbers');
+  for (const type of ['heads', 'scale', 'undo', 'redo', 'reset', 'model']) assert.equal(lab.partOf({ type }), 'numbers');
   assert.equal(lab.partOf({ type: 'select' }), 'selection');
   for (const type of ['view', 'prediction', 'other']) assert.equal(lab.partOf({ type }), null);
 });

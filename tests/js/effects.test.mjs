@@ -17,6 +17,22 @@ test("a prediction's row: lengths before and after, numbers, points", () => {
   assert.deepEqual([plain.numbers, plain.points, plain.right], ['25.0%', '', false]);
 });
 
+test('what is shown adds up', () => {
+  const shown = (before, after) => {
+    const row = lab.effectRow({ label: 'a', before, after }, true);
+    return `${row.numbers} ${row.points}`;
+  };
+  assert.equal(shown(0.1088, 0.0974), '10.9 → 9.7% −1.2');
+  assert.equal(shown(0.00849, 0.00851), '0.8 → 0.9% +0.1');
+  assert.equal(shown(0.0804, 0.0796), '8.0 → 8.0% ±0.0');
+  assert.equal(shown(0.0002, 0.0031), '<0.1 → 0.3% +0.3');
+  assert.equal(shown(0.9999, 0.25), '>99.9 → 25.0% −75.0');
+});
+
+test('a strip is set in steps', () => {
+  assert.deepEqual([1, 24, 25, 64, 65, 512].map(lab.stripSize), ['short', 'short', 'medium', 'medium', 'long', 'long']);
+});
+
 const texts = (data, shown) =>
   lab.factLines({ changed: true, before: null, after: null, ...data }, shown).map(line => [line.name, line.text, line.verdict?.text]);
 
@@ -72,6 +88,7 @@ test('a token in words', () => {
   assert.equal(sentence(null, null, LOSSES), '“cat”: no loss');
   assert.equal(sentence(null, 0.25, MOVED), '“cat”: 0.250 1 − cosine');
   assert.equal(sentence(1, 2, MOVED), '“cat”: 1.000 → 2.000 (+1.000, more)');
+  assert.match(lab.stripLegend(LOSSES, true), /less expected/);
   assert.match(lab.stripLegend(LOSSES, false), /blue: better · orange: worse/);
   assert.doesNotMatch(lab.stripLegend(MOVED, false) + lab.stripLegend(MOVED, true), /worse|better/);
 });

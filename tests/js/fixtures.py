@@ -23,6 +23,7 @@ def write(folder: Path) -> None:
     """Writes all fixtures into a folder, which is made."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, value in {"selective": selective(), "head": head(), "scales": scales(), "tiles": tiles(),
+                        "means": means(),
                         "fingerprints": [[text, fingerprint(text)] for text in TEXTS]}.items():
         (folder / f"{name}.json").write_text(json.dumps(value, allow_nan=False), "utf-8")
     blob, expected = payload()
@@ -83,6 +84,27 @@ def tiles() -> dict[str, Any]:
     """Thumbnails of a causal kind and of one with more keys than queries, packed as the grid gets them."""
     maps = {"causal": numpy.tril(_random(5).random((2, 3, 5, 5))), "cross": _random(6).random((3, 2, 4, 130))}
     return {name: _tiles(thumbnails(its.astype(numpy.float32)), name == "causal") for name, its in maps.items()}
+
+
+def means() -> dict[str, Any]:
+    """Heads' weights, as thumbnails and as the mean by gates, of a causal kind, of one with more keys than queries, and
+    of one whose maps are too large to be sent whole."""
+    return {name: _means(*size, causal) for name, size, causal in (
+        ("causal", (2, 3, 6, 6), True), ("cross", (3, 2, 4, 9), False), ("large", (1, 2, 70, 70), True))}
+
+
+def _means(layers: int, heads: int, rows: int, columns: int, causal: bool) -> dict[str, Any]:
+    random = _random(rows * columns + layers)
+    powers = numpy.exp(random.normal(0, 2, (layers, heads, rows, columns)))
+    powers = numpy.tril(powers) if causal else powers
+    weights = powers / powers.sum(-1, keepdims=True)
+    gates = random.random((layers, heads)).round(2)
+    gates[0, 0] = 0  # pruned: it reaches nothing, and counts for nothing
+    small = thumbnails(weights.astype(numpy.float32))
+    layer = [(gates[i, :, None, None] * weights[i]).sum(0) / gates[i].sum() for i in range(layers)]
+    return {**_tiles(small, causal), "gates": gates.tolist(), "queries": rows, "keys": columns,
+            "layer": [its.tolist() for its in layer],
+            "all": ((gates[..., None, None] * weights).sum((0, 1)) / gates.sum()).tolist()}
 
 
 def _tiles(tiles: ndarray, causal: bool) -> dict[str, Any]:

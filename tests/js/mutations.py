@@ -15,9 +15,9 @@ class Mutation(NamedTuple):
     tests: str
 
 
-_ATTENTION, _SCALES, _LAYOUT, _PLAN, _ASKING, _EFFECTS, _TEXT, _PAYLOAD, _TEXTS, _LESSONS = (
+_ATTENTION, _SCALES, _LAYOUT, _PLAN, _ASKING, _EFFECTS, _TEXT, _PAYLOAD, _TEXTS, _WORDS, _LESSONS = (
     f"core/{name}.js" for name in ("attention", "scales", "layout", "plan", "asking", "effects", "text", "payload",
-                                   "texts", "lessons"))
+                                   "texts", "words", "lessons"))
 
 MUTATIONS = [Mutation(*entry) for entry in (
     ("a name that nobody gave", _TEXTS, "(Object.hasOwn(values, name) ? String(values[name]) : whole)",
@@ -78,8 +78,35 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("better and worse swapped", _EFFECTS, "return change > 0 ? ['▲', lab._('worse')",
      "return change < 0 ? ['▲', lab._('worse')",
      "effects"),
-    ("points of the wrong sign", _EFFECTS, "100 * (after - before), 1", "100 * (before - after), 1", "effects"),
+    ("points of the wrong sign", _EFFECTS, "shownPercent(after) - shownPercent(before), 1",
+     "shownPercent(before) - shownPercent(after), 1", "effects"),
     ("the strip shows before alone", _EFFECTS, "after : after - before)", "after : before)", "effects"),
+    ("differences of what is not shown", _EFFECTS, "shownPercent(after) - shownPercent(before)",
+     "100 * (after - before)", "effects"),
+    ("three rows for any text", _EFFECTS, "count <= 24 ? 'short'", "count ? 'short'", "effects"),
+    ("ink of the lower contrast", _SCALES, "* blue > DARKEST", "* blue > 0.3",
+     "scales"),
+    ("pruned heads in the mean", _WORDS, "gate > 0 && (layer ?? l) === l", "(layer ?? l) === l", "words"),
+    ("gates ignored in the mean", _WORDS, "gate: gate / whole", "gate: 1 / heads.length", "words"),
+    ("the mean of another layer", _WORDS, "(layer ?? l) === l", "(layer ?? l) !== l", "words"),
+    ("the mean of roots", _WORDS, "/ 255) ** 2", "/ 255)", "words"),
+    ("heads of a layer miscounted", _WORDS, "index: l * row.length + h", "index: l + h", "words"),
+    ("blocks of large maps forgotten", _WORDS, "Math.floor(i / tall)", "Math.min(i, grid.rows - 1)", "words"),
+    ("an estimate called exact", _WORDS, "exact: tall === 1 && wide === 1", "exact: true", "words"),
+    ("thumbnails of another text", _WORDS, "side === Math.ceil(count / Math.ceil(count / MOST_SIDE))", "side <= count",
+     "words"),
+    ("shares of nothing", _WORDS, "sum > 0 ? row.map(value => value / sum)", "true ? row.map(value => value / sum)",
+     "words"),
+    ("falls are weak", _WORDS, "Math.abs(row[b]) - Math.abs(row[a])", "row[b] - row[a]", "words"),
+    ("differences on the scale of weights", _WORDS, "return lab.differenceStep(value, most);",
+     "return lab.weightStep(value, most);", "words"),
+    ("a word is called by its name where it looks at itself", _WORDS, "j === self ?", "j === null ?", "words"),
+    ("the looked at look", _WORDS, "if (what === 'seen')", "if (what === 'shown')", "words"),
+    ("parts of words apart", _WORDS, "!some || blank(token)", "true || blank(token)", "words"),
+    ("any bracket is a mark", _WORDS, "(?!MASK\\])", "", "words"),
+    ("down is up", _WORDS, "tops.filter(top => top > y)", "tops.filter(top => top < y)", "words"),
+    ("the first word of the next line", _WORDS, "Math.abs(boxes[i].x - x) < Math.abs(boxes[best].x - x) ? i : best",
+     "best", "words"),
     ("changed words marked on the wrong side", _TEXT, "[pieces(old, same[0]), pieces(now, same[1])]",
      "[pieces(old, same[1]), pieces(now, same[0])]", "text"),
     ("percent that is no percent", _TEXT, "percent.toFixed(1)", "value.toFixed(1)", "text"),

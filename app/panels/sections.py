@@ -1,4 +1,4 @@
-"""What stands below the main work, closed at first: entropy against n, memory, the model's card."""
+"""What can stand in the place of the head's picture: entropy against n, what forgetting costs, the model's card."""
 
 from __future__ import annotations
 
@@ -10,31 +10,38 @@ from app.markdown import plain
 from app.panels import card, forgetting
 from app.panels.heads import selected
 from app.state import events, session
-from app.state.lab_state import SECTIONS, LabState
-from app.texts import _, tip
+from app.state.lab_state import HEAD, SECTIONS, LabState
+from app.texts import N_, _, tip
 from components.charts import entropy_chart, entropy_table
 from models import HeadPlan, Lab
 from models.checkpoint import CheckpointError
 from models.trace import row_entropy
 
 
-def draw(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
-    """What needs no second look at every click: drawn only while its section is open."""
-    offered = {"entropy": True, "memory": lab.can_forget, "card": bool(lab.card)}
-    sections = [name for name in SECTIONS if offered[name]]
-    st.session_state[session.SECTION] = state.section if state.section in sections else None
-    section = st.segmented_control(_("More"), sections, format_func=lambda name: _(SECTIONS[name]), key=session.SECTION,
-                                   on_change=events.on_section, label_visibility="collapsed")
+def choose(lab: Lab, state: LabState) -> str:
+    """The choice of what stands in the middle; returns one of SECTIONS, or an empty string for the head's picture."""
+    names = {HEAD: N_("Head"), **SECTIONS}
+    offered = {"memory": lab.can_forget, "card": bool(lab.card)}
+    sections = [name for name in names if offered.get(name, True)]
+    st.session_state[session.SECTION] = state.section if state.section in sections else HEAD
+    with st.container(key="sections"):
+        chosen = st.segmented_control(_("In the middle"), sections, format_func=lambda name: _(names[name]),
+                                      key=session.SECTION, on_change=events.on_section, label_visibility="collapsed",
+                                      required=True)
+    return chosen if chosen in SECTIONS else ""
+
+
+def draw(section: str, lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
+    """A section, in the place of the head's picture."""
     if section == "entropy":
         _entropy(lab, state, before, after)
     elif section == "memory":
         forgetting.section(lab)
-    elif section == "card":
-        with st.container(width=960):
-            try:
-                card.draw(card.card_of(lab.name))
-            except CheckpointError as error:
-                st.error(plain(_(str(error))))
+    else:
+        try:
+            card.draw(card.card_of(lab.name))
+        except CheckpointError as error:
+            st.error(plain(_(str(error))))
 
 
 def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:

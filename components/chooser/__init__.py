@@ -1,0 +1,38 @@
+"""The choice of a model: a button with its name, and a dialog with all there are, first by task, then by source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from components.mounting import OnEvent, answer, dispatch, register
+from components.payload import pack
+
+_mount = register("chooser")
+_mount_catalogue = register("catalogue")
+
+
+def chooser(*, key: str, model: str, task: str, title: str, foreign: Sequence[Mapping[str, str]] = (),
+            on_event: OnEvent | None = None) -> None:
+    """Draws the button.
+
+    Args:
+        model: the present one's id.
+        task, title: what is asked of it, and what people call it.
+        foreign: models of the visitor's own, each with name, title and line; a group of their own if there are any.
+        on_event: called with {type: model, model, sequence} when another one is chosen.
+    """
+    header = {"model": model, "task": task, "title": title, "foreign": list(foreign), **answer(key)}
+    _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))
+
+
+def catalogue(*, key: str, offered: Mapping[str, Sequence[Mapping[str, Any]]],
+              pictures: Mapping[str, Mapping[str, Any]]) -> None:
+    """Sends what there is to choose from; call it once a visit. Nothing is drawn.
+
+    Args:
+        offered: language -> tasks, each with task, title, line and groups; of these each with source and models, each
+            with name, title and line.
+        pictures: name -> side and heads (base64 of 4 maps of side x side bytes), where there is one.
+    """
+    _mount_catalogue(key=key, data=pack({"offered": dict(offered), "pictures": dict(pictures), **answer(key)}))

@@ -1,0 +1,139 @@
+// The choice of a model: a button with what is chosen, and a dialog with what there is.
+
+let known = null; // what the catalogue sent: {offered: language -> tasks, pictures}
+
+/** What there is to choose from is sent once, by a component that draws nothing. */
+lab.catalogue = lab.component({
+  create: () => ({}),
+  update: (state, data) => {
+    known = data;
+  },
+});
+
+const MINE = 'mine'; // the task under which the visitor's own models stand
+
+function create(state) {
+  const part = (tag, className, properties = {}) => lab.make(tag, { className, ...properties });
+  const [task, title] = [part('span', 'task'), part('span', 'title')];
+  const button = lab.make(
+    'button',
+    { type: 'button', className: 'choose', attributes: { 'aria-haspopup': 'dialog' } },
+    lab.make('span', { className: 'names' }, task, title),
+    part('span', 'arrow', { attributes: { 'aria-hidden': true } }),
+  );
+  const tasks = part('div', 'tasks', { attributes: { role: 'tablist', 'aria-label': lab._('What is asked of the model') } });
+  const line = part('p', 'line');
+  const list = part('div', 'list', { id: 'models', attributes: { role: 'tabpanel', 'aria-labelledby': 'task' } });
+  const close = lab.make('button', { type: 'button', textContent: '×', attributes: { 'aria-label': lab._('Close') } });
+  const head = lab.make('div', { className: 'head' }, lab.make('h2', { id: 'choice', textContent: lab._('Choose a model') }), close);
+  const dialog = lab.make('dialog', { attributes: { 'aria-labelledby': 'choice' } }, head, tasks, line, list);
+  state.root.append(button, dialog);
+  button.onclick = () => open(state);
+  close.onclick = () => dialog.close();
+  dialog.addEventListener('click', event => {
+    if (event.target === dialog) dialog.close(); // beside it
+  });
+  tasks.addEventListener('click', event => show(state, event.target.closest('[role="tab"]')?.dataset.task));
+  tasks.addEventListener('keydown', event => {
+    const all = Array.from(tasks.children);
+    const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const next = all[(all.indexOf(event.target) + step + all.length) % all.length];
+    show(state, next.dataset.task);
+    next.focus();
+  });
+  list.addEventListener('click', event => {
+    const card = event.target.closest('a');
+    if (!card || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    dialog.close();
+    if (card.dataset.model === state.data.model) return;
+    state.send({ type: 'model', model: card.dataset.model });
+  });
+  return { button, task, title, tasks, line, list, dialog };
+}
+
+function update(state, { task, title }) {
+  lab.write(state.task, task);
+  lab.write(state.title, title);
+  lab.set(state.button, 'aria-label', lab._('Model: {task}, {title}. Choose another', { task, title }));
+  if (state.dialog.open) show(state, state.shown);
+}
+
+/** All tasks, and the visitor's own models as one more. */
+function offered({ data }) {
+  const tasks = known?.offered[lab.language] ?? [];
+  if (!data.foreign.length) return tasks;
+  const mine = { task: MINE, title: lab._('Your model'), line: lab._('Models that were opened on the page Your model.') };
+  return [...tasks, { ...mine, groups: [{ source: '', models: data.foreign }] }];
+}
+
+function open(state) {
+  const { model } = state.data;
+  const has = ({ groups }) => groups.some(({ models }) => models.some(({ name }) => name === model));
+  const tasks = offered(state);
+  state.dialog.showModal();
+  show(state, (tasks.find(has) ?? tasks[0])?.task);
+  state.list.querySelector('[aria-current]')?.focus();
+}
+
+function show(state, task) {
+  const all = offered(state);
+  const now = all.find(its => its.task === task);
+  if (!now) return;
+  state.shown = task;
+  state.tasks.replaceChildren(
+    ...all.map(({ task: key, title }) =>
+      lab.make('button', {
+        type: 'button',
+        id: key === task ? 'task' : '',
+        textContent: title,
+        dataset: { task: key },
+        tabIndex: key === task ? 0 : -1,
+        attributes: { role: 'tab', 'aria-selected': key === task, 'aria-controls': 'models' },
+      }),
+    ),
+  );
+  lab.write(state.line, now.line);
+  state.list.replaceChildren(
+    ...now.groups.map(({ source, models }) =>
+      lab.make(
+        'section',
+        { style: { '--n': Math.min(3, models.length) } },
+        ...(source ? [lab.make('h3', { textContent: source })] : []),
+        lab.make('div', { className: 'cards' }, ...models.map(model => card(state, model))),
+      ),
+    ),
+  );
+}
+
+function card(state, { name, title, line }) {
+  const there = name === state.data.model;
+  const element = lab.make(
+    'a',
+    { href: `?${new URLSearchParams({ model: name })}`, dataset: { model: name } },
+    picture(state, name),
+    lab.make('span', { className: 'words' }, lab.make('b', { textContent: title }), lab.make('span', { textContent: line })),
+  );
+  if (there) lab.set(element, 'aria-current', 'true');
+  return element;
+}
+
+/** Four heads of the model, small. */
+function picture({ dark }, name) {
+  const element = lab.make('span', { className: 'picture', attributes: { 'aria-hidden': true } });
+  const found = known?.pictures[name];
+  if (!found) return element;
+  const bytes = Uint8Array.from(atob(found.heads), letter => letter.charCodeAt(0));
+  const { side } = found;
+  const table = lab.table(dark, 'sequential');
+  for (let head = 0; head < bytes.length / side ** 2; head += 1) {
+    const canvas = lab.make('canvas');
+    lab.paint(canvas, side, side, table, (i, j) => bytes[(head * side + i) * side + j]);
+    element.append(canvas);
+  }
+  return element;
+}
+
+lab.chooser = lab.component({ create, update });

@@ -1,0 +1,135 @@
+// The text as flowing words: the one that is pointed at is framed, those that it looks at are tinted.
+
+const LONG = [48, 160]; // tokens from which the words are set smaller, and from which they scroll
+
+/**
+ * {element, show(tokens, rest), paint(shown), at(), point(index)}. Words are counted through all lines: queries first, and
+ * after them the keys, where those are other tokens. Calls `onPoint(index)` when another word is to be shown.
+ */
+lab.words = onPoint => {
+  const element = lab.make('div', {
+    className: 'words',
+    attributes: { role: 'listbox', 'aria-label': lab._('Words: choose one to see what it looks at') },
+  });
+  let spans = []; // {span, number (its small), step}
+  let [pointed, kept, rest] = [null, null, 0];
+  let framed = null;
+
+  const at = () => pointed ?? kept ?? rest;
+  const change = (nextPointed, nextKept) => {
+    const before = at();
+    [pointed, kept] = [nextPointed, nextKept];
+    if (at() !== before) onPoint(at());
+  };
+  const under = event => {
+    const index = spans.findIndex(({ span }) => span === event.target.closest('.word'));
+    return index < 0 ? null : index;
+  };
+  const boxes = () =>
+    spans.map(({ span }) => ({ x: span.offsetLeft + span.offsetWidth / 2, y: span.offsetTop }));
+
+  element.addEventListener('pointerover', event => {
+    const index = under(event); // none in the gaps: what was pointed at stays
+    if (index !== null && event.pointerType === 'mouse') change(index, kept);
+  });
+  element.addEventListener('pointerleave', event => {
+    if (event.pointerType === 'mouse') change(null, kept);
+  });
+  element.addEventListener('click', event => {
+    const index = under(event);
+    if (index === null) return;
+    spans[index].span.focus({ preventScroll: true });
+    change(pointed, index);
+  });
+  element.addEventListener('keydown', event => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const index = under(event);
+    const next = index === null ? undefined : lab.wordMove(boxes(), index, event.key);
+    if (next === undefined) return;
+    event.preventDefault();
+    change(null, next);
+    spans[at()].span.focus({ preventScroll: next === null });
+  });
+
+  const wordOf = (token, gap, mark) => {
+    const number = lab.make('small', { attributes: { 'aria-hidden': true } });
+    const name = lab.token(token);
+    const span = lab.make(
+      'span',
+      {
+        className: `word${gap ? ' gap' : ''}${mark ? ' mark' : ''}`,
+        tabIndex: -1,
+        attributes: { role: 'option', 'aria-selected': false, 'aria-label': lab.cut(name, 40) },
+      },
+      lab.bdi(token),
+      number,
+    );
+    return { span, number, step: null };
+  };
+
+  const flow = (tokens, title) => {
+    const gaps = lab.wordGaps(tokens);
+    const words = tokens.map((token, i) => wordOf(token, gaps[i], lab.isMark(tokens, i)));
+    spans.push(...words);
+    const line = lab.make('div', { className: 'flow' });
+    words.forEach(({ span }, i) => {
+      line.append(span);
+      if (tokens[i] === '\n') line.append(lab.make('span', { className: 'break' }));
+    });
+    if (!title) return [line];
+    lab.set(line, 'role', 'group');
+    lab.set(line, 'aria-label', title);
+    return [lab.make('div', { className: 'whose', textContent: title, attributes: { 'aria-hidden': true } }), line];
+  };
+
+  return {
+    element,
+    at,
+    point: index => change(null, index),
+    /** @param {string[][]} rows of tokens, one or two; `titles` of two @param {number} start the word shown at rest */
+    show(rows, titles, start) {
+      const same = String(element.dataset.tokens) === JSON.stringify(rows);
+      rest = start;
+      if (same) return;
+      element.dataset.tokens = JSON.stringify(rows);
+      const count = rows.flat().length;
+      const focused = spans.findIndex(({ span }) => span === span.getRootNode().activeElement);
+      [spans, framed, pointed] = [[], null, null];
+      kept = kept === null || kept >= count ? null : kept;
+      element.replaceChildren(...rows.flatMap((tokens, i) => flow(tokens, rows.length > 1 ? titles[i] : '')));
+      element.classList.toggle('long', count > LONG[0]);
+      element.classList.toggle('scrolls', count > LONG[1]);
+      if (focused >= 0) spans[Math.min(focused, count - 1)].span.focus({ preventScroll: true });
+    },
+    /**
+     * @param {{dark: boolean, scale: string, steps: Map<number, number>, numbers: Map<number, string>,
+     *   unseen: (index: number) => boolean}} shown by the words' places; one without a step has no tint
+     */
+    paint({ dark, scale, steps, numbers, unseen }) {
+      const now = at();
+      spans.forEach((word, index) => {
+        const step = steps.get(index) ?? 0;
+        const key = `${dark} ${scale} ${step}`;
+        if (word.key !== key) {
+          word.key = key;
+          // Where the scale has the ground's own colour there is nothing to see: the page shows through.
+          const bare = step === (scale === 'diverging' ? 128 : 0) || !steps.has(index);
+          word.span.style.background = bare ? '' : lab.shade(dark, scale, step / 255);
+          word.span.style.color = bare ? '' : lab.ink(dark, scale, step / 255);
+        }
+        lab.write(word.number, numbers.get(index) ?? '');
+        word.span.classList.toggle('unseen', unseen(index));
+      });
+      if (framed !== now) {
+        for (const index of [framed, now]) {
+          const span = spans[index]?.span;
+          if (!span) continue;
+          lab.set(span, 'aria-selected', index === now);
+          span.classList.toggle('now', index === now);
+          span.tabIndex = index === now ? 0 : -1;
+        }
+        framed = now;
+      }
+    },
+  };
+};

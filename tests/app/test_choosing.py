@@ -1,0 +1,118 @@
+"""The choice of a model: all that ship are in it, by what people call them, and events from it are checked.
+
+    pytest tests/app/test_choosing.py
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import models
+from app import texts
+from app.panels import choosing
+from app.state import events
+from app.state.history import History
+from models import catalogue, foreign
+from models.studies import store
+from tests.app.test_pages import opened, sent
+from tests.browser import ROOT
+
+
+def offered() -> list[dict[str, Any]]:
+    """name, title, line, task and source of every card."""
+    return [model | {"task": task["task"], "source": group["source"]}
+            for task in choosing.groups(choosing.entries(models.names()))
+            for group in task["groups"] for model in group["models"]]
+
+
+def test_every_model_has_one_card_of_its_own():
+    cards = offered()
+    assert sorted(card["name"] for card in cards) == models.names()
+    assert len({(card["task"], card["title"]) for card in cards}) == len(cards)
+    assert all(card["line"].endswith(".") and len(card["line"]) < 90 for card in cards)
+
+
+def test_people_read_names_and_no_ids():
+    titles = {card["name"]: card["title"] for card in offered()}
+    assert titles["stories-softmax"] == "Softmax"
+    assert titles["masked-gau-relu2"] == "Gated attention unit, relu²/n"
+    assert titles["stories-selective-memory"] == "Selective · memory"
+    assert not any(name.split("-", 1)[1] == title for name, title in titles.items() if "-" in title)
+
+
+def test_models_stand_by_task_and_by_source():
+    tasks = choosing.groups(choosing.entries(models.names()))
+    assert [task["title"] for task in tasks][:3] == ["Next word", "Hidden word", "Variables"]
+    stories = {group["source"]: [model["name"] for model in group["models"]] for group in tasks[0]["groups"]}
+    assert next(iter(stories.items())) == ("Vaswani et al. 2017", ["stories-softmax"])
+    assert stories["Leviathan et al. 2024"] == ["stories-selective", "stories-selective-memory"]
+    assert len(stories["Tay et al. 2020"]) == 8
+
+
+@pytest.mark.parametrize(("published", "source"), [
+    ("Vaswani et al. 2017, arXiv 1706.03762", "Vaswani et al. 2017"),
+    ("control for Su Jianlin 2021", "Su Jianlin 2021"),
+    ("ours, after Hua et al. 2022, arXiv 2202.10447", "Hua et al. 2022"), ("Nakanishi 2025", "Nakanishi 2025"),
+    ("by nobody", "by nobody"), ("", "")])
+def test_a_source_is_who_published_it_first(published: str, source: str):
+    assert choosing.source_of(published) == source
+
+
+def test_every_model_has_a_picture_of_its_present_weights():
+    for name in models.names():
+        found = store.read(name, "picture")
+        assert found, f"python -m models.studies.pictures {name}"
+        assert found["side"] > 4
+
+
+def test_the_catalogue_is_sent_once_in_all_languages():
+    app = opened()
+    header, _ = sent(app, "catalogue")
+    assert set(header["offered"]) == set(texts.LANGUAGES)
+    assert header["offered"]["zh"][0]["title"] == "下一个词"
+    assert set(header["pictures"]) == set(models.names())
+    assert texts.language() == "en"
+    shown = sent(app, "chooser")[0]
+    assert (shown["task"], shown["title"], shown["foreign"]) == ("Next word", "Selective", [])
+    assert not opened(page="about").get("bidi_component")[0].proto.component_name.endswith("chooser")
+
+
+def test_nothing_of_transformers_is_imported_for_the_choice():
+    code = ("import sys; from app.panels import choosing; from models import foreign; "
+            "assert foreign.in_memory() == [] and 'models.foreign.shelf' not in sys.modules; "
+            "assert 'transformers' not in sys.modules")
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True).returncode == 0
+
+
+def test_a_visitors_own_models_are_a_group(monkeypatch):
+    name = "hf:nobody/here"
+    find, ours = catalogue.find, catalogue.find("stories-softmax")
+    monkeypatch.setattr(foreign, "in_memory", lambda: [SimpleNamespace(name=name)])
+    monkeypatch.setattr(catalogue, "find", lambda asked: replace(ours, name=name) if asked == name else find(asked))
+    assert sent(opened(), "chooser")[0]["foreign"] == [
+        {"name": name, "title": "nobody/here", "line": "Next word"}]
+
+
+@pytest.mark.parametrize("event", [
+    {}, {"type": "model"}, {"type": "model", "model": None}, {"type": "model", "model": ["stories-softmax"]},
+    {"type": "model", "model": "stories"}, {"type": "model", "model": "../stories-softmax"}, {"type": ["model"]},
+    {"type": "model", "model": "hf:nobody/here"}, {"type": "view", "model": "stories-softmax"}])
+def test_events_that_no_browser_of_ours_sends_change_nothing(event: dict[str, Any], monkeypatch):
+    history = History()
+    monkeypatch.setattr(events, "history", lambda: history)
+    events.on_chooser(event)
+    assert history == History()
+
+
+def test_a_card_opens_its_model(monkeypatch):
+    history = History()
+    monkeypatch.setattr(events, "history", lambda: history)
+    monkeypatch.setattr(events, "held", lambda name: SimpleNamespace() if name == "x" else None)
+    events.on_chooser({"type": "model", "model": "assignment-selective"})
+    assert history.present.model == "assignment-selective"

@@ -1,0 +1,213 @@
+"""The Words view in a real browser, with weights that are known: tints, words, keys, touch, and how soon it answers.
+
+    pytest tests/e2e/test_words.py
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser import serve
+from tests.e2e.components_app import CASES, ROWS, weights
+from tests.e2e.components_page import ROOT, colour, part, python, select
+
+pytestmark = pytest.mark.browser
+
+FRAME = 1000 / 60  # ms
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with serve("tests/e2e/components_app.py") as address:
+        yield address
+
+
+def words(page: Page) -> Locator:
+    return page.locator(".words .word")
+
+
+def told(page: Page) -> str:
+    return page.locator(".readout .first").inner_text()
+
+
+def tint(word: Locator) -> numpy.ndarray:
+    """Red, green and blue of a word's ground; the page's own where it has none."""
+    found = re.findall(r"[\d.]+", word.evaluate("e => getComputedStyle(e).backgroundColor"))
+    return numpy.array(found, float)[:3] if len(found) == 3 else numpy.full(3, numpy.nan)
+
+
+def expect_tints(page: Page, shares: numpy.ndarray, first: int = 0, dark: bool = False, scale: str = "sequential",
+                 tolerance: float = 2.5) -> None:
+    """Each word has the colour of its share, and no other word one."""
+    for j, word in enumerate(words(page).all()):
+        at = j - first
+        share = shares[at] if 0 <= at < len(shares) else 0.0
+        root = numpy.sign(share) * abs(share) ** 0.5
+        step = 255 * root if scale == "sequential" else 127.5 + 127.5 * root
+        wanted = colour(dark, scale, step)
+        got = tint(word)
+        if numpy.isnan(got).any():  # no tint: nothing to speak of
+            assert abs(share) < 1e-4, (j, share)
+        else:
+            assert numpy.abs(got - wanted).max() <= tolerance, (j, share, got, wanted)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_word_tints_the_words_that_it_looks_at(visit, dark):
+    page = visit(case="one", form="words", dark=dark)
+    live = weights("one", "self")[0, 0]
+    expect(words(page)).to_have_count(5)
+    expect_tints(page, live[4], dark=dark)  # at rest: the last word's
+    for i in (2, 0, 3):
+        words(page).nth(i).hover()
+        expect_tints(page, live[i, :i + 1], dark=dark)
+    most = int(live[3, :4].argmax())
+    number = words(page).nth(most).locator("small").inner_text()
+    assert number.rstrip("%") == f"{100 * live[3, most]:.0f}"
+    page.mouse.move(2, 2)
+    expect_tints(page, live[4], dark=dark)
+
+
+def test_the_tint_is_told_in_words(visit):
+    page = visit(case="one", form="words")
+    live = weights("one", "self")[0, 0]
+    expect(page.locator(".readout")).to_have_attribute("aria-live", "polite")
+    words(page).nth(1).hover()
+    first, itself = (f"{100 * share:.0f}%" for share in live[1, :2])
+    parts = sorted([(live[1, 0], f"“Die” {first}"), (live[1, 1], f"itself {itself}")], reverse=True)
+    assert told(page) == "“Katze” looks at " + ", ".join(text for share, text in parts if share >= 0.01)
+
+
+def test_two_rows_of_tokens_are_both_shown(visit):
+    page = visit(form="words")
+    select(page, "cross", 2, 1)
+    live = weights("three", "cross")[1, 0]
+    queries, keys = (ROWS[row] for row in CASES["three"]["cross"].tokens)
+    expect(words(page)).to_have_count(len(queries) + len(keys))
+    words(page).nth(2).hover()
+    expect_tints(page, live[2], first=len(queries))
+    assert told(page).startswith("“saß” looks at ")
+    words(page).nth(len(queries) + 5).hover()  # a key: the words that look at it
+    expect_tints(page, live[:, 5])
+    assert told(page).startswith("“mat” is looked at by ")
+
+
+def test_constant_difference_and_what_is_used(visit):
+    page = visit(case="one", form="words")
+    live, constant = (weights("one", "self", c)[0, 0] for c in (False, True))
+    page.get_by_role("tab", name="Constant").click()
+    expect_tints(page, constant[4])
+    page.get_by_role("tab", name="Difference").click()
+    expect_tints(page, constant[4] - live[4], scale="diverging")
+    assert "constant against live, in points" in told(page)
+    page.get_by_role("tab", name="Used").click()
+    page.keyboard.press("c")
+    expect(page.get_by_role("heading", name=re.compile("constant"))).to_be_visible()
+    expect(part(page, "head_map")).not_to_have_class(re.compile("old"))
+    expect_tints(page, constant[4])
+
+
+def test_the_means_of_a_layer_and_of_all_heads(visit):
+    page = visit(case="one", form="words")
+    live = weights("one", "self")
+    page.get_by_role("radio", name="Mean of layer 1").click()
+    expect_tints(page, live[0].mean(0)[4], tolerance=4)  # thumbnails round
+    page.get_by_role("radio", name="Mean of all heads").click()
+    expect_tints(page, live.mean((0, 1))[4], tolerance=4)
+    page.wait_for_function("() => document.querySelector('code')?.innerText.includes('\"mean\": \"all\"')")
+    expect(page.get_by_role("tab", name="Constant")).to_have_attribute("aria-disabled", "true")
+    page.get_by_role("button", name="All heads of layer 2").click()
+    page.keyboard.press("p")  # pruned heads reach nothing, and count for nothing
+    expect(part(page, "head_map")).not_to_have_class(re.compile("old"))
+    rest = live[[0, 2]].mean((0, 1))[4]
+    page.wait_for_function("() => document.querySelector('code')?.innerText.includes('[0, 0, 0, 0]')")
+    page.wait_for_timeout(300)
+    expect_tints(page, rest, tolerance=4)
+
+
+def test_the_keyboard_walks_through_the_words(visit):
+    page = visit(case="one", form="words")
+    expect(page.locator('.words [tabindex="0"]')).to_have_count(1)
+    words(page).nth(4).focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(words(page).nth(2)).to_be_focused()
+    expect(words(page).nth(2)).to_have_attribute("aria-selected", "true")
+    expect(page.locator('.words [aria-selected="true"]')).to_have_count(1)
+    expect_tints(page, weights("one", "self")[0, 0][2, :3])
+    page.keyboard.press("Home")
+    assert told(page) == "“Die” looks at itself 100%"
+    page.keyboard.press("Escape")
+    expect(words(page).nth(4)).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("p")
+    expect(page.get_by_role("gridcell", name="layer 1, head 1, pruned", exact=True)).to_be_visible()
+    expect(page.locator('.words [tabindex="0"]')).to_have_count(1)
+
+
+def test_touch_keeps_a_word(visit):
+    page = visit(phone=True, case="one", form="words")
+    words(page).nth(2).scroll_into_view_if_needed()
+    words(page).nth(2).tap()
+    expect_tints(page, weights("one", "self")[0, 0][2, :3])
+    assert told(page).startswith("“saß” looks at ")
+
+
+@pytest.mark.parametrize("width", [390, 768, 1024, 1440])
+def test_128_words_wrap_and_can_be_read(visit, width):
+    page = visit(case="longest", form="words")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_timeout(300)
+    boxes = page.evaluate(f"""() => {{ {ROOT}
+        const all = [...root('head_map').querySelectorAll('.word')];
+        const outer = root('head_map').querySelector('.words').getBoundingClientRect();
+        return all.map(e => {{ const b = e.getBoundingClientRect();
+            return [b.left - outer.left, outer.right - b.right, b.height,
+                    parseFloat(getComputedStyle(e).fontSize)]; }}); }}""")
+    assert len(boxes) == 128
+    assert min(left for left, *_ in boxes) >= -1 and min(right for _, right, *_ in boxes) >= -1
+    assert min(size for *_, size in boxes) >= 13
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    lines = page.evaluate(f"""() => {{ {ROOT}
+        const tops = [...root('head_map').querySelectorAll('.word')].map(e => e.offsetTop);
+        return new Set(tops).size; }}""")
+    assert lines > 3
+
+
+def test_it_answers_a_pointer_within_a_frame(visit):
+    """The time of the script and of what the browser lays out and paints for it, 128 words; of a head and of all."""
+    page = visit(case="longest", form="words")
+    expect(words(page)).to_have_count(128)
+    times = page.evaluate(f"""async () => {{ {ROOT}
+        const all = [...root('head_map').querySelectorAll('.word')];
+        const took = [];
+        for (const mean of ['head', 'all']) {{
+            const radios = [...root('head_map').querySelectorAll('.scopes button')];
+            radios[mean === 'head' ? 0 : 2].click();
+            await new Promise(done => setTimeout(done, 800));
+            for (let i = 20; i < 128; i += 6) {{
+                await new Promise(requestAnimationFrame);
+                const began = performance.now();
+                all[i].dispatchEvent(new PointerEvent('pointerover', {{ bubbles: true, pointerType: 'mouse' }}));
+                root('head_map').querySelector('.readout').getBoundingClientRect(); // style and layout are done
+                took.push(performance.now() - began);
+            }}
+        }}
+        return took; }}""")
+    print(f"pointer to words: median {numpy.median(times):.1f} ms, longest {max(times):.1f} ms")
+    assert numpy.median(times) < FRAME
+
+
+def test_the_choice_of_form_reaches_python(visit):
+    page = visit(case="one", form="words")
+    page.get_by_role("tab", name="Matrix").click()
+    expect(page.locator(".plot")).to_be_visible()
+    page.wait_for_function("() => document.querySelector('code')?.innerText.includes('\"form\": \"matrix\"')")
+    page.get_by_role("tab", name="Words").click()
+    expect(words(page)).to_have_count(5)
+    expect(page.locator(".plot")).to_be_hidden()
+    assert python(page)["mean"] == "head"
