@@ -88,8 +88,8 @@ def do(page: Page, step: Step) -> None:
         slider.focus()
         slider.press("End")
     if "keep" in what:
-        page.get_by_role("combobox", name="Memory").click()
-        page.get_by_role("option", name="Memory: 8 a layer").click()
+        page.get_by_role("combobox", name="Tokens that writing keeps").click()
+        page.get_by_role("option", name="Writing keeps 8 tokens a layer").click()
 
 
 @pytest.mark.parametrize("key", ORDER)
