@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import itertools
 import random
-from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 import models
+from app.state import events, session
+from app.state.history import History
 from app.state.link import FIRST_VISIT, opened_by
 from app.views.start import READER, WITHOUT_FIRST, WITHOUT_ONE, WITHOUT_READER, words
 from models import HeadPlan
@@ -72,9 +74,9 @@ def test_any_plan_of_a_link_is_shown_with_its_answer():
     assert words(plan, True)["reason"]
 
 
-def test_another_model_is_no_first_visit():
-    app = opened(page="start", model="assignment-softmax", text="a=1; a=?")
-    assert sent(app, "opening")[0]["answer"] == "7"
-    app.selectbox(key="model").set_value("stories-softmax").run()
-    assert app.session_state["history"].present.page == "explore"
-    assert replace(opened_by(None), plan=HeadPlan()) == opened_by(None)
+def test_another_model_leaves_the_first_visit(monkeypatch):
+    assert sent(opened(page="start", model="assignment-softmax", text="a=1; a=?"), "opening")[0]["answer"] == "7"
+    past = History(opened_by(None))
+    monkeypatch.setattr(session, "st", SimpleNamespace(session_state={session.HISTORY: past}))
+    events.on_chooser({"type": "model", "model": "stories-softmax"})
+    assert (past.present.model, past.present.page) == ("stories-softmax", "explore")
