@@ -7,6 +7,7 @@ import functools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from app import texts
@@ -16,6 +17,8 @@ from models.trace import Layer
 
 TRACE_BYTES = 64 * 2**20  # of traces, all visitors together; one of stories with 128 tokens has 4 to 6 MiB
 LAYER_BYTES = 48 * 2**20  # of single layers of sketches; 12 heads at 512 tokens have 36 MiB
+MEASURED_BYTES = 2**20  # of what is measured of heads on typed texts
+WRITTEN_BYTES = 2**19  # of texts that models wrote
 TEXTS = 64  # entries of what is small
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -86,5 +89,18 @@ class ByteCache(Generic[T]):
         return self._held
 
 
+@dataclass(frozen=True)
+class Written:
+    """A text that a model wrote."""
+
+    text: str
+
+    @property
+    def nbytes(self) -> int:
+        return len(self.text.encode())
+
+
+measured: ByteCache[Any] = ByteCache(MEASURED_BYTES)
+written: ByteCache[Written] = ByteCache(WRITTEN_BYTES)
 traces: ByteCache[Trace | Sketch] = ByteCache(TRACE_BYTES)
 layers: ByteCache[Layer] = ByteCache(LAYER_BYTES)

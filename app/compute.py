@@ -44,6 +44,17 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
     return before, after
 
 
+def rewritten(lab: Lab, prompt: Prompt, plan: HeadPlan) -> str:
+    """What a model of two texts writes under a plan, remembered."""
+    key = (lab.identity, prompt, plan)
+    found = caches.written.find(key)
+    if found is None:
+        with serving.computing():
+            found = caches.Written(lab.rewrite(prompt, plan))
+        caches.written.keep(key, found)
+    return found.text
+
+
 def usable(lab: Lab, plan: HeadPlan) -> HeadPlan:
     """The plan without constant heads where a model has no matrices for them yet."""
     if lab.constant is not None:

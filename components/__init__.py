@@ -11,6 +11,7 @@ from components.navigation import navigation
 from components.notice import notice
 from components.opening import opening
 from components.toolbar import toolbar
+from components.written import written
 
 __all__ = ["Grid", "answering", "catalogue", "chooser", "effect", "head_map", "heads", "lesson", "library",
-           "navigation", "notice", "opening", "toolbar"]
+           "navigation", "notice", "opening", "toolbar", "written"]

@@ -6,10 +6,11 @@ import abc
 import contextlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from numpy import ndarray
+from torch import Tensor
 
 from models import catalogue, checkpoint, foreign
 from models.decoding import Step
@@ -20,6 +21,8 @@ from models.tasks.base import Prompt, Reader
 from models.trace import Layer, Trace
 
 MEMORY = 400 * 2**20  # bytes of models that are held: all that ship fit, and a host of 1 GB holds them
+
+UnderGates = Callable[[Mapping[str, Tensor], Sequence[int]], Tensor]  # what Lab.under_gates gives
 
 
 class Lab(abc.ABC):
@@ -73,8 +76,12 @@ class Lab(abc.ABC):
 
     def anchored(self, prompt: Prompt) -> Prompt:
         """The text with what the untouched model writes as its target row, where it writes one: maps and predictions of
-        two plans are then about the same tokens. The Trace's `written` is still what the plan makes of it."""
+        two plans are then about the same tokens; `rewrite` says what a plan makes of it."""
         return prompt
+
+    def rewrite(self, prompt: Prompt, plan: HeadPlan) -> str:
+        """What a model of two texts writes of this one under the plan; of another model, nothing."""
+        return ""
 
     @abc.abstractmethod
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
@@ -95,6 +102,16 @@ class Lab(abc.ABC):
     @abc.abstractmethod
     def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray | None:
         """(H, queries, keys) a layer's constant matrices for a text of this size; None if there are none."""
+
+    def under_gates(self, prompt: Prompt) -> UnderGates:
+        """The text's predictions as a function of gates, differentiable in them: kind -> (B, L, H) gates, and P
+        positions of the row that predictions stand in, give (B, P, V) log-probabilities. What a model writes untouched
+        is the row of all of them.
+
+        Raises:
+            ValueError: it predicts nothing.
+        """
+        raise ValueError(f"{self.name} predicts nothing")
 
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
         """The most probable continuation under the plan, a token at a time; of a model that does not write, none."""

@@ -1,7 +1,7 @@
 """Seq2SeqLab: our models of two texts behind the protocol of models/lab.py: a text is typed, the model writes another.
 
-A Trace is of one pass over the text and what was written of it under the plan: the target's row is `start` and the
-written tokens, and after each of them stands a prediction, the last of which is `end` where the model came to one.
+A Trace is of one pass over the text and what was written of it: the target's row is `start` and the written tokens, and
+after each of them stands a prediction, the last of which is `end` where the model came to one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from models.attention.base import Intervention, Record
 from models.checkpoint import limit_of
 from models.heads import HeadPlan
 from models.kind import TARGET, TEXT, Kind
-from models.lab import Lab
+from models.lab import Lab, UnderGates
 from models.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
-from models.stack import cut, interventions_of, stacked
-from models.tasks.base import Prompt
+from models.stack import cut, gates_of_layers, interventions_of, stacked
+from models.tasks.base import Prompt, TargetPrompt
 from models.tasks.translation import BEAM, END, START, Translation
 from models.trace import Output, Trace, fixed
 from models.writing import write
@@ -95,14 +95,36 @@ class Seq2SeqLab(Lab):
         interventions = self.interventions(plan, len(prompt.ids), self.limit)
         return write(self.model, [prompt.ids], beam, interventions, self.limit)[0].ids
 
+    def rewrite(self, prompt: Prompt, plan: HeadPlan) -> str:
+        return self.task.written(self.translate(prompt, plan))
+
+    def anchored(self, prompt: Prompt) -> TargetPrompt:
+        return prompt if isinstance(prompt, TargetPrompt) else TargetPrompt.of(prompt, self._row(prompt, HeadPlan()))
+
+    def _row(self, prompt: Prompt, plan: HeadPlan) -> tuple[int, ...]:
+        """The decoder's row: `start` and what is written under the plan, without `end`."""
+        return (START, *(i for i in self.translate(prompt, plan) if i != END))[:self.limit]
+
+    def under_gates(self, prompt: Prompt) -> UnderGates:
+        ids, target = torch.tensor([prompt.ids]), torch.tensor([self.anchored(prompt).target])
+
+        def log_probabilities(gates: Mapping[str, Tensor], places: Sequence[int]) -> Tensor:
+            count = len(gates[ENCODER])
+            hidden = self.model(ids.expand(count, -1), target.expand(count, -1),
+                                {kind: gates_of_layers(its) for kind, its in gates.items()})
+            return self.model.logits(hidden[:, list(places)]).log_softmax(-1)
+
+        return log_probabilities
+
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
-        """A translation and a pass a plan: what is written under one is not what is written under another."""
+        """A pass a plan over the text and its translation: of an anchored text the untouched one, of another the plan's
+        own."""
         return [self._run(prompt, plan) for plan in plans]
 
     @torch.inference_mode()
     def _run(self, prompt: Prompt, plan: HeadPlan) -> Trace:
-        said = self.translate(prompt, plan)
-        target = (START, *(i for i in said if i != END))[:self.limit]
+        is_anchored = isinstance(prompt, TargetPrompt)
+        target = prompt.target if isinstance(prompt, TargetPrompt) else self._row(prompt, plan)
         records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
         interventions = self.interventions(plan, len(prompt.ids), len(target))
         hidden = self.model(torch.tensor([prompt.ids]), torch.tensor([target]), interventions, records)[0]
@@ -118,9 +140,10 @@ class Seq2SeqLab(Lab):
                      for kind, its in records.items()},
             mask=None if mask is None else stacked(r.mask[0] for r in records[DECODER] if r.mask is not None),
             norms={kind: stacked(record.norms[0] for record in its) for kind, its in records.items()},
-            outputs=tuple(Output(position, fixed(distribution), self.task.labels)
+            outputs=tuple(Output(position, fixed(distribution), self.task.labels, row=TARGET)
                           for position, distribution in enumerate(probabilities)),
-            losses=fixed(self._losses(prompt, plan)), prompt=prompt, written=self.task.written(target))
+            losses=fixed(self._losses(prompt, plan)), prompt=prompt,
+            written=None if is_anchored and plan else self.task.written(target))
 
     def _losses(self, prompt: Prompt, plan: HeadPlan) -> ndarray:
         """Nats of each token of the reference, given those before it; NaN for each typed token if there is none."""

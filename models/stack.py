@@ -20,7 +20,7 @@ from models.attention.selective import selection
 from models.checkpoint import limit_of
 from models.heads import TRAINED, HeadPlan
 from models.kind import TEXT, Kind
-from models.lab import Lab, load
+from models.lab import Lab, UnderGates, load
 from models.tasks.base import Prompt, Task
 from models.trace import Output, Trace, fixed
 from models.transformer import Transformer
@@ -143,6 +143,16 @@ class StackLab(Lab):
                           for p in prompt.asked),
             losses=fixed(losses), prompt=prompt)
 
+    def under_gates(self, prompt: Prompt) -> UnderGates:
+        ids = torch.tensor([prompt.ids])
+
+        def log_probabilities(gates: Mapping[str, Tensor], places: Sequence[int]) -> Tensor:
+            its = gates[KIND]
+            hidden = self.model(ids.expand(len(its), -1), gates_of_layers(its))
+            return self.model.logits(hidden[:, list(places)]).log_softmax(-1)
+
+        return log_probabilities
+
     @torch.inference_mode()
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
         """Every step is a whole forward pass, so constant heads, gates and F mean what they mean in `run`."""
@@ -176,6 +186,11 @@ def interventions_of(plan: HeadPlan, kind: Kind, attentions: Sequence[SelfAttent
         gate=gate[layer] if min(gates[layer]) < 1 else None,
         factor=None if plan.scale == TRAINED else attention.factor(plan.scale, n),
     ) for layer, attention in enumerate(attentions)]
+
+
+def gates_of_layers(gates: Tensor) -> list[Intervention]:
+    """(B, L, H) gates of a kind as what a pass of B rows takes, one Intervention a layer."""
+    return [Intervention(gate=layer[..., None, None]) for layer in gates.unbind(1)]
 
 
 def cut(matrices: Tensor, queries: int, keys: int, kind: Kind) -> Tensor:

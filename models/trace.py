@@ -82,7 +82,8 @@ class Said:
             translation is known they are the translation's, a token each.
         prompt: the text as it was read.
         vectors: (tokens, C) the last hidden vectors, of a model that predicts nothing; else None.
-        written: what the model wrote under the plan; empty where it writes nothing.
+        written: what the model wrote under the plan; empty where it writes nothing; None of an anchored text under a
+            plan, where writing takes longer than the maps: Lab.rewrite says it.
     """
 
     rows: Mapping[str, tuple[str, ...]]
@@ -91,7 +92,7 @@ class Said:
     losses: ndarray
     prompt: Prompt
     vectors: ndarray | None = None
-    written: str = ""
+    written: str | None = ""
 
     @property
     def tokens(self) -> list[str]:

@@ -35,7 +35,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import models
-from app.panels import hiding, picture
+from app.panels import picture
 from app.state import events, session, visitor_models
 from app.state.history import History
 from app.state.lab_state import LabState
@@ -45,6 +45,7 @@ from models import HeadPlan, checkpoint
 from models.checkpoint import CheckpointError
 from models.studies import store
 from models.tasks.base import InputError
+from tests.app.test_forged import WIDGETS
 
 BATCH = 200  # cases of an attack under one seed
 TURNING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067")
@@ -114,13 +115,13 @@ def check_text(case: tuple[str, str, str]) -> None:
 
 fields = st.fixed_dictionaries({}, optional={
     "type": st.sampled_from(["undo", "redo", "reset", "page", "language", "address", "scale", "select", "heads", "view",
-                             "prediction"]) | values,
+                             "prediction", "model"]) | values, "model": names | words | values,
     "layer": st.integers(-1, 9) | values, "head": st.integers(-1, 9) | values,
     "scope": st.sampled_from(["head", "row", "column", "all"]) | values, "kind": st.just("self") | values,
     "gate": st.floats() | values, "constant": values, "drag": values, "policy": st.just("logn") | values,
     "base": st.integers() | values, "view": values, "index": st.integers(-2, 2000) | values, "page": words | values,
     "language": words | values, "query": texts | values, "sequence": st.integers(-1, 2**60) | values})
-HANDLERS = (events.on_toolbar, events.on_heads, events.on_map, events.on_effect)
+HANDLERS = (events.on_toolbar, events.on_heads, events.on_map, events.on_effect, events.on_chooser)
 
 
 def with_session(check: Callable[[dict[Any, Any], Any], None]) -> Callable[[Any], None]:
@@ -143,13 +144,6 @@ def check_events(state: dict[Any, Any], case: list[tuple[int, Any]]) -> None:
         mounting.dispatch("key", HANDLERS[which // 2])()
         if isinstance(event, dict):
             HANDLERS[which // 2](event)
-
-
-WIDGETS: dict[str, Callable[[], object]] = {
-    session.TEXT: events.on_text, session.MODEL: events.on_model, session.EXAMPLE: events.on_example,
-    session.COMPARED: events.on_compared, session.LENGTH: events.on_length, session.SECTION: events.on_section,
-    session.CLAIM: events.on_claim, session.HIDDEN: lambda: hiding.on_hidden("The [cat] sat."),
-    session.PICTURE: lambda: picture._on_picture("hf:a/vit")}
 
 
 def check_widgets(state: dict[Any, Any], case: list[tuple[str, Any]]) -> None:
@@ -216,7 +210,8 @@ files = st.sampled_from([*checkpoint.FILES, "length.json", "memory.json"])
 ATTACKS = {
     "links": Attack(params, check_link), "plans": Attack(plans, check_plan),
     "texts": Attack(st.tuples(names, texts, plans), check_text, 50),
-    "events": Attack(st.lists(st.tuples(st.integers(0, 7), fields | values), max_size=4), with_session(check_events)),
+    "events": Attack(st.lists(st.tuples(st.integers(0, 2 * len(HANDLERS) - 1), fields | values), max_size=4),
+                     with_session(check_events)),
     "widgets": Attack(st.lists(st.tuples(st.sampled_from([*WIDGETS]), values | texts), max_size=4),
                       with_session(check_widgets)),
     "files": Attack(st.tuples(st.sampled_from(["assignment-softmax", "assignment-selective"]), files,

@@ -15,7 +15,6 @@ from components import effect
 from components.effect import Fact, Strip
 from models import Lab, Output
 from models.foreign.moved import moved
-from models.kind import TARGET
 from models.trace import divergence
 
 
@@ -27,8 +26,6 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effec
     shown: dict[str, Any] = {"tokens": token_losses(lab, before, after)}
     if before.vectors is not None:
         shown = in_vectors(before, after)
-    if TARGET in before.rows:
-        shown["written"] = (before.written, after.written)
     effect(key=key, predictions=predictions(lab, before, after), index=state.asked, loss_before=mean_loss(before),
            loss_after=mean_loss(after), changed=bool(compute.usable(lab, state.plan)),
            on_event=events.on_effect, **shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy
@@ -15,15 +16,20 @@ from app.state.lab_state import LAST, LabState
 from app.texts import _
 from components import Grid, head_map, heads
 from models import Kind, Lab, Output
-from models.heads import MIN_BASE, Scale
+from models.heads import MIN_BASE, Address, Scale
 from models.kind import policies_of
 
 
-def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads") -> None:
-    """All heads, a grid a kind, with the controls of what is selected."""
+def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads",
+         notes: Mapping[Address, str] | None = None) -> None:
+    """All heads, a grid a kind, with the controls of what is selected.
+
+    Args:
+        notes: what stands in the corner of a head's tile.
+    """
     selection, scale = state.selection, state.plan.scale
     policies = [p for p in policies_of(lab.kinds) if any(p in kind.attention.readings for kind in lab.kinds)]
-    heads(key=key, grids=[_grid(lab, kind, state, trace) for kind in lab.kinds],
+    heads(key=key, grids=[_grid(lab, kind, state, trace, notes or {}) for kind in lab.kinds],
           selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
                      "scope": selection.scope},
           scale=scale_of(lab, scale, len(trace.tokens)), policies=policies, on_event=events.on_heads)
@@ -54,13 +60,15 @@ def log_n_note(n: int, base: int, causal: bool) -> str:
              "it sharper, so that entropy grows less with n.", factor=factor, n=n, base=base)
 
 
-def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen) -> Grid:
+def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen, notes: Mapping[Address, str]) -> Grid:
     plan = compute.usable(lab, state.plan)
     states = [[plan.state(kind.name, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
     return Grid(kind.name, _(kind.title), compute.tiles_of(trace, kind), kind.causal,
                 constant=numpy.array([[s.constant for s in row] for row in states]),
                 gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
-                can_constant=lab.constant is not None)
+                can_constant=lab.constant is not None,
+                notes=[[notes.get((kind.name, layer, head), "") for head in range(kind.heads)]
+                       for layer in range(kind.layers)] if notes else ())
 
 
 def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 from app import compute
 from app.compute import Seen
 from app.markdown import plain
-from app.panels import card, forgetting
+from app.panels import card, forgetting, needs
 from app.panels.heads import selected
 from app.state import events, session
 from app.state.lab_state import HEAD, SECTIONS, LabState
@@ -33,7 +33,9 @@ def choose(lab: Lab, state: LabState) -> str:
 
 def draw(section: str, lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
     """A section, in the place of the head's picture."""
-    if section == "entropy":
+    if section == "needs":
+        needs.draw(lab, state, before.prompt, before)
+    elif section == "entropy":
         _entropy(lab, state, before, after)
     elif section == "memory":
         forgetting.section(lab)

@@ -4,11 +4,15 @@ anything."""
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeGuard
 
+import streamlit as st
+
 from app.state import session
 from app.state.company import fit, policies_of, views_of
+from app.state.heads_view import MEASURES, SOURCES, HeadsView, is_role
 from app.state.lab_state import (
     CLAIMS,
     FIRST_PAGE,
@@ -26,11 +30,12 @@ from app.state.lab_state import (
 )
 from app.state.lessons import CHOICES, ORDER, Place, step_at
 from app.state.link import MAX_ASKED, MAX_LENGTH, opened_by, read_query, settled
+from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection
 from app.state.session import history, widget
 from app.texts import LANGUAGES
 from models import catalogue, held
-from models.heads import MAX_BASE, MIN_BASE, HeadPlan
+from models.heads import MAX_BASE, MIN_BASE, Address, HeadPlan
 from models.words import told
 
 
@@ -96,6 +101,54 @@ def on_section() -> None:
     section = widget(session.SECTION, str)
     if section in (HEAD, *SECTIONS):
         history().do(replace(history().present, section="" if section == HEAD else section), merge="viewing")
+
+
+def on_search() -> None:
+    """Another question of what the text needs."""
+    present, asked = history().present, session.widget
+    found = Search(asked(session.WANTED, str, ""), asked(session.WHOLE, bool, False), asked(session.BOUND, float, 0.0))
+    wanted = found.wanted if found.wanted in WANTED else present.search.wanted
+    bound = found.bound if found.bound in BOUNDS else present.search.bound
+    history().do(replace(present, search=Search(wanted, found.whole, bound)), merge="viewing")
+
+
+def on_heads_view() -> None:
+    """Other measures, another source, or the heads of another role."""
+    present, asked = history().present, session.widget
+    shown = present.heads
+    x, y = asked(session.MEASURE_X, str, shown.x), asked(session.MEASURE_Y, str, shown.y)
+    source, role = asked(session.MEASURED, str, shown.source), asked(session.ROLE, str, "")
+    if x in MEASURES and y in MEASURES and source in SOURCES and is_role(role):
+        history().do(replace(present, heads=HeadsView(x, y, source, role)), merge="viewing")
+
+
+def picked(addresses: Sequence[Address]) -> list[Address]:
+    """The heads of the points that are picked in the scatter."""
+    state = st.session_state.get(session.SCATTER)
+    points = state.get("selection", {}).get("points", []) if isinstance(state, Mapping) else []
+    chosen = [point.get("customdata") for point in points if isinstance(point, Mapping)]
+    found = [its[0] if isinstance(its, list) and its else its for its in chosen]
+    return [addresses[i] for i in dict.fromkeys(found) if _index(i, len(addresses))]
+
+
+def on_picked(addresses: Sequence[Address]) -> None:
+    """A single point selects its head."""
+    heads = picked(addresses)
+    if len(heads) == 1:
+        kind, layer, head = heads[0]
+        present = history().present
+        history().do(replace(present, selection=Selection(layer, head, "head", kind)), merge="selecting")
+
+
+def set_heads(heads: Sequence[Address], change: Mapping[str, Any]) -> None:
+    """The state of several heads at once."""
+    set_plan(history().present.plan.with_heads(heads, **change))
+
+
+def set_plan(plan: HeadPlan) -> None:
+    """A whole plan, which something found."""
+    present = history().present
+    history().do(replace(present, plan=fit(plan, present.models)[0]))
 
 
 def on_claim() -> None:

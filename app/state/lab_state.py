@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from app.state.company import shape_of
+from app.state.heads_view import HeadsView
 from app.state.lessons import Place, step_at
+from app.state.search import Search
 from app.state.selection import Selection
 from app.texts import ENGLISH, N_
 from models import catalogue
@@ -16,12 +18,14 @@ from models.studies.claims import MODULES
 
 DEFAULT_MODEL = "stories-selective"
 START = "start"  # what a first visit opens; no link of the navigation leads there
-PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "length": N_("Length"), "lessons": N_("Lessons"),
-         "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start")}
+PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"), "length": N_("Length"),
+         "lessons": N_("Lessons"), "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"),
+         START: N_("Start")}
 CLAIMS = MODULES
 # What can stand in the place of the head's picture, so that one can type and see it change.
 HEAD = "head"
-SECTIONS = {"entropy": N_("Entropy"), "memory": N_("Forgetting"), "card": N_("Model card")}
+SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "memory": N_("Forgetting"),
+            "card": N_("Model card")}
 FORMS = ("words", "matrix")  # of the large picture of a head
 MEANS = ("head", "layer", "all")  # whose weights tint the words: the head's, its layer's mean, that of all heads
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
@@ -80,6 +84,8 @@ class LabState:
         answer: what was answered to the step's question: one of lessons.CHOICES, SHOWN without a guess, or nothing.
         teach: True for large type, and nothing but the lesson, the picture and the answer.
         language: which of texts.LANGUAGES all texts are in; those of the models stay as they are.
+        search: what is asked of the section `needs`.
+        heads: what the Heads page shows.
     """
 
     model: str = field(default_factory=default_model)
@@ -100,6 +106,8 @@ class LabState:
     language: str = ENGLISH
     form: str = FORMS[0]
     mean: str = MEANS[0]
+    search: Search = Search()
+    heads: HeadsView = HeadsView()
 
     def __post_init__(self) -> None:
         if self.text is None:

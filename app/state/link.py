@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from app.state.company import entries, fit, views_of
+from app.state.heads_view import HeadsView
 from app.state.lab_state import (
     CLAIMS,
     FIRST_PAGE,
@@ -34,6 +35,7 @@ from app.state.lab_state import (
     example_text,
 )
 from app.state.lessons import CHOICES, Place, step_at
+from app.state.search import Search
 from app.state.selection import Selection
 from app.texts import LANGUAGES, N_
 from models import catalogue
@@ -180,6 +182,21 @@ def _parse_selection(text: str, state: LabState) -> Read:
                                             text=cut(text))]
 
 
+def _parse_search(text: str, state: LabState) -> Read:
+    try:
+        return Search.parse(text), []
+    except ValueError:
+        return Search(), [told("This link asks what a text needs with “{text}”, which is no such question.",
+                               text=cut(text))]
+
+
+def _parse_heads(text: str, state: LabState) -> Read:
+    try:
+        return HeadsView.parse(text), []
+    except ValueError:
+        return HeadsView(), [told("This link asks for measures “{text}”, which are not here.", text=cut(text))]
+
+
 def _parse_view(text: str, state: LabState) -> Read:
     if text in views_of(state.models):
         return text, []
@@ -240,6 +257,8 @@ FIELDS = (
     Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets)), _carry_budgets),
     Field("open", "section", _one_of(N_("This link opens “{text}”, which is not here."),
                                      {"": "", **SECTIONS})),
+    Field("need", "search", _parse_search),
+    Field("show", "heads", _parse_heads),
     Field("claim", "claim", _one_of(N_("This link asks for the claim “{text}”, which is not here."), CLAIMS)),
     Field("lang", "language", _one_of(N_("This link asks for the language “{text}”, which is not here."), LANGUAGES),
           is_setting=True),

@@ -22,6 +22,8 @@ from models.foreign import is_foreign
 # Keys of Streamlit's widgets.
 TEXT, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
     "text", "example", "compared", "length", "hidden", "memory", "section", "claim")
+WANTED, WHOLE, BOUND, SEARCH = "wanted heads", "whole text", "bound", "search"
+MEASURE_X, MEASURE_Y, MEASURED, ROLE, SCATTER = "measure across", "measure up", "measured", "role", "scatter"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM = "looked", "job problem"

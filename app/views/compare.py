@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app import compute, serving
 from app.compute import Seen
 from app.markdown import literal, plain
-from app.panels import companions, effect, frame, heads
+from app.panels import companions, effect, frame, heads, rewriting
 from app.panels.text import Reading
 from app.state import visitor_models
 from app.state.lab_state import LabState
@@ -111,6 +111,8 @@ def _map(one: Compared, index: int) -> None:
 
 
 def _effect(one: Compared, index: int) -> None:
+    if rewriting.is_offered(one.before):
+        rewriting.draw(one.lab, one.state, one.before, one.after, key=f"written {index}")
     effect.draw(one.lab, one.state, one.before, one.after, key=f"effect {index}")
 
 

@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
 from app.compute import Seen
-from app.panels import continuation, effect, forgetting, frame, heads, picture, sections
+from app.panels import continuation, effect, forgetting, frame, heads, picture, rewriting, sections
 from app.panels.text import Reading
 from app.state.lab_state import LabState
 from models import Lab
@@ -25,6 +25,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     """All but the continuation: returns its place and what it continues."""
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
+    said = st.container() if rewriting.is_offered(before) else None
     with st.container(key="work"):  # style.css: where there is no room for three, the effect stands under the heads
         grid, middle, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
@@ -39,6 +40,9 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
         place = st.container()
     with panel:
         effect.draw(lab, state, before, after)
+    if said is not None:
+        with said:
+            rewriting.draw(lab, state, before, after)
     return place, lab, reading, state
 
 

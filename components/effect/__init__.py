@@ -1,4 +1,4 @@
-"""What a plan does: predictions before and after, their distance, what was written, and the change token by token."""
+"""What a plan does: predictions before and after, their distance, and the change token by token."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Fact(TypedDict):
 
 def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss_before: float | None = None,
            loss_after: float | None = None, tokens: list[dict[str, Any]] | None = None, changed: bool = True,
-           strip: Strip | None = None, written: tuple[str, str] | None = None, facts: list[Fact] | None = None,
+           strip: Strip | None = None, facts: list[Fact] | None = None,
            on_event: OnEvent | None = None) -> None:
     """Draws the panel.
 
@@ -52,12 +52,11 @@ def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss
             to compare with, and the value itself is shown.
         changed: False if the plan is empty: one bar a row, no comparison.
         strip: what `tokens` hold, if not losses.
-        written: what the model wrote as trained and under the plan; words that differ are marked.
         facts: lines to show in place of KL and loss.
         on_event: called with {type: prediction, index, sequence} when another prediction is chosen.
     """
     header = {"predictions": predictions, "before": loss_before, "after": loss_after, "tokens": tokens or [],
               "index": index, "changed": bool(changed), **answer(key)}
-    optional = {"strip": strip, "written": written and list(written), "facts": facts}
+    optional = {"strip": strip, "facts": facts}
     header |= {name: value for name, value in optional.items() if value is not None}
     _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

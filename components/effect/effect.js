@@ -1,5 +1,5 @@
-// The effect panel: one prediction as bars, before and after; the distance between them; what was written; the change
-// token by token.
+// The effect panel: one prediction as bars, before and after; the distance between them; the change token by
+// token.
 
 const ROWS = 10;
 
@@ -24,12 +24,11 @@ function create(state) {
   const key = part('div', 'key');
   const rows = part('div', 'rows', { role: 'list' });
   const facts = part('div', 'facts', { role: 'status' });
-  const written = part('section', 'written', { 'aria-label': lab._('What the model wrote') });
   const heading = lab.make('h3');
   const strip = part('div', 'strip', { role: 'list', tabindex: '0' });
   const story = part('div', 'story', { 'aria-live': 'polite' });
   const section = lab.make('section', { className: 'losses' }, heading, strip, story);
-  const numbers = lab.make('div', { className: 'values' }, key, rows, facts, written, section);
+  const numbers = lab.make('div', { className: 'values' }, key, rows, facts, section);
   state.root.append(lab.make('div', { className: 'head' }, title, pager), numbers);
   strip.addEventListener('pointerover', event =>
     point(state, Array.from(strip.children).indexOf(event.target.closest('.strip > span'))),
@@ -45,7 +44,7 @@ function create(state) {
     point(state, Math.max(0, Math.min(strip.children.length - 1, (state.pointed ?? -1) + step)));
   });
   return {
-    ...{ title, pager, back, forth, count, key, rows, facts, written, losses: section, heading, strip, story, numbers },
+    ...{ title, pager, back, forth, count, key, rows, facts, losses: section, heading, strip, story, numbers },
     index: 0,
     pointed: -1,
   };
@@ -56,7 +55,7 @@ function update(state, data) {
   const wanted = state.waiting().at(-1)?.index ?? data.index;
   state.index = wanted >= 0 && wanted < total ? wanted : total - 1;
   const shown = data.predictions[state.index];
-  const predicts = shown || !(data.facts || data.written);
+  const predicts = shown || !data.facts;
   const title = shown ? lab.cut(shown.title, 60) : predicts ? lab._('No prediction') : lab._('Effect');
   state.title.replaceChildren(lab.make('bdi', { textContent: title }));
   state.rows.hidden = !predicts;
@@ -68,7 +67,6 @@ function update(state, data) {
   showRows(state, shown?.rows ?? [], data.changed);
   showFacts(state, shown, data);
   if (!state.fresh) return;
-  showWritten(state, data);
   showStrip(state, data);
 }
 
@@ -134,31 +132,6 @@ function showFacts({ facts }, shown, data) {
         ...(verdict ? [lab.make('b', { className: verdict.className, textContent: verdict.text })] : []),
       ),
     ),
-  );
-}
-
-/** What the model wrote, before and under the plan; the words that differ are marked. */
-function showWritten({ written: element }, { written, changed }) {
-  element.hidden = !written;
-  if (!written) return;
-  const [before, after] = changed ? lab.wordChanges(...written) : [[{ text: written[0], changed: false }], []];
-  const line = (name, tag, pieces) =>
-    lab.make(
-      'p',
-      {},
-      lab.make('span', { className: 'name', textContent: name }),
-      ' ',
-      lab.make(
-        'bdi',
-        {},
-        ...pieces.map(({ text, changed: isNew }) =>
-          isNew ? lab.make(tag, { textContent: lab.visible(text) }) : lab.visible(text),
-        ),
-      ),
-    );
-  element.replaceChildren(
-    line(lab._('As trained'), 'del', before),
-    ...(changed ? [line(lab._('Under the plan'), 'ins', after)] : []),
   );
 }
 

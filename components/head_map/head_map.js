@@ -103,7 +103,7 @@ function drawing({ dark, view, values: value, most }, { rows, columns, causal, g
 }
 
 /** With the tip of a word that a newcomer does not know; forms need none. */
-const tipped = (tab, name) => (name in LABELS ? lab.tip(tab, name) : tab);
+const tipped = (tab, name) => (Object.hasOwn(lab.glossary, name) ? lab.tip(tab, name) : tab);
 
 /** Shows `names` as tabs, one selected; with a `reason`, the others cannot be chosen. */
 function showTabs(list, labels, names, selected, reason = '') {

@@ -26,6 +26,7 @@ class Grid:
         causal: maps are zero above the diagonal, which is neither sent nor drawn; needs n = m.
         constant: (L, H) bool, whether a head's weights are its constant matrix.
         gates: (L, H) in [0, 1], the factor on a head's output; 0 is pruned.
+        notes: (L, H) a short text in each tile's corner; empty for none, or for none at all.
         can_constant: False where there are no constant matrices: the button says so, and does nothing.
 
     Raises:
@@ -39,6 +40,7 @@ class Grid:
     constant: ndarray
     gates: ndarray
     can_constant: bool = True
+    notes: Sequence[Sequence[str]] = ()
 
     def __post_init__(self) -> None:
         if self.tiles.ndim != 4 or self.tiles.dtype != numpy.uint8:
@@ -75,7 +77,8 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
               "rows": grid.tiles.shape[2], "columns": grid.tiles.shape[3], "causal": bool(grid.causal),
               "constant": numpy.asarray(grid.constant, dtype=bool).tolist(),
               "gates": numpy.asarray(grid.gates, dtype=numpy.float64).round(4).tolist(),
-              "can_constant": bool(grid.can_constant)} for grid in grids]
+              "can_constant": bool(grid.can_constant),
+              "notes": [list(row) for row in grid.notes]} for grid in grids]
     tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal else grid.tiles for grid in grids}
     header = {"grids": shown, "selection": selection, "scale": scale, "policies": list(policies), **answer(key)}
     _mount(key=key, data=pack(header, tiles), on_event_change=dispatch(key, on_event))

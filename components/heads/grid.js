@@ -17,7 +17,8 @@ function header(role, text, name, kind, scope, layer, head) {
 function tile(kind, layer, head) {
   const canvas = lab.make('canvas');
   const badge = lab.make('span', { className: 'badge', textContent: 'C' });
-  const map = lab.make('div', { className: 'map', attributes: { 'aria-hidden': true } }, canvas, badge);
+  const note = lab.make('span', { className: 'note' });
+  const map = lab.make('div', { className: 'map', attributes: { 'aria-hidden': true } }, canvas, badge, note);
   const foot = lab.make('div', { className: 'foot', attributes: { 'aria-hidden': true } }, lab.make('i'));
   const cell = lab.make(
     'div',
@@ -30,7 +31,7 @@ function tile(kind, layer, head) {
     map,
     foot,
   );
-  return { cell, canvas };
+  return { cell, canvas, note };
 }
 
 /** {element, tiles: layers of {cell, canvas}, paint(data, tiles, dark), show(now)}; named by its title if it has one. */
@@ -82,6 +83,9 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
       const colours = lab.table(dark, 'sequential');
       tiles.flat().forEach(({ canvas }, index) =>
         lab.paint(canvas, data.rows, data.columns, colours, lab.tileSteps(packed, index, data)),
+      );
+      tiles.forEach((cells, layer) =>
+        cells.forEach(({ note }, head) => lab.write(note, data.notes?.[layer]?.[head] ?? '')),
       );
     },
     /** @param {boolean} all every tile is being computed anew, not only those that were touched */

@@ -19,8 +19,8 @@ FILES = ("core/texts.js", "core/payload.js", "core/text.js", "core/scales.js", "
          "heads/controls.js", "heads/grid.js", "heads/heads.js",
          "head_map/matrix.js", "head_map/forgetting_bars.js", "head_map/forgetting.js", "head_map/words.js",
          "head_map/reading.js", "head_map/words_panel.js", "head_map/head_map.js",
-         "effect/effect.js", "notice/notice.js", "chooser/chooser.js", "toolbar/toolbar.js", "navigation/navigation.js",
-         "lesson/lesson.js", "opening/opening.js")
+         "effect/effect.js", "written/written.js", "notice/notice.js", "chooser/chooser.js", "toolbar/toolbar.js",
+         "navigation/navigation.js", "lesson/lesson.js", "opening/opening.js")
 
 
 def source() -> str:

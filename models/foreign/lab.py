@@ -20,9 +20,9 @@ from models.foreign.records import Everything, Only, Small
 from models.foreign.vision import PicturePrompt, Sees
 from models.heads import HeadPlan
 from models.kind import Kind
-from models.lab import Lab
+from models.lab import Lab, UnderGates
 from models.sketch import Sketch
-from models.tasks.base import Prompt
+from models.tasks.base import Prompt, TargetPrompt
 from models.trace import Layer, Trace
 
 _numbers = itertools.count(1)
@@ -109,9 +109,37 @@ class ForeignLab(Lab):
         return None if self.constant is None else layout.Fitted(self.constant)
 
     def anchored(self, prompt: Prompt) -> Prompt:
-        if not isinstance(self.task, Rewrites) or isinstance(prompt, writing.TargetPrompt):
+        if not isinstance(self.task, Rewrites) or isinstance(prompt, TargetPrompt):
             return prompt
         return writing.with_target(self, prompt)
+
+    def rewrite(self, prompt: Prompt, plan: HeadPlan) -> str:
+        self.check(plan)
+        if not isinstance(self.task, Rewrites):
+            return ""
+        return self.task.wrote(tuple(writing.write(self, self.task, prompt, plan)))
+
+    def under_gates(self, prompt: Prompt) -> UnderGates:
+        if not (prompt.asked or isinstance(self.task, Rewrites)):
+            raise ValueError(f"{self.name} predicts nothing")
+        inputs: dict[str, Any] = dict(self.task.inputs(prompt))
+        if isinstance(self.task, Rewrites):
+            target = writing.with_target(self, prompt).target
+            inputs |= {"decoder_input_ids": torch.tensor([target]), "use_cache": False}
+
+        def log_probabilities(gates: Mapping[str, Tensor], places: Sequence[int]) -> Tensor:
+            def intervention(kind: str, layer: int, queries: int, keys: int) -> Intervention:
+                return Intervention(gate=gates[kind][:, layer, :, None, None])
+
+            count = len(next(iter(gates.values())))
+            given = {name: value.expand(count, *value.shape[1:]) if isinstance(value, Tensor) else value
+                     for name, value in inputs.items()}
+            with during(Pass(self.sites, intervention)):
+                logits = self.model(**given).logits
+            # Of a class there is one prediction, for the whole text.
+            return (logits[:, list(places)] if logits.ndim > 2 else logits.unsqueeze(1)).log_softmax(-1)
+
+        return log_probabilities
 
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
         return [self._trace(prompt, plan) for plan in plans]
@@ -146,7 +174,7 @@ class ForeignLab(Lab):
 
     @torch.inference_mode()
     def _pass(self, prompt: Prompt, plan: HeadPlan,
-              sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str]:
+              sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str | None]:
         """One pass that is recorded: what the model said, the rows of tokens, and what it wrote."""
         self.check(plan)
         if not isinstance(self.task, Rewrites):
@@ -193,7 +221,8 @@ class ForeignLab(Lab):
             yield self.task.pieces[token]
 
 
-def _said(answer: Answer, rows: Mapping[str, tuple[str, ...]], prompt: Prompt, written: str) -> dict[str, Any]:
+def _said(answer: Answer, rows: Mapping[str, tuple[str, ...]], prompt: Prompt,
+          written: str | None) -> dict[str, Any]:
     """What a Trace and a Sketch have in common, but for the norms."""
     return {"rows": rows, "outputs": answer.outputs, "losses": answer.losses, "prompt": prompt,
             "vectors": answer.vectors, "written": written}

@@ -103,6 +103,10 @@ class Words(Reader):
     def join(self, tokens: Sequence[str]) -> str:
         return texts.join(tokens, self.tokenizer)
 
+    def is_text(self, ids: Sequence[int]) -> tuple[bool, ...]:
+        around = set(self.tokenizer.all_special_ids) - {self.tokenizer.mask_token_id}
+        return tuple(i not in around for i in ids)
+
     def inputs(self, prompt: Prompt) -> dict[str, Tensor]:
         """What the model's forward takes."""
         ids = torch.tensor([prompt.ids])

@@ -64,6 +64,9 @@ class Sees(Words):
         rows, columns = self.patches
         return ("[CLS]", *(f"{i + 1},{j + 1}" for i in range(rows) for j in range(columns)))
 
+    def is_text(self, ids: Sequence[int]) -> tuple[bool, ...]:
+        return tuple(place > 0 for place in ids)
+
     def join(self, tokens: Sequence[str]) -> str:
         return " ".join(tokens)
 

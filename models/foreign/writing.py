@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,7 +11,7 @@ import torch
 from models.foreign.attention import Sink
 from models.foreign.readers import Answer, Rewrites, Words, nothing
 from models.heads import HeadPlan
-from models.tasks.base import Prompt
+from models.tasks.base import Prompt, TargetPrompt
 
 if TYPE_CHECKING:
     from models.foreign.lab import ForeignLab
@@ -19,24 +19,13 @@ if TYPE_CHECKING:
 MOST_WRITTEN = 64  # tokens of a decoder's row, its first included
 
 
-@dataclass(frozen=True)
-class TargetPrompt(Prompt):
-    """A text with the row that the decoder reads, whatever it would write under a plan: maps of two plans are then
-    about the same tokens.
-
-    Attributes:
-        target: ids of the decoder's row, the one that starts it first.
-    """
-
-    target: tuple[int, ...] = ()
-
-
 def with_target(lab: ForeignLab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> TargetPrompt:
     """The text with what the model writes under this plan (by default untouched) as its decoder's row."""
+    if isinstance(prompt, TargetPrompt):
+        return prompt
     if not isinstance(lab.task, Rewrites):
         raise ValueError(f"{lab.name} has no decoder beside its encoder")
-    target = (_start(lab), *write(lab, lab.task, prompt, plan))
-    return TargetPrompt(**{f.name: getattr(prompt, f.name) for f in fields(Prompt)}, target=target)
+    return TargetPrompt.of(prompt, (_start(lab), *write(lab, lab.task, prompt, plan)))
 
 
 @torch.inference_mode()
@@ -75,13 +64,14 @@ def write(lab: ForeignLab, task: Rewrites, prompt: Prompt, plan: HeadPlan, count
 
 
 def read_and_write(lab: ForeignLab, task: Rewrites, prompt: Prompt, plan: HeadPlan,
-                   sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str]:
-    """What the model writes, and a pass over the text and the decoder's row that is recorded."""
-    written = tuple(write(lab, task, prompt, plan))
-    row = prompt.target if isinstance(prompt, TargetPrompt) else (_start(lab), *written)
+                   sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str | None]:
+    """What the model writes, None of an anchored text under a plan; and a pass over the text and the decoder's row that
+    is recorded."""
+    row = prompt.target if isinstance(prompt, TargetPrompt) else (_start(lab), *write(lab, task, prompt, plan))
+    written = None if isinstance(prompt, TargetPrompt) and plan else task.wrote(row[1:])
     given = {**task.inputs(prompt), "decoder_input_ids": torch.tensor([row]), "use_cache": False}
     logits = lab.forward(given, prompt, plan, sink).logits[0]
-    return Answer(task.answer_row(row, logits), nothing(prompt)), task.rows(prompt, row), task.wrote(written)
+    return Answer(task.answer_row(row, logits), nothing(prompt)), task.rows(prompt, row), written
 
 
 def _start(lab: ForeignLab) -> int:

@@ -4,7 +4,7 @@ what is measured. Nothing else knows one task from another: what a page must kno
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -64,6 +64,23 @@ class Prompt:
     read_chars: int = 0
     hint: str = ""
     reference: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class TargetPrompt(Prompt):
+    """A text with the row that the decoder reads, whatever it would write under a plan: maps of two plans are then
+    about the same tokens.
+
+    Attributes:
+        target: ids of the decoder's row, the one that starts it first.
+    """
+
+    target: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, prompt: Prompt, target: tuple[int, ...]) -> TargetPrompt:
+        """The same text with this row."""
+        return cls(**{field.name: getattr(prompt, field.name) for field in fields(Prompt)}, target=target)
 
 
 @dataclass(frozen=True)
@@ -133,6 +150,10 @@ class Reader:
     def join(self, tokens: Sequence[str]) -> str:
         """Tokens without BOS as a person would write them."""
         return "".join(tokens)
+
+    def is_text(self, ids: Sequence[int]) -> tuple[bool, ...]:
+        """Of each token whether it is one of the text, False for those that stand around it, as BOS does."""
+        return tuple(place > 0 for place in range(len(ids)))
 
     def headline(self, output: Output, token: str) -> str:
         """What is predicted after (or at) `token`: the title of a prediction."""

@@ -37,6 +37,7 @@ from models.words import N_, told
 
 if TYPE_CHECKING:
     from models.seq2seq import Seq2Seq
+    from models.trace import Output
 
 TOKENIZER = Path(__file__).with_name("translation_tokenizer.json")
 SOURCE = "tatoeba_deu_eng/deu.txt.gz"
@@ -110,6 +111,12 @@ class Translation(Task):
 
     def join(self, tokens: Sequence[str]) -> str:
         return "".join(tokens).strip()
+
+    def is_text(self, ids: Sequence[int]) -> tuple[bool, ...]:
+        return tuple(i > PADDING for i in ids)
+
+    def headline(self, output: Output, token: str) -> str:
+        return told("After {token}", token=token.strip())
 
     def reference(self, text: str) -> tuple[int, ...]:
         """A German sentence as what the decoder should say: its ids and `end`, cut to the trained length."""

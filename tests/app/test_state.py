@@ -12,14 +12,21 @@ from hypothesis import strategies as st
 
 import models
 from app.state.company import VIEWS, fit
+from app.state.heads_view import MEASURES, SOURCES, HeadsView
 from app.state.history import History
 from app.state.lab_state import CLAIMS, FORMS, MAX_COMPARED, MEANS, PAGES, SECTIONS, LabState
 from app.state.link import MAX_LINK_TEXT, query_of, read_query
+from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection
 from models import HeadPlan
 from models.catalogue import family, find
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
+
+
+SEARCHES = st.builds(Search, st.sampled_from(WANTED), st.booleans(), st.sampled_from(BOUNDS))
+HEADS_VIEWS = st.builds(HeadsView, st.sampled_from([*MEASURES]), st.sampled_from([*MEASURES]),
+                        st.sampled_from([*SOURCES]), st.sampled_from(["", "rare", "nsubj up", "position -1"]))
 
 
 @st.composite
@@ -42,7 +49,7 @@ def states(draw) -> LabState:
                     tuple(compared), draw(st.integers(0, 2000)), tuple(budgets),
                     draw(st.sampled_from(["", *SECTIONS])), draw(st.sampled_from(list(CLAIMS))),
                     draw(st.sampled_from(list(PAGES))), form=draw(st.sampled_from(FORMS)),
-                    mean=draw(st.sampled_from(MEANS)))
+                    mean=draw(st.sampled_from(MEANS)), search=draw(SEARCHES), heads=draw(HEADS_VIEWS))
 
 
 def params(query: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ import numpy  # noqa: E402
 import streamlit as st  # noqa: E402
 from numpy import ndarray  # noqa: E402
 
-from components import Grid, answering, effect, head_map, heads, library, notice, toolbar  # noqa: E402
+from components import Grid, answering, effect, head_map, heads, library, notice, toolbar, written  # noqa: E402
 from models.thumbnails import thumbnails  # noqa: E402
 
 
@@ -155,8 +155,8 @@ def draw_effect(state: dict[str, Any], text: str) -> None:
     """Numbers that say what they are about: how many heads were changed, and the text."""
     count = changed(state)
     if st.session_state.case == "three":
+        written(key="written", before="Die Katze schläft.", after=f"Die {HOSTILE} schläft." if count else None)
         effect(key="effect", predictions=[], changed=count > 0,
-               written=("Die Katze schläft.", f"Die {HOSTILE} schläft."),
                facts=[{"name": "Cosine", "before": 1.0, "after": 1 - count / 4, "unit": ""}],
                strip={"title": "How far each token’s vector moved", "unit": "1 − cosine", "worse_is_more": False},
                tokens=[{"token": token, "before": None, "after": i / 10} for i, token in enumerate(ROWS["text"])])

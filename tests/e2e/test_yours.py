@@ -90,10 +90,11 @@ def test_a_model_that_rewrites_has_three_grids_and_shows_what_it_wrote(visit):
     page = open_folder(visit, folder_of("bart"), 2 * 4 + 3 * 2 + 3 * 2)
     for kind in ("Encoder", "Decoder", "Cross-attention"):
         expect(page.get_by_text(kind, exact=True).first).to_be_visible()
-    written = part(page, "effect").get_by_text(re.compile("^(Written|As trained)"))
-    expect(written.first).to_be_visible()
+    written = part(page, "written")
+    expect(written.locator(".trained")).to_contain_text("As trained")
     page.get_by_role("gridcell", name=re.compile("^Cross-attention, layer 2, head 1,")).click()
     page.keyboard.press("p")
+    expect(written.locator(".planned")).to_contain_text("Under the plan")
     page.wait_for_function("location.search.includes('plan=cross-1.0g0') && location.search.includes('at=cross-1.0')")
     expect(page.get_by_role("heading", name=re.compile("Cross-attention.*layer 2, head 1", re.I))).to_be_visible()
     other = visit(**query(page))

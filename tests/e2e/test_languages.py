@@ -1,6 +1,6 @@
 """Languages and tips in a real browser.
 
-    pytest tests/e2e/test_texts.py
+    pytest tests/e2e/test_languages.py
 """
 
 from __future__ import annotations

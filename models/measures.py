@@ -1,0 +1,67 @@
+"""What is said of every head by itself: how sure it is of where it looks, and what it costs to prune it alone.
+
+    confidence(head) = mean over queries of max over keys of its weight
+
+without the tokens that stand around a text, neither as queries nor as keys, as Voita et al. 2019 (section 4) leave out
+the end of the sentence: a weight there says `nowhere`. Rows of relu² are made to sum to 1 first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy
+from numpy import ndarray
+
+from models.kind import Kind
+from models.lab import Lab
+from models.tasks.base import TargetPrompt
+from models.trace import Trace
+
+
+def text_of_rows(lab: Lab, trace: Trace) -> dict[str, ndarray]:
+    """Row of tokens -> (N,) bool, True for tokens of the text itself."""
+    rows = {"text": lab.task.is_text(trace.prompt.ids)}
+    if "target" in trace.rows:
+        prompt = trace.prompt
+        ids = prompt.target if isinstance(prompt, TargetPrompt) else ()
+        rows["target"] = lab.task.is_text(ids) if ids else (False, *[True] * (len(trace.rows["target"]) - 1))
+    return {name: numpy.array(its, dtype=bool) for name, its in rows.items()}
+
+
+def confidence(weights: ndarray, queries: ndarray, keys: ndarray) -> ndarray:
+    """(L, H) of (L, H, N, M) weights; NaN where there is no token of the text.
+
+    Args:
+        queries, keys: (N,) and (M,) bool, True for tokens of the text.
+    """
+    if not (queries.any() and keys.any()):
+        return numpy.full(weights.shape[:2], numpy.nan)
+    rows = weights / weights.sum(-1, keepdims=True).clip(1e-9)
+    return rows[:, :, queries][..., keys].max(-1).mean(-1)
+
+
+def confidences(lab: Lab, trace: Trace) -> dict[str, ndarray]:
+    """Kind -> (L, H) confidence of each head on one text."""
+    text = text_of_rows(lab, trace)
+    return {kind.name: confidence(trace.weights[kind.name], text[kind.query_row], text[kind.key_row])
+            for kind in lab.kinds}
+
+
+def in_one_row(kinds: Sequence[Kind], by_kind: Mapping[str, ndarray]) -> ndarray:
+    """(heads,) of kind -> (L, H), in the order of Kind.addresses."""
+    return numpy.concatenate([numpy.asarray(by_kind[kind.name]).reshape(-1) for kind in kinds])
+
+
+def spearman(one: ndarray, other: ndarray) -> float:
+    """Rank correlation, -1 to 1; equal values share the mean of their ranks. NaN where one of them is constant."""
+    a, b = (_ranks(values) for values in (one, other))
+    a, b = a - a.mean(), b - b.mean()
+    size = float(numpy.sqrt((a**2).sum() * (b**2).sum()))
+    return float((a * b).sum()) / size if size else float("nan")
+
+
+def _ranks(values: ndarray) -> ndarray:
+    _, inverse, counts = numpy.unique(values, return_inverse=True, return_counts=True)
+    last = counts.cumsum()
+    return ((last - counts + last - 1) / 2)[inverse]

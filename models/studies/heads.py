@@ -1,0 +1,254 @@
+"""What each head does, over a corpus: confidence, relevance, the loss when it is pruned alone, and roles.
+
+    python -m models.studies.heads stories-softmax [--sentences S]
+
+Confidence and roles on sentences of ud_english_ewt (dev), relevance on the first of them, frequencies of tokens from
+its training split; the loss on validation texts of the model's own task. Definitions: models/measures.py,
+models/relevance.py, models/roles.py. A masked model's relevance is that of every seventh token, hidden. Writes
+models/studies/measurements/NAME.heads.json, which the Heads page shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+from numpy import ndarray
+from torch.nn import functional
+
+from models import relevance, trees
+from models.catalogue import names
+from models.checkpoint import CheckpointError
+from models.data import DATA, add_data_option
+from models.heads import HeadPlan
+from models.kind import TEXT
+from models.lab import Lab, load
+from models.measures import confidences, text_of_rows
+from models.recipes import task_of
+from models.roles import Looks, aligned, ranks
+from models.seq2seq_lab import Seq2SeqLab
+from models.stack import StackLab, gates_of_layers
+from models.studies import store
+from models.tasks.base import Batch, Pairs, Prompt, Task
+from models.tasks.masked import MASK_ID
+from models.trees import Sentence
+
+SENTENCES, RELEVANCE_SENTENCES, LOSS_TOKENS = 600, 100, 8192
+HIDDEN_EVERY = 7  # tokens of a masked model's sentence
+EXAMPLES = 3  # of each role
+
+
+def sentences_of(lab: Lab, count: int, data: Path = DATA) -> list[Sentence]:
+    """The first sentences whose tokens can be found in them."""
+    found = []
+    for sentence in trees.read("dev", data):
+        if "[" not in sentence.text and _aligned(lab, lab.read(sentence.text), sentence) is not None:
+            found.append(sentence)
+        if len(found) == count:
+            break
+    return found
+
+
+def _aligned(lab: Lab, prompt: Prompt, sentence: Sentence) -> tuple[list[tuple[int, int]], ndarray] | None:
+    return aligned(prompt.tokens, numpy.array(lab.task.is_text(prompt.ids)), sentence.text)
+
+
+def frequencies(lab: Lab, data: Path = DATA) -> ndarray:
+    """(V,) rank of each token id in the treebank's training split, 0 for the most frequent."""
+    texts = [prompt.ids for prompt in (lab.read(sentence.text) for sentence in trees.read("train", data)
+                                       if "[" not in sentence.text)]
+    return ranks(texts, max(len(lab.task.labels), 1 + max(map(max, texts))))
+
+
+class Watcher:
+    """Counts sentence after sentence."""
+
+    def __init__(self, lab: Lab, rank: ndarray) -> None:
+        self.lab, self.rank = lab, rank
+        self.looks = {kind.name: Looks(kind) for kind in lab.kinds}
+        self.sure: dict[str, list[ndarray]] = {kind.name: [] for kind in lab.kinds}
+        self.seen: list[tuple[Sentence, dict[str, ndarray], Any]] = []
+
+    def read(self, sentence: Sentence) -> None:
+        """Counts one sentence."""
+        lab = self.lab
+        prompt = lab.anchored(lab.read(sentence.text))
+        trace = lab.run(prompt, [HeadPlan()])[0]
+        place = _aligned(lab, prompt, sentence)
+        assert place is not None  # by the choice of sentences
+        places, indices = place
+        text = text_of_rows(lab, trace)
+        looked = {}
+        for kind in lab.kinds:
+            looks = self.looks[kind.name]
+            at = looks.add(trace.weights[kind.name], text[kind.query_row], text[kind.key_row])
+            if kind.query_row == kind.key_row == TEXT:
+                looks.add_sentence(at, sentence, places, indices)
+                looks.add_rare(at, prompt.ids, indices, self.rank)
+                looked[kind.name] = at.astype(numpy.int16)
+        for name, sure in confidences(lab, trace).items():
+            if not numpy.isnan(sure).any():
+                self.sure[name].append(sure)
+        self.seen.append((sentence, looked, place))
+
+    def roles(self) -> list[dict[str, Any]]:
+        """All roles, with examples."""
+        found = [role for looks in self.looks.values() for role in looks.roles()]
+        return [role | {"examples": self._examples(role)} for role in found]
+
+    def _examples(self, role: dict[str, Any]) -> list[dict[str, Any]]:
+        """Sentences in which the head does it, with the words from and to which it looks."""
+        examples: list[dict[str, Any]] = []
+        for sentence, looked, (places, indices) in self.seen:
+            if role["kind"] not in looked or len(examples) == EXAMPLES:
+                break
+            at = looked[role["kind"]][role["layer"], role["head"]]
+            pair = _pair(role["role"], sentence, at, places, indices, self.lab.kind(role["kind"]).causal)
+            if pair is not None:
+                examples.append({"text": sentence.text, "from": pair[0], "to": pair[1]})
+        return examples
+
+
+def _pair(role: str, sentence: Sentence, at: ndarray, places: Sequence[tuple[int, int]], indices: ndarray,
+          causal: bool) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """(start, stop) of the words from and to which a head looks as its role says; None if it does not here."""
+    name, _, direction = role.partition(" ")
+    place_of = dict(zip(indices.tolist(), places, strict=True))
+    if name in ("position", "rare"):
+        for n in indices[len(indices) // 2:].tolist():
+            key = int(at[n])
+            if key in place_of and (name == "rare" or key - n == int(direction)):
+                return place_of[n], place_of[key]
+        return None
+    tokens = trees.tokens_of(sentence.words, places)
+    for i, (j, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
+        start, stop = (i, j) if direction == "up" else (j, i)
+        if relation == name and j >= 0 and tokens[start] and tokens[stop] and not (causal and stop > start) \
+                and at[indices[tokens[start][-1]]] in indices[tokens[stop]]:
+            return sentence.words[start], sentence.words[stop]
+    return None
+
+
+def relevances(lab: Lab, sentences: Sequence[Sentence]) -> dict[str, ndarray] | None:
+    """Kind -> (L, H) mean share; None where the rules do not apply."""
+    if not relevance.applies(lab):
+        return None
+    found = [relevance.shares(lab, *asked(lab, lab.read(sentence.text))) for sentence in sentences]
+    return {kind.name: torch.stack([its[kind.name] for its in found]).mean(0).numpy() for kind in lab.kinds}
+
+
+def asked(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
+    """The text with the places whose predictions are propagated."""
+    if isinstance(lab, Seq2SeqLab):
+        anchored = lab.anchored(prompt)
+        return anchored, list(range(len(anchored.target)))
+    if lab.task.hides and MASK_ID not in prompt.ids:
+        places = list(range(1 + HIDDEN_EVERY // 2, len(prompt.ids), HIDDEN_EVERY)) or [len(prompt.ids) - 1]
+        ids = tuple(MASK_ID if i in places else token for i, token in enumerate(prompt.ids))
+        return replace(prompt, ids=ids), places
+    if lab.task.hides:
+        return prompt, list(prompt.asked)
+    return prompt, list(prompt.asked) if lab.task.name == "assignment" else list(range(1, len(prompt.ids)))
+
+
+@torch.inference_mode()
+def losses_alone(lab: StackLab | Seq2SeqLab, batches: Sequence[Batch]) -> tuple[float, dict[str, ndarray]]:
+    """Mean loss untouched, and kind -> (L, H) what it is more with a head pruned alone; nats."""
+    def loss(gates: dict[str, torch.Tensor]) -> float:
+        total, count = 0.0, 0
+        for batch in batches:
+            if isinstance(lab, StackLab):
+                (its,) = gates.values()
+                hidden = lab.model(batch.tokens, gates_of_layers(its))
+            else:
+                assert isinstance(batch, Pairs)
+                hidden = lab.model(batch.texts, batch.tokens,
+                                   {kind: gates_of_layers(rows) for kind, rows in gates.items()})
+            places = batch.targets >= 0
+            logits = lab.model.logits(hidden[places])
+            total += float(functional.cross_entropy(logits, batch.targets[places], reduction="sum"))
+            count += int(places.sum())
+        return total / count
+
+    ones = {kind.name: torch.ones(1, kind.layers, kind.heads) for kind in lab.kinds}
+    untouched = loss(ones)
+    found = {}
+    for kind in lab.kinds:
+        found[kind.name] = numpy.zeros((kind.layers, kind.heads))
+        for _, layer, head in kind.addresses:
+            gates = ones[kind.name].clone()
+            gates[0, layer, head] = 0
+            found[kind.name][layer, head] = loss(ones | {kind.name: gates}) - untouched
+    return untouched, found
+
+
+def some(task: Task) -> list[Batch]:
+    """About LOSS_TOKENS tokens of validation texts, of every kind that there is."""
+    batches = task.validation()
+    share = max(1, round(sum(batch.tokens.numel() for batch in batches) / LOSS_TOKENS))
+    return [Batch(batch.tokens[::share], batch.targets[::share]) if not isinstance(batch, Pairs) else
+            Pairs(batch.tokens[::share], batch.targets[::share], batch.texts[::share]) for batch in batches]
+
+
+def measure(lab: StackLab | Seq2SeqLab, task: Task, count: int, data: Path = DATA) -> dict[str, Any]:
+    """All of it, by kind."""
+    sentences = sentences_of(lab, count, data)
+    watcher = Watcher(lab, frequencies(lab, data))
+    for sentence in sentences:
+        watcher.read(sentence)
+    shares = relevances(lab, sentences[:RELEVANCE_SENTENCES])
+    untouched, alone = losses_alone(lab, some(task))
+    kinds = {}
+    for kind in lab.kinds:
+        looks = watcher.looks[kind.name]
+        distance, share = looks.positional()
+        its: dict[str, Any] = {"confidence": _rounded(numpy.mean(watcher.sure[kind.name], 0)),
+                               "loss": _rounded(alone[kind.name], 5), "distance": distance.tolist(),
+                               "distance_share": _rounded(share)}
+        if shares is not None:
+            its["relevance"] = _rounded(shares[kind.name])
+        its["syntactic"] = {" ".join(relation): {
+            "pairs": looks.pairs[relation], "baseline": round(baseline, 4), "best": round(float(accuracy.max()), 4)}
+            for relation, (accuracy, baseline) in sorted(looks.syntactic().items())}
+        rare, baseline = looks.rare()
+        if looks.rare_looks:
+            its["rare"] = {"looks": looks.rare_looks, "baseline": round(baseline, 4),
+                           "best": round(float(rare.max()), 4)}
+        kinds[kind.name] = its
+    return {"sentences": len(sentences), "loss": round(untouched, 4), "kinds": kinds, "roles": watcher.roles()}
+
+
+def _rounded(values: ndarray, digits: int = 4) -> list[list[float]]:
+    return [[round(float(value), digits) for value in row] for row in values]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    choices = [name for name in names() if not name.startswith("assignment-")]
+    parser.add_argument("names", nargs="+", choices=choices, metavar="NAME", help=", ".join(choices))
+    parser.add_argument("--sentences", type=int, default=SENTENCES, help="of the treebank")
+    add_data_option(parser)
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        began = time.process_time()
+        try:
+            lab, task = load(name), task_of(name, arguments.data, arguments.runs)
+            assert isinstance(lab, (StackLab, Seq2SeqLab))  # by the choices above
+            found = measure(lab, task, arguments.sentences, arguments.data)
+        except (CheckpointError, ValueError, FileNotFoundError) as error:
+            parser.error(str(error))
+        option = "" if arguments.sentences == SENTENCES else f" --sentences {arguments.sentences}"
+        store.write(name, "heads", lab.card["metric"], {
+            "command": f"python -m models.studies.heads {name}{option}", **found})
+        print(f"{name}: {len(found['roles'])} roles, {time.process_time() - began:.0f} s of CPU", flush=True)
+
+
+if __name__ == "__main__":
+    main()

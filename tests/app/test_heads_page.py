@@ -1,0 +1,97 @@
+"""The Heads page: measures over a corpus and on the typed text, roles as badges, points that pick heads.
+
+    pytest tests/app/test_heads_page.py
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_pages import opened, sent
+
+import models
+from app.panels.measures import of_corpus
+from app.state import session
+from app.state.heads_view import HeadsView
+from models.studies import store
+
+TYPED = "Once upon a time there was a little girl"
+
+
+def points(app: AppTest) -> list[tuple[float, float]]:
+    """(x, y) of every head in the scatter."""
+    (chart,) = app.get("plotly_chart")
+    traces = json.loads(chart.proto.figure.spec)["data"]
+    found: dict[int, tuple[float, float]] = {}
+    for trace in traces:
+        found |= dict(zip(trace["customdata"], zip(trace["x"], trace["y"], strict=True), strict=True))
+    return [found[i] for i in sorted(found)]
+
+
+def test_on_this_text():
+    """What is drawn is what the model does: the confidence of each head, and the loss when it is pruned alone."""
+    app = opened(page="heads", model="stories-softmax", text=TYPED, show="confidence.loss.text")
+    assert not app.exception
+    lab = models.load("stories-softmax")
+    trace = models.run(lab, TYPED)
+    drawn = points(app)
+    assert len(drawn) == 32
+    for index in (0, 13, 31):
+        head = divmod(index, 8)
+        weights = trace.weights["self"][head][1:, 1:]
+        assert drawn[index][0] == pytest.approx(weights.max(-1).mean(), abs=1e-5)
+        pruned = models.run(lab, TYPED, models.HeadPlan().gate("self", *head, 0.0))
+        assert drawn[index][1] == pytest.approx(pruned.loss - trace.loss, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["masked-gau-relu2", "assignment-selective", "masked-softmax"])
+def test_other_models_show_what_applies(name: str):
+    app = opened(page="heads", model=name, show="relevance.confidence.text")
+    assert not app.exception
+    if name == "masked-gau-relu2":
+        assert any("Not known here" in its.value for its in app.info)
+    else:
+        assert len(points(app)) == sum(a * b for a, b in models.load(name).shape.values())
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Numbers of a corpus, whatever was measured of the model."""
+    values = {name: numpy.arange(32).reshape(4, 8).tolist() for name in ("confidence", "relevance", "loss")}
+    role = {"kind": "self", "layer": 1, "head": 2, "share": 0.95, "examples": [
+        {"text": "The cat *sat*.", "from": [8, 13], "to": [4, 7]}]}
+    found = {"sentences": 9, "command": "python -m models.studies.heads stories-softmax", "kinds": {"self": values},
+             "roles": [role | {"role": "position -1"}, role | {"role": "nsubj down", "baseline": 0.2},
+                       role | {"role": "position -1", "layer": 3}]}
+    monkeypatch.setattr(store, "read", lambda name, kind, *rest: found if kind == "heads" else None)
+    return found
+
+
+def test_roles_are_badges_with_a_filter_and_examples(measured: dict[str, Any]):
+    app = opened(page="heads", model="stories-softmax", at="1.2")
+    assert not app.exception
+    notes = sent(app, "heads")[0]["grids"][0]["notes"]
+    assert notes[1][2] == "-1 S↓" and notes[3][2] == "-1" and notes[0][0] == ""
+    text = "\n".join(its.value for its in app.markdown)
+    assert "verb → subject" in text and "position -1" in text and "**cat**" in text and "*sat*" not in text
+    app = opened(page="heads", model="stories-softmax", at="0.0", show="confidence.loss.corpus.nsubj down")
+    notes = sent(app, "heads")[0]["grids"][0]["notes"]
+    assert notes[1][2] == "S↓" and notes[3][2] == ""
+    assert points(app)[9] == (9, 9)
+    lab = models.load("stories-softmax")
+    assert of_corpus(lab, measured).values["loss"].tolist() == list(range(32))
+
+
+def test_the_view_is_a_link():
+    for view in (HeadsView(), HeadsView("relevance", "open", "text", "position -12"), HeadsView(role="rare")):
+        assert HeadsView.parse(str(view)) == view
+    for text in ("", "confidence", "confidence.loss", "confidence.loss.corpus.<b>", "a.b.corpus"):
+        with pytest.raises(ValueError, match="nothing that the Heads page shows"):
+            HeadsView.parse(text)
+    app = opened(page="heads", model="stories-softmax", show="confidence.loss.somewhere")
+    assert not app.exception and "which are not here" in str(sent(app, "notice")[0]["messages"])
+    assert session.MEASURE_X != session.MEASURE_Y

@@ -1,0 +1,253 @@
+"""What a text needs: gates as a function, the fewest heads against an exhaustive search, groups on models whose answer
+is known by construction, confidence by hand; and all of it on every kind of model.
+
+    pytest tests/models/test_needs.py
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy
+import pytest
+import torch
+from foreign_tiny import ARCHITECTURES, TEXT, lab_of, picture
+from test_seq2seq import TEXT_TYPED, make_lab
+from tiny import make_model, prompt_of, random_ids
+from torch import Tensor
+from torch.testing import assert_close
+
+from models import groups, measures, needs
+from models.attention import TYPES
+from models.foreign import CancelledError
+from models.foreign.readers import Fills
+from models.foreign.vision import Sees
+from models.gating import Gating, Question
+from models.groups import FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED, group_of
+from models.heads import HeadPlan
+from models.kind import Kind, Traits
+from models.lab import Lab
+from models.stack import StackLab
+from models.studies.needs import backward, sign_test
+from models.tasks.assignment import Assignment
+from models.tasks.base import Prompt
+from models.trace import run_prompt
+
+SOFTMAX = Traits("Softmax")
+FOREIGN = sorted(set(ARCHITECTURES) - {"bert-bare", "deberta-v3"})  # those predict nothing
+
+
+def stack(attention: str) -> StackLab:
+    return StackLab(attention, Assignment(), make_model(attention), {}, {})
+
+
+def toy(count: int, logits: object, places: int = 1, targets: tuple[int, ...] = (0,)) -> Gating:
+    """A model of one layer whose logits are a function of its (B, H) gates."""
+    def under(gates: dict[str, Tensor], asked: tuple[int, ...]) -> Tensor:
+        return torch.stack([logits(gates["self"][:, 0])] * len(asked), 1).log_softmax(-1)  # type: ignore[operator]
+    return Gating([Kind("self", 1, count, SOFTMAX)], under, Question(tuple(range(places)), targets, True))
+
+
+def same_as_plans(lab: Lab, prompt: Prompt) -> None:
+    """Under gates of 0 and 1 the predictions are those of the plan; under ones those of the untouched model; and each
+    row of a batch is its own."""
+    prompt = lab.anchored(prompt)
+    before = run_prompt(lab, prompt)
+    gating = Gating.of(lab, prompt, Question.of(before))
+    random = torch.Generator().manual_seed(3)
+    sets = torch.rand(3, len(gating.heads), generator=random) < 0.6
+    found = gating.log_probabilities(sets.float()).detach().exp()
+    for stays, rows in zip(sets, found, strict=True):
+        after = run_prompt(lab, prompt, gating.plan(stays))
+        by_place = {output.position: torch.tensor(output.distribution) for output in after.outputs}
+        for place, row in zip(gating.question.places, rows, strict=True):
+            if place in by_place:
+                assert_close(row, by_place[place], rtol=1e-3, atol=1e-5)
+    ones = gating.divergence(torch.ones(1, len(gating.heads)))
+    assert abs(float(ones)) < 1e-5
+    gates = torch.full((2, len(gating.heads)), 0.5, requires_grad=True)
+    (gradient,) = torch.autograd.grad(gating.loss(gates).sum(), gates)
+    assert torch.isfinite(gradient).all() and (gradient != 0).any(1).all()
+    assert not any(parameter.grad is not None for parameter in lab.model.parameters())  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("attention", sorted(TYPES))
+def test_gates_of_ours_are_plans(attention: str):
+    same_as_plans(stack(attention), prompt_of(random_ids(1, 9)[0]))
+
+
+@pytest.mark.parametrize("attention", ["softmax", "selective", "random-softmax"])
+def test_gates_of_models_of_two_texts_are_plans(attention: str):
+    lab = make_lab(attention)
+    same_as_plans(lab, lab.read(TEXT_TYPED))
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_gates_of_foreign_models_are_plans(name: str):
+    lab = lab_of(name)
+    prompt = lab.read_picture(picture()) if isinstance(lab.task, Sees) else \
+        lab.read(TEXT.replace("mat", "[mat]") if isinstance(lab.task, Fills) else TEXT)
+    same_as_plans(lab, prompt)
+
+
+def test_a_model_that_predicts_nothing_says_so():
+    lab = lab_of("bert-bare")
+    with pytest.raises(ValueError, match="predicts nothing"):
+        lab.under_gates(lab.read(TEXT))
+    with pytest.raises(ValueError, match="no prediction"):
+        Question.of(run_prompt(lab, lab.read(TEXT)))
+
+
+def test_questions():
+    """One prediction, by its index as the page has it, with its right answer where it is known; or all known ones."""
+    lab = stack("softmax")
+    prompt = lab.read("y=7; x=1; y=?; x=?")
+    before = run_prompt(lab, prompt)
+    (first, second) = before.outputs
+    assert Question.of(before, 0) == Question((first.position,), (first.target,), True)
+    assert Question.of(before, -1) == Question.of(before, 99) == Question((second.position,), (second.target,), True)
+    whole = Question.of(before)
+    assert whole.known and all(prompt.targets[place] == target >= 0
+                               for place, target in zip(whole.places, whole.targets, strict=True))
+    two = make_lab()
+    trace = run_prompt(two, two.anchored(two.read(TEXT_TYPED)))
+    whole = Question.of(trace)
+    assert not whole.known and len(whole.places) == len(trace.rows["target"])
+    assert list(whole.targets) == [int(output.order[0]) for output in trace.outputs]
+
+
+# Models whose answer is known.
+
+def either_of_two(gates: Tensor) -> Tensor:
+    """Heads 0 and 1 each do the same work; 2 does another part; 3 to 5 next to nothing. Pruned alone, neither 0 nor 1
+    costs anything."""
+    work = 1 - (1 - gates[:, 0]) * (1 - gates[:, 1])
+    rest = 0.02 * gates[:, 3:].sum(1)
+    return torch.stack((4 * work + rest, 3 * gates[:, 2], torch.zeros(len(gates))), 1)
+
+
+def test_the_fewest_heads_where_single_losses_mislead():
+    gating = toy(6, either_of_two)
+    curve = needs.polish(needs.learn(gating, tokens=10), 0.05)
+    assert curve.fewest(0.05) == 2
+    divergence, stays = curve.found[2]
+    assert stays[2] and int(stays[:2].sum()) == 1 and divergence <= 0.05
+    alone = gating.alone(gating.divergence)
+    assert alone[:2].max() < 1e-6 < alone[2]
+    misled = dict(needs.by_order(gating, alone.argsort(descending=True)))
+    assert misled[2] > 0.5  # by what each costs alone, heads that do next to nothing stay
+
+
+def random_toy(seed: int, count: int = 9) -> Gating:
+    """Heads of very different weight, some of which do part of the same work."""
+    random = torch.Generator().manual_seed(seed)
+    sizes = 2.0 ** -torch.arange(count)[torch.randperm(count, generator=random)].float()
+    first, second = (2 * torch.randn(count, 4, generator=random) * sizes.unsqueeze(1) for _ in range(2))
+    return toy(count, lambda gates: gates @ first + torch.relu(gates @ second - 0.5))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_as_few_as_an_exhaustive_search_finds(seed: int):
+    """Of 512 sets the smallest within the bound, or one head more; and what is told of a set is true of it."""
+    gating = random_toy(seed)
+    sets = torch.tensor(list(itertools.product([False, True], repeat=9)))
+    divergences = gating.in_parts(gating.divergence, sets.float())
+    best = int(sets[divergences <= needs.BOUND].sum(1).min())
+    curve = needs.polish(needs.learn(gating, tokens=10))
+    assert best <= curve.fewest(needs.BOUND) <= best + 1
+    for size, (divergence, stays) in curve.found.items():
+        assert int(stays.sum()) == size
+        assert float(gating.divergence(stays.float()[None])) == pytest.approx(divergence, abs=1e-5)
+        plan = gating.plan(stays)
+        assert [head for head, its in zip(gating.heads, stays.tolist(), strict=True) if not its] == list(plan.heads)
+        assert all(state.gate == 0 and not state.constant for state in plan.heads.values())
+
+
+def test_the_same_seed_finds_the_same():
+    one, other = (needs.polish(needs.learn(random_toy(0), tokens=10, seed=5)) for _ in range(2))
+    assert one.points() == other.points()
+
+
+def test_curves_by_an_order_and_backwards():
+    gating = random_toy(1)
+    order = torch.tensor([3, 1, 4, 0, 5, 2, 6, 8, 7])
+    points = needs.by_order(gating, order)
+    assert [heads for heads, _ in points] == list(range(9, -1, -1))
+    for heads, divergence in points:
+        stays = torch.zeros(9)
+        stays[order[:heads]] = 1
+        assert divergence == pytest.approx(float(gating.divergence(stays[None])), abs=1e-6)
+    elimination = backward(gating)
+    alone = gating.alone(gating.divergence)
+    assert list(elimination) == list(range(8, -1, -1)) and elimination[8] == pytest.approx(float(alone.min()), abs=1e-6)
+
+
+def test_progress_and_cancel():
+    told: list[tuple[int, int]] = []
+    needs.learn(random_toy(0), tokens=10, steps=7, tell=lambda *its: told.append(its))
+    assert told == [(step, 7) for step in range(1, 8)]
+    for work in (needs.learn, groups.fit):
+        told.clear()
+        arguments = {"tokens": 10} if work is needs.learn else {}
+        with pytest.raises(CancelledError):
+            work(random_toy(0), tell=lambda *its: told.append(its), cancelled=lambda: len(told) >= 3, **arguments)
+        assert len(told) == 3
+
+
+def helped_and_hurt(gates: Tensor) -> Tensor:
+    """Head 0 is for the right answer, 1 against it, 2 is for nothing."""
+    return torch.stack((2 * gates[:, 0] - 2 * gates[:, 1], torch.zeros(len(gates))), 1)
+
+
+def test_groups_by_construction():
+    found = groups.fit(toy(3, helped_and_hurt))
+    assert found.names == [FACILITATING, INTERFERING, IRRELEVANT]
+    assert found.kept[2] > 0.9 > 0.1 > found.removed[2]
+    untouched = math.log(1 + math.exp(0))
+    assert found.loss == pytest.approx(untouched, abs=1e-6)
+    assert found.losses == pytest.approx({FACILITATING: math.log(1 + math.exp(2)), INTERFERING:
+                                          math.log(1 + math.exp(-2)), IRRELEVANT: untouched, UNDECIDED: untouched})
+
+
+def test_groups_by_value():
+    """By the definition: high in both, low in both, and the two others."""
+    assert [group_of(*pair) for pair in ((0.9, 0.8), (0.1, 0.2), (0.9, 0.1), (0.1, 0.9))] == \
+        [FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED]
+
+
+# Measures.
+
+def test_confidence_by_hand():
+    """BOS is neither asked nor looked at; a row of relu² is made to sum to 1."""
+    weights = numpy.zeros((1, 2, 3, 3))
+    weights[0, 0] = [[1, 0, 0], [0.9, 0.1, 0], [0.2, 0.5, 0.3]]
+    weights[0, 1] = [[2, 0, 0], [0, 2, 0], [1, 1, 2]]
+    text = numpy.array([False, True, True])
+    assert measures.confidence(weights, text, text) == pytest.approx(numpy.array([[0.3, 0.75]]))
+    assert numpy.isnan(measures.confidence(weights, ~text, numpy.zeros(3, dtype=bool))).all()
+
+
+def test_tokens_of_the_text_itself():
+    two = make_lab()
+    trace = run_prompt(two, two.anchored(two.read("I know.")))
+    text = measures.text_of_rows(two, trace)
+    assert [token for token, its in zip(trace.tokens, text["text"], strict=True) if not its] == ["start", "end"]
+    assert [token for token, its in zip(trace.rows["target"], text["target"], strict=True) if not its] == ["start"]
+    bert = lab_of("bert")
+    trace = run_prompt(bert, bert.read("The [cat] sat."))
+    its = measures.text_of_rows(bert, trace)["text"]
+    assert not its[0] and not its[-1] and its[1:-1].all()  # a hidden word is one of the text
+    found = measures.confidences(bert, trace)["self"]
+    assert found.shape == bert.shape["self"] and ((found > 0) & (found < 1)).all()
+    row = measures.in_one_row(bert.kinds, {"self": found})
+    assert row[bert.kinds[0].addresses.index(("self", 1, 2))] == found[1, 2]
+
+
+def test_sign_test():
+    assert sign_test(5, 5) == 1 / 32 and sign_test(0, 3) == 1 and sign_test(2, 3) == 0.5
+
+
+def test_plans_of_what_was_found_are_plans():
+    gating = random_toy(2)
+    assert gating.plan(torch.ones(9, dtype=torch.bool)) == HeadPlan()

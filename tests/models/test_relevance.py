@@ -1,0 +1,116 @@
+"""Relevance: conserved, against the rules written out in loops, and a pass that is the model's.
+
+    pytest tests/models/test_relevance.py
+"""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from test_seq2seq import TEXT_TYPED, make_lab
+from tiny import make_model, prompt_of, random_ids
+from torch.testing import assert_close
+
+from models.attention import TYPES
+from models.heads import HeadPlan
+from models.relevance import Held, applies, propagated, shares
+from models.stack import StackLab
+from models.tasks.assignment import Assignment
+
+WITHIN = sorted(name for name in TYPES if not name.startswith("gau-"))
+
+
+def stack(attention: str) -> StackLab:
+    return StackLab(attention, Assignment(), make_model(attention), {}, {})
+
+
+@pytest.mark.parametrize("attention", WITHIN)
+def test_relevance_is_conserved(attention: str):
+    """What reaches the embeddings is the logit, to 1e-4 of the largest."""
+    lab = stack(attention)
+    prompt = prompt_of(random_ids(1, 9)[0])
+    top, relevance, reached = propagated(lab, prompt, range(9))
+    hidden = lab.model(torch.tensor([prompt.ids]))
+    expected = lab.model.logits(hidden)[0].max(-1).values
+    assert_close(top, expected, rtol=1e-4, atol=1e-4)
+    assert (reached - top).abs().max() <= 1e-4 * top.abs().max()
+    assert relevance["self"].shape == (9, *lab.shape["self"]) and (relevance["self"] != 0).any()
+
+
+@pytest.mark.parametrize("attention", ["softmax", "selective", "random-softmax"])
+def test_relevance_of_models_of_two_texts_is_conserved(attention: str):
+    lab = make_lab(attention)
+    prompt = lab.anchored(lab.read(TEXT_TYPED))
+    places = range(len(prompt.target))
+    top, relevance, reached = propagated(lab, prompt, places)
+    trace = lab.run(prompt, [HeadPlan()])[0]
+    logits = lab.model.logits(lab.model(torch.tensor([prompt.ids]), torch.tensor([prompt.target]))[0])
+    assert_close(top, logits.max(-1).values, rtol=1e-4, atol=1e-4)
+    assert [int(output.order[0]) for output in trace.outputs] == logits.argmax(-1).tolist()
+    assert (reached - top).abs().max() <= 1e-4 * top.abs().max()
+    for kind, its in relevance.items():
+        assert its.shape == (len(places), *lab.shape[kind]) and (its != 0).any()
+
+
+def test_against_the_rules_in_loops():
+    """The last layer's heads by hand: from the logit through the norm's held scale, the MLP's held ratios and W_O, each
+    step w(u -> v) = W u / v with R shared out among what v adds up."""
+    lab = stack("softmax")
+    prompt = prompt_of(random_ids(1, 5)[0])
+    top, relevance, _ = propagated(lab, prompt, [4])
+    model, held = lab.model.double(), Held()
+    with torch.no_grad():
+        x = model.embedding(torch.tensor([prompt.ids]))
+        held.stack(model, x)
+        block = model.blocks[-1]
+        before = Held()
+        for other in list(model.blocks)[:-1]:
+            x = x + before.attention("self", other.attention, before.norm(other.attention_norm, x),
+                                     rotary(5, model))
+            x = x + before.mlp(other, x)
+        outputs = held.outputs["self"][-1][0]  # (H, N, D)
+        written = block.attention.output(outputs.transpose(0, 1).flatten(1))[4]  # at the last token
+        middle = x[0, 4] + written
+        up = block.up(before.norm(block.mlp_norm, middle))
+        passed = torch.nn.functional.gelu(up, approximate="tanh") / up
+        last = middle + block.down(up * passed)
+        scale = (last.square().mean() + torch.finfo(torch.float64).eps).rsqrt() * model.norm.weight
+        token = int(model.logits(model.norm(last)).argmax())
+        row = model.embedding.weight[token] * model.config.output_scale
+        share = row * scale  # R(last) / last
+        norm = (middle.square().mean() + torch.finfo(torch.float64).eps).rsqrt() * block.mlp_norm.weight
+        through = torch.zeros_like(middle)
+        for neuron in range(len(up)):  # R of the MLP's neurons, then of what they read
+            arrived = (block.down.weight[:, neuron] * share).sum() * passed[neuron]
+            through += arrived * block.up.weight[neuron] * norm
+        share = share + through  # R(middle) / middle: both ways
+        width = outputs.shape[-1]
+        expected = []
+        for head in range(len(outputs)):
+            matrix = block.attention.output.weight[:, head * width:(head + 1) * width]
+            expected.append(sum(float(outputs[head, 4, d] * (matrix[:, d] * share).sum()) for d in range(width)))
+    model.float()
+    assert_close(relevance["self"][0, -1], torch.tensor(expected, dtype=torch.float32), rtol=1e-3, atol=1e-4)
+    assert float(top[0]) == pytest.approx(float((last * row * scale).sum()), rel=1e-4)
+
+
+def rotary(n: int, model):
+    from models.attention.rotary import rotary_table
+    return rotary_table(n, model.config.head_width)
+
+
+def test_shares():
+    lab = stack("softmax")
+    prompt = prompt_of(random_ids(1, 9)[0])
+    found = shares(lab, prompt, [3, 8])["self"]
+    assert_close(found.sum(-1), torch.ones(len(found)))
+    _, relevance, _ = propagated(lab, prompt, [3, 8])
+    by_hand = torch.stack([its.abs() / its.abs().sum(-1, keepdim=True) for its in relevance["self"]]).mean(0)
+    assert_close(found, by_hand)
+
+
+def test_units_that_multiply_are_left_out():
+    lab = stack("gau-softmax")
+    assert not applies(lab) and applies(stack("softmax")) and applies(make_lab())
+    with pytest.raises(ValueError, match="not made of sums"):
+        propagated(lab, prompt_of(random_ids(1, 5)[0]), [4])

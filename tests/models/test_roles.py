@@ -1,0 +1,145 @@
+"""Roles on constructed maps, sentences with trees, tokens found in their text, rank correlations.
+
+    pytest tests/models/test_roles.py
+"""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from models import trees
+from models.kind import Kind, Traits
+from models.measures import spearman
+from models.roles import Looks, aligned, looked_at, ranks
+from models.trees import Sentence, places_of, tokens_of
+
+SOFTMAX = Traits("Softmax")
+TEXT = "Old cats quickly chase mice"
+WORDS = ((0, 3), (4, 8), (9, 16), (17, 22), (23, 27))
+SENTENCE = Sentence(TEXT, WORDS, (1, 3, 3, -1, 3), ("amod", "nsubj", "advmod", "root", "obj"))
+TOKENS = ("BOS", "Old", " cat", "s", " quickly", " chase", " mice")
+IS_TEXT = numpy.array([False, True, True, True, True, True, True])
+
+
+def pointing(to: list[int], n: int = 7) -> numpy.ndarray:
+    """(1, 1, N, N) weights: row i has its largest weight at to[i], but for a larger one at BOS, which is left out."""
+    weights = numpy.full((1, 1, n, n), 0.01)
+    for i, key in enumerate(to):
+        weights[0, 0, i, key] = 0.3
+        weights[0, 0, i, 0] = 0.6
+    return weights
+
+
+def looks_of(to: list[int], causal: bool = False, times: int = 30) -> Looks:
+    looks = Looks(Kind("self", 1, 1, SOFTMAX, causal=causal))
+    places, indices = aligned(TOKENS, IS_TEXT, TEXT)
+    for _ in range(times):
+        at = looks.add(pointing(to), IS_TEXT, IS_TEXT)
+        looks.add_sentence(at, SENTENCE, places, indices)
+    return looks
+
+
+def test_looked_at_leaves_out_what_stands_around_the_text():
+    assert looked_at(pointing([1, 2, 3, 4, 5, 6, 1]), IS_TEXT)[0, 0].tolist() == [1, 2, 3, 4, 5, 6, 1]
+
+
+def test_positional():
+    """Every token but the first looks one back; the first at itself: five of six, below 90%. A causal head's first
+    token has no choice and does not count."""
+    back = [0, 1, 1, 2, 3, 4, 5]
+    distance, share = looks_of(back).positional()
+    assert distance[0, 0] == -1 and share[0, 0] == pytest.approx(5 / 6)
+    assert not [role for role in looks_of(back).roles() if role["role"].startswith("position")]
+    causal = looks_of(back, causal=True)
+    assert causal.positional()[1][0, 0] == 1
+    assert {role["role"] for role in causal.roles()} == {"position -1"}
+
+
+def test_syntactic():
+    """A head that goes from every word to its verb or noun finds all four relations upwards, and none downwards."""
+    up = [0, 2, 5, 5, 5, 5, 5]  # Old -> cat(s); s -> chase (from a word is from its last token); quickly, mice -> chase
+    looks = looks_of(up)
+    found = looks.syntactic()
+    for name in ("amod", "nsubj", "advmod", "obj"):
+        assert found[name, "up"][0][0, 0] == 1
+        assert found[name, "down"][0][0, 0] == 0
+    assert found["nsubj", "up"][1] == 1  # always two words on: a fixed distance is as good
+    assert not [role for role in looks.roles() if role["role"] == "nsubj up"]
+
+
+def test_syntactic_needs_ten_points_more_than_the_best_distance():
+    """The other word stands at +2 in six of ten pairs and at +1 in four: 60% is what a distance finds."""
+    other = Sentence("Cats chase mice", ((0, 4), (5, 10), (11, 15)), (1, -1, 1), ("nsubj", "root", "obj"))
+    tokens, text = ("BOS", "Cats", " chase", " mice"), numpy.array([False, True, True, True])
+    for rightly, expected in ((10, True), (7, True), (6, False)):
+        looks = Looks(Kind("self", 1, 1, SOFTMAX))
+        for number in range(10 * 3):
+            right = number % 10 < rightly
+            if number % 10 < 6:
+                places, indices = aligned(TOKENS, IS_TEXT, TEXT)
+                at = looks.add(pointing([0, 2, 5, 5 if right else 1, 5, 5, 6]), IS_TEXT, IS_TEXT)
+                looks.add_sentence(at, SENTENCE, places, indices)
+            else:
+                places, indices = aligned(tokens, text, other.text)
+                at = looks.add(pointing([0, 2 if right else 1, 2, 3], 4), text, text)
+                looks.add_sentence(at, other, places, indices)
+        accuracy, baseline = looks.syntactic()["nsubj", "up"]
+        assert (accuracy[0, 0], baseline) == (pytest.approx(rightly / 10), pytest.approx(0.6))
+        assert any(role["role"] == "nsubj up" for role in looks.roles()) == expected
+
+
+def test_a_causal_head_is_asked_for_what_it_sees():
+    looks = looks_of([0, 1, 1, 2, 2, 3, 5], causal=True)
+    assert ("nsubj", "up") not in looks.pairs and looks.pairs["nsubj", "down"] == 30
+    assert looks.syntactic()["nsubj", "down"][0][0, 0] == 1  # from chase to the second token of cats
+
+
+def test_rare():
+    """Ids count how rare they are; the rarest stands at another place in each text."""
+    rank, kind = numpy.arange(1000), Kind("self", 1, 2, SOFTMAX)
+    looks = Looks(kind)
+    for shift in range(20):
+        rare = 1 + shift % 6
+        ids = [900 if i == rare else 10 + i for i in range(7)]
+        to_it, back = [rare] * 7, [max(0, i - 1) for i in range(7)]
+        at = looked_at(numpy.concatenate([pointing(to_it), pointing(back)], 1), IS_TEXT)
+        looks.add_rare(at, ids, numpy.flatnonzero(IS_TEXT), rank)
+    share, baseline = looks.rare()
+    assert share[0, 0] == 1 and share[0, 1] < 0.3 and baseline < 0.3
+    assert [role["head"] for role in looks.roles() if role["role"] == "rare"] == [0]
+    before = looks.rare_looks
+    looks.add_rare(at, list(range(7)), numpy.flatnonzero(IS_TEXT), rank)  # nothing rare in it
+    assert looks.rare_looks == before
+
+
+def test_ranks():
+    assert ranks([[3, 3, 1], [3, 1, 0]], 5).tolist() == [2, 1, 3, 0, 4]
+
+
+def test_tokens_in_their_text():
+    places = places_of(TOKENS[1:], TEXT)
+    assert places == [(0, 3), (4, 7), (7, 8), (9, 16), (17, 22), (23, 27)]
+    assert tokens_of(WORDS, places) == [[0], [1, 2], [3], [4], [5]]
+    assert places_of(["old", "cat", "##s", "quickly", "chase", "mice"], TEXT) == places
+    assert places_of(["Old", "dogs"], TEXT) is None and places_of(["Old"], TEXT) is None
+
+
+def test_the_treebank():
+    """Sentences whose words stand where they say, with trees of one root."""
+    found = trees.read("dev")
+    assert len(found) > 1000
+    for sentence in found[:200]:
+        assert len(sentence.words) == len(sentence.heads) == len(sentence.relations)
+        assert sentence.heads.count(-1) == 1 == sentence.relations.count("root")
+        assert all(sentence.text[start:stop].strip() for start, stop in sentence.words)
+        assert list(sentence.words) == sorted(sentence.words)
+
+
+def test_spearman():
+    """By hand: 1 - 6 · sum d² / (n (n² - 1)) without ties; equal values share their ranks."""
+    one = numpy.array([10.0, 20, 30, 40, 50])
+    assert spearman(one, one**3) == pytest.approx(1) and spearman(one, -one) == pytest.approx(-1)
+    assert spearman(one, numpy.array([1.0, 3, 2, 5, 4])) == pytest.approx(1 - 6 * 4 / (5 * 24))
+    assert spearman(numpy.array([1.0, 1, 2]), numpy.array([5.0, 5, 9])) == pytest.approx(1)
+    assert numpy.isnan(spearman(one, numpy.ones(5)))
