@@ -26,7 +26,7 @@ ONE, TWO = ("_", "N_", "told"), ("ngettext", "told_n")  # functions whose first,
 KEYWORDS = {f"{lab}{name}": None if name in ONE else (1, 2) for name in (*ONE, *TWO) for lab in ("", "lab.")}
 METHODS = [*((f"{folder}/**.py", "app.extract:python") for folder in ("app", "components", "models")),
            ("components/**.js", "javascript"), ("assets/about.md", "app.extract:markdown"),
-           ("assets/verdicts.md", "app.extract:markdown"), ("assets/glossary.json", "app.extract:glossary")]
+           ("assets/method.md", "app.extract:markdown"), ("assets/glossary.json", "app.extract:glossary")]
 
 
 def python(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:

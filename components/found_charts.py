@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import altair
 
+from app.texts import _
 from components.charts import DASHES, SERIES, cycle
 
 # Told apart by colour-blind eyes and by their first letters, which stand in the squares.
@@ -51,12 +52,13 @@ def groups_chart(rows: list[dict], order: Sequence[str], by_kind: bool) -> altai
         by_kind: a picture a kind.
     """
     base = altair.Chart(altair.InlineData(values=[row | {"letters": row["group"][:2]} for row in rows])).encode(
-        x=altair.X("head:O", title="head", axis=altair.Axis(labelAngle=0)), y=altair.Y("layer:O", title="layer"))
+        x=altair.X("head:O", title=_("head"), axis=altair.Axis(labelAngle=0)), y=altair.Y("layer:O", title=_("layer")))
     squares = base.mark_rect(stroke="#ffffff", strokeWidth=1).encode(
         color=altair.Color("group:N", title=None, legend=altair.Legend(orient="top", columns=2),
                            scale=altair.Scale(domain=list(order), range=GROUP_COLOURS)),
-        tooltip=["kind:N", "layer:O", "head:O", "group:N", altair.Tooltip("kept:Q", title="pushed open"),
-                 altair.Tooltip("removed:Q", title="pushed shut")])
+        tooltip=[altair.Tooltip("kind:N", title=_("attention")), altair.Tooltip("layer:O", title=_("layer")),
+                 altair.Tooltip("head:O", title=_("head")), altair.Tooltip("group:N", title=_("group")),
+                 altair.Tooltip("kept:Q", title=_("pushed open")), altair.Tooltip("removed:Q", title=_("pushed shut"))])
     letters = base.mark_text(fontSize=11, color="#ffffff").encode(text="letters:N")
     chart = altair.layer(squares, letters)
     assert isinstance(chart, altair.LayerChart)

@@ -1,7 +1,12 @@
-"""card.json: what a model is, what it was trained on and how, and its numbers, measured on what ships."""
+"""card.json: what a model is, what it was trained on and how, and its numbers, measured on what ships.
+
+    python -m models.cards NAME ...                 # measures again, where a measure has changed, and writes the card
+    python -m models.cards NAME ... --only masses   # of relu², what its rows weigh
+"""
 
 from __future__ import annotations
 
+import argparse
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -10,16 +15,20 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from models import mass
 from models.attention import TYPES
 from models.attention.mixture import Mixed
 from models.attention.rotary import rotary_table
-from models.checkpoint import limit_of, read_json
+from models.catalogue import names
+from models.checkpoint import CHECKPOINTS, CheckpointError, limit_of, read_card, read_json, read_model, write_json
 from models.config import Config
-from models.recipes import RECIPES, PairRecipe
+from models.data import add_data_option
+from models.recipes import RECIPES, PairRecipe, task_of
 from models.seq2seq import Seq2Seq
 from models.tasks.base import Task
-from models.transformer import Block, Model
+from models.transformer import Block, Model, Transformer
 
+MASS_TEXTS = 64  # typical ones, over which what a row weighs is averaged
 GAU_COUNTERPART_HEADS = 8  # of the softmax model that has as many parameters as gated attention units of one head
 
 
@@ -68,9 +77,17 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
     if mixed:
         card["alpha"] = {"parts": list(attention.parts),
                          "by_layer": [[round(float(a), 4) for a in source.alpha] for source in mixed]}
+    card |= masses_of(model, task)
     others = {path.parent.name.removeprefix("seed-"): read_json(path)["metric"]
               for path in sorted(folder.parent.glob("seed-*/card.json"))}
     return card | ({"other_seeds": others} if others else {})
+
+
+def masses_of(model: Model, task: Task) -> dict[str, Any]:
+    """What rows of weights that need not sum to 1 weigh, by length; nothing of other types."""
+    if TYPES[model.config.attention].is_distribution or not isinstance(model, Transformer):
+        return {}
+    return {mass.KEY: mass.measured(model, task.typical(MASS_TEXTS))}
 
 
 def cost(config: Config) -> dict[str, int]:
@@ -100,3 +117,25 @@ def _seconds(folder: Path) -> float:
     """Training time by the log's last line, in seconds."""
     times = re.findall(r"seconds (\d+)", (folder / "log.txt").read_text())
     return float(times[-1]) if times else 0.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="+", choices=names(), metavar="NAME", help=", ".join(names()))
+    add_data_option(parser)
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
+    parser.add_argument("--only", choices=["masses"], help="a part of what a card has")
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        folder = CHECKPOINTS / name
+        try:
+            card, task = read_card(folder), task_of(name, arguments.data, arguments.runs)
+            model = read_model(folder)
+            metric = {"metric": task.metric(model)} if arguments.only != "masses" else {}
+            write_json(folder / "card.json", card | metric | masses_of(model, task))
+        except (CheckpointError, FileNotFoundError) as error:
+            parser.error(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -27,6 +27,7 @@ from models.attention.dot_product import DotProduct
 from models.attention.rotary import rotary_table, rotate
 from models.attention.softmax import Softmax
 from models.heads import TRAINED, HeadPlan
+from models.sampling import GREEDY, Sampling
 from models.tasks.base import Prompt
 from models.transformer import Transformer
 
@@ -190,8 +191,8 @@ class Step:
 
 
 def write_on(lab: StackLab, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
-             count: int = 40) -> Iterator[Step]:
-    """Reads the prompt and writes its most probable continuation, a token at a time, within a memory.
+             count: int = 40, sampling: Sampling = GREEDY) -> Iterator[Step]:
+    """Reads the prompt and writes its continuation, a token at a time, within a memory.
 
     Like models.trace.generate, but for the memory; stops at BOS or at the limit.
 
@@ -208,5 +209,6 @@ def write_on(lab: StackLab, prompt: Prompt, budgets: Sequence[int], plan: HeadPl
             return
         with torch.inference_mode():
             hidden = decoder.step(torch.tensor([chosen]))
-            following = int(lab.model.logits(hidden[0]).argmax()) if place + 1 >= len(prompt.ids) else 0
+            writes = place + 1 >= len(prompt.ids)
+            following = sampling.choose(lab.model.logits(hidden[0]), place + 1) if writes else 0
         yield Step(lab.task.labels[chosen], is_new, tuple(tuple(m.kept()[0].tolist()) for m in decoder.memories))

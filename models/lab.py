@@ -14,8 +14,9 @@ from torch import Tensor
 
 from models import catalogue, checkpoint, foreign
 from models.decoding import Step
-from models.heads import HeadPlan
+from models.heads import TRAINED, HeadPlan, Scale
 from models.kind import Kind, policies_of, shape_of
+from models.sampling import GREEDY, Sampling
 from models.sketch import Sketch, sketch_of
 from models.tasks.base import Prompt, Reader
 from models.trace import Layer, Trace
@@ -100,8 +101,9 @@ class Lab(abc.ABC):
         return self.run(prompt, [plan])[0].layer(kind, layer)
 
     @abc.abstractmethod
-    def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray | None:
-        """(H, queries, keys) a layer's constant matrices for a text of this size; None if there are none."""
+    def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray | None:
+        """(H, queries, keys) a layer's constant matrices for a text of this size; None if there are none. Of relu² they
+        weigh what rows weigh under the scale."""
 
     def under_gates(self, prompt: Prompt) -> UnderGates:
         """The text's predictions as a function of gates, differentiable in them: kind -> (B, L, H) gates, and P
@@ -113,8 +115,9 @@ class Lab(abc.ABC):
         """
         raise ValueError(f"{self.name} predicts nothing")
 
-    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
-        """The most probable continuation under the plan, a token at a time; of a model that does not write, none."""
+    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
+                 sampling: Sampling = GREEDY) -> Iterator[str]:
+        """A continuation under the plan, a token at a time; of a model that does not write, none."""
         return iter(())
 
     @property
@@ -123,7 +126,7 @@ class Lab(abc.ABC):
         return False
 
     def write_within(self, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
-                     count: int = 40) -> Iterator[Step]:
+                     count: int = 40, sampling: Sampling = GREEDY) -> Iterator[Step]:
         """Like `generate`, with so many tokens kept in each layer; see models/decoding.py.
 
         Raises:

@@ -119,6 +119,8 @@ RECIPES = {
     **{f"masked-{name}": _with("masked", name) for name in (
         "softmax", "log-n", "scalable-softmax", "temperature", "gau-relu2", "gau-relu2-learned", "gau-softmax",
         "gau-log-n")},
+    # Beside masked-gau-softmax, which is read there and was not trained there.
+    "masked-gau-softmax-128": _with("masked", "gau-softmax", lengths=(128,)),
     "masked-gau-relu2-mixed": _with("masked", "gau-relu2-mixed", lengths=MIXED),
     **{f"translation-{name}": _with("translation", name) for name in (
         "softmax", "dense", "random", "factorized-random", "random-softmax")},

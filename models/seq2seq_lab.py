@@ -19,7 +19,7 @@ from torch import Tensor
 from models.attention import kinds_of
 from models.attention.base import Intervention, Record
 from models.checkpoint import limit_of
-from models.heads import HeadPlan
+from models.heads import TRAINED, HeadPlan, Scale
 from models.kind import TARGET, TEXT, Kind
 from models.lab import Lab, UnderGates
 from models.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
@@ -69,7 +69,7 @@ class Seq2SeqLab(Lab):
     def read(self, text: str, limit: int | None = None) -> Prompt:
         return self.task.read(text, limit or self.limit)
 
-    def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray:
+    def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray:
         return self._constant(kind, layer, queries, keys).numpy()
 
     def _constant(self, kind: str, layer: int, queries: int, keys: int) -> Tensor:

@@ -13,14 +13,15 @@ import torch
 from numpy import ndarray
 from torch import Tensor
 
-from models import decoding
+from models import decoding, mass
 from models.attention import TYPES, kinds_of
 from models.attention.base import Intervention, Record, SelfAttention, beside_untouched
 from models.attention.selective import selection
 from models.checkpoint import limit_of
-from models.heads import TRAINED, HeadPlan
+from models.heads import TRAINED, HeadPlan, Scale
 from models.kind import TEXT, Kind
 from models.lab import Lab, UnderGates, load
+from models.sampling import GREEDY, Sampling
 from models.tasks.base import Prompt, Task
 from models.trace import Output, Trace, fixed
 from models.transformer import Transformer
@@ -73,11 +74,13 @@ class StackLab(Lab):
     def read(self, text: str, limit: int | None = None) -> Prompt:
         return self.task.read(text, limit or self.limit)
 
-    def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray:
-        return self._constant(layer, queries).numpy()
+    def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray:
+        return self._constant(layer, queries, scale).numpy()
 
-    def _constant(self, layer: int, n: int) -> Tensor:
-        return cut(self.constant[KIND][layer], n, n, self.kinds[0])
+    def _constant(self, layer: int, n: int, scale: Scale) -> Tensor:
+        matrices = cut(self.constant[KIND][layer], n, n, self.kinds[0])
+        masses = self.card.get(mass.KEY)
+        return mass.with_mass(matrices, mass.at(masses, scale.policy, layer, n)) if masses else matrices
 
     def selected(self, scores: ndarray) -> ndarray | None:
         """S of a layer: what each query asks to forget; None of attention that does not select.
@@ -92,8 +95,8 @@ class StackLab(Lab):
         return self.task.writes and self.attention.selects and decoding.can_decode(self.model)
 
     def write_within(self, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
-                     count: int = 40) -> Iterator[decoding.Step]:
-        return decoding.write_on(self, prompt, budgets, plan, count)
+                     count: int = 40, sampling: Sampling = GREEDY) -> Iterator[decoding.Step]:
+        return decoding.write_on(self, prompt, budgets, plan, count, sampling)
 
     def interventions(self, plan: HeadPlan, n: int) -> list[Intervention] | None:
         """The plan as tensors, one Intervention a layer, for a text of n tokens; None for the empty plan.
@@ -105,7 +108,7 @@ class StackLab(Lab):
             return None
         self.check(plan)
         attentions = [block.attention for block in self.model.blocks]
-        return interventions_of(plan, self.kinds[0], attentions, n, lambda layer: self._constant(layer, n))
+        return interventions_of(plan, self.kinds[0], attentions, n, lambda layer: self._constant(layer, n, plan.scale))
 
     @torch.inference_mode()
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
@@ -131,6 +134,7 @@ class StackLab(Lab):
                 losses[position] = -log_probabilities[position][target]
         live = stacked(record.live[row] for record in records)
         masks = [record.mask[row] for record in records if record.mask is not None]
+        gates = [record.gates[row] for record in records if record.gates is not None]
         constants = any(state.constant for state in plan.heads.values())
         return Trace(
             rows={TEXT: prompt.tokens},
@@ -139,6 +143,7 @@ class StackLab(Lab):
             weights={KIND: stacked(record.weights[row] for record in records) if constants else live},
             mask=stacked(masks) if masks else None,
             norms={KIND: stacked(record.norms[row] for record in records)},
+            gates={KIND: stacked(gates)} if gates else {},
             outputs=tuple(Output(p, fixed(numpy.exp(log_probabilities[p])), self.task.labels, prompt.targets[p])
                           for p in prompt.asked),
             losses=fixed(losses), prompt=prompt)
@@ -154,12 +159,13 @@ class StackLab(Lab):
         return log_probabilities
 
     @torch.inference_mode()
-    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
+    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
+                 sampling: Sampling = GREEDY) -> Iterator[str]:
         """Every step is a whole forward pass, so constant heads, gates and F mean what they mean in `run`."""
         ids = list(prompt.ids)
         for _ in range(min(count, self.limit - len(ids))):
             hidden = self.model(torch.tensor([ids]), self.interventions(plan, len(ids)))[0, -1]
-            ids.append(int(self.model.logits(hidden).argmax()))
+            ids.append(sampling.choose(self.model.logits(hidden), len(ids)))
             if ids[-1] == 0:
                 return
             yield self.task.labels[ids[-1]]
@@ -197,8 +203,8 @@ def cut(matrices: Tensor, queries: int, keys: int, kind: Kind) -> Tensor:
     """A layer's constant matrices (H, limit, limit) for a text of this size: PAPA's mean, cut and normalised anew.
 
     Under a causal mask row i reads keys 0..i only, so cutting leaves rows that still sum to 1. Rows of relu²
-    do not sum to 1 in the first place; they are cut and no more. A row that had all its weight beyond the text,
-    as that of a head which looks four words ahead, weighs all keys alike.
+    do not sum to 1 in the first place; they are cut, and what they weigh is another matter (models/mass.py). A row that
+    had all its weight beyond the text, as that of a head which looks four words ahead, weighs all keys alike.
     """
     whole = keys == matrices.shape[-1]
     matrices = matrices[:, :queries, :keys]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy
@@ -12,6 +12,7 @@ from numpy import ndarray
 
 from models.heads import HeadPlan
 from models.kind import TEXT
+from models.sampling import GREEDY, Sampling
 from models.tasks.base import Prompt
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class Said:
         vectors: (tokens, C) the last hidden vectors, of a model that predicts nothing; else None.
         written: what the model wrote under the plan; empty where it writes nothing; None of an anchored text under a
             plan, where writing takes longer than the maps: Lab.rewrite says it.
+        gates: kind -> (L, H, N) the gates that the model computes itself, 0 to 1; nothing where its type has none.
     """
 
     rows: Mapping[str, tuple[str, ...]]
@@ -93,6 +95,7 @@ class Said:
     prompt: Prompt
     vectors: ndarray | None = None
     written: str | None = ""
+    gates: Mapping[str, ndarray] = field(default_factory=dict)
 
     @property
     def tokens(self) -> list[str]:
@@ -116,7 +119,8 @@ class Said:
         return sum({id(array): array.nbytes for array in self._arrays()}.values())
 
     def _arrays(self) -> list[ndarray]:
-        found = [*self.norms.values(), self.losses, *(output.distribution for output in self.outputs)]
+        found = [*self.norms.values(), *self.gates.values(), self.losses,
+                 *(output.distribution for output in self.outputs)]
         return found if self.vectors is None else [*found, self.vectors]
 
 
@@ -166,9 +170,10 @@ def run_both(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Trace, Trace]:
     return before, after
 
 
-def generate(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
-    """The most probable continuation under the plan, a token at a time; stops at BOS or at the limit."""
-    return lab.generate(prompt, plan, count)
+def generate(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
+             sampling: Sampling = GREEDY) -> Iterator[str]:
+    """A continuation under the plan, by default the most probable, a token at a time; stops at BOS or at the limit."""
+    return lab.generate(prompt, plan, count, sampling)
 
 
 def divergence(before: Output, after: Output) -> float:
@@ -187,6 +192,12 @@ def entropy(weights: ndarray) -> ndarray:
 def row_entropy(weights: ndarray) -> ndarray:
     """`entropy` of rows that need not sum to 1, as relu²'s: each is made to sum to 1 first."""
     return entropy(weights / weights.sum(-1, keepdims=True).clip(1e-9))
+
+
+def sink(weights: ndarray) -> ndarray:
+    """(..., N, M) weights -> (...) how much the first key gets, a mean over all queries but the first, which sees no
+    other; 0 of a single token."""
+    return weights[..., 1:, 0].mean(-1) if weights.shape[-2] > 1 else numpy.zeros(weights.shape[:-2])
 
 
 def fixed(array: ndarray) -> ndarray:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 
 from app import limits, serving
@@ -18,9 +19,9 @@ from app.texts import _
 from models import HeadPlan, Lab
 from models.decoding import Step
 
-TOKENS = 28  # of a continuation: both fit under the words
+MOST = 128  # tokens of a continuation; our models read no longer texts, of others one wants to see the end
 CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
-HEIGHT, HEIGHT_WITH_MEMORY = 110, 230  # pixels
+HEIGHT, MEMORY_HEIGHT = 160, 120  # pixels of the texts together, and of the one within a memory below them
 
 
 @dataclass
@@ -29,6 +30,7 @@ class Continuation:
 
     Attributes:
         key: what it was begun for.
+        count: most tokens of it.
         trained, planned: what was written so far.
         remembered: the text read and written so far within the memory, under the plan too; `kept` of the last only.
         steps: for `trained`, and where there is a plan for `planned`.
@@ -38,6 +40,7 @@ class Continuation:
     """
 
     key: tuple
+    count: int
     running: bool = True
     trained: str = ""
     planned: str = ""
@@ -51,7 +54,7 @@ class Continuation:
     @property
     def left(self) -> float:
         """Seconds until the last token, at the pace so far; a text may end before."""
-        return (time.perf_counter() - self.began) / max(1, self.done) * max(0, TOKENS - self.done)
+        return (time.perf_counter() - self.began) / max(1, self.done) * max(0, self.count - self.done)
 
 
 @st.fragment
@@ -62,7 +65,7 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
     if not lab.task.writes:
         return
     prompt, budgets = reading.prompt, state.budgets
-    key = (lab.name, prompt, state.plan, budgets)
+    key = (lab.name, prompt, state.plan, budgets, state.sampling)
     now: Continuation | None = st.session_state.get(session.CONTINUATION)
     if now is not None and now.key != key:
         now = st.session_state[session.CONTINUATION] = None
@@ -72,53 +75,64 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
         if now is not None and running:
             now.running = False
         else:
-            _begin(lab, key)
+            st.session_state[session.CONTINUATION] = _begun(lab, key)
 
     reason = None
     if reading.error is not None:
         reason = _("The text cannot be read")
     elif len(prompt.ids) >= lab.limit:
         reason = _("The text already has the {limit} tokens that this model reads at most", limit=lab.limit)
-    if st.session_state.pop(session.BEGIN, False) and reason is None:  # another memory was chosen
-        now = _begin(lab, key)
+    if st.session_state.pop(session.BEGIN, False) and reason is None:  # another seed or memory was asked for
+        now = st.session_state[session.CONTINUATION] = _begun(lab, key)
         running = now.running
     st.button(_("Stop") if running else _("Continue the text"), key="continue", on_click=start_or_stop,
                   disabled=reason is not None, help=reason)
-    # With memory the text is long: what was written last is what one looks at.
-    with st.container(height=HEIGHT_WITH_MEMORY if budgets else HEIGHT, border=False, autoscroll=bool(budgets)):
-        places = [st.empty() for _ in range(1 if now is None else 4)]  # each costs every page 0.2 ms
-        _show(now, places, state)
-        if now is None or not running:
-            return
-        until = time.perf_counter() + CHUNK
-        with serving.computing():
-            while now.running and time.perf_counter() < until:
-                now.running = _step(now)
-        _show(now, places, state)
+    if now is None:
+        with st.container(height=HEIGHT + (MEMORY_HEIGHT if budgets else 0), border=False):
+            st.caption(_("What the model writes on, as trained and under your plan."))
+        return
+    places = _places(bool(state.plan), bool(budgets))
+    _show(now, places, state)
+    if not running:
+        return
+    until = time.perf_counter() + CHUNK
+    with serving.computing():
+        while now.running and time.perf_counter() < until:
+            now.running = _step(now)
+    _show(now, places, state)
     try:
         st.rerun(scope="fragment")
     except (StreamlitAPIException, RuntimeError):  # the whole page was running, or the fragment around this one
         st.rerun()
 
 
-def _begin(lab: Lab, key: tuple) -> Continuation:
-    """A text that is begun, and remembered; refused in words where a visitor has had enough of them."""
+def _begun(lab: Lab, key: tuple) -> Continuation:
+    """A continuation, or why there is none."""
+    _model, prompt, plan, budgets, sampling = key
+    plans = [HeadPlan(), plan] if plan else [plan]
+    count = min(MOST, lab.limit - len(prompt.ids))
     try:
         limits.spend(limits.GENERATIONS)
-        begun = _begun(lab, key)
     except limits.LimitError as error:
-        begun = Continuation(key, running=False, refused=str(error))
-    st.session_state[session.CONTINUATION] = begun
-    return begun
-
-
-def _begun(lab: Lab, key: tuple) -> Continuation:
-    _, prompt, plan, budgets = key
-    plans = [HeadPlan(), plan] if plan else [plan]
-    now = Continuation(key, steps=[lab.generate(prompt, its, TOKENS) for its in plans])
+        return Continuation(key, count, running=False, refused=str(error))
+    now = Continuation(key, count, steps=[lab.generate(prompt, its, count, sampling) for its in plans])
     if budgets:
-        now.memory = lab.write_within(prompt, budgets, plan, TOKENS)
+        now.memory = lab.write_within(prompt, budgets, plan, count, sampling)
     return now
+
+
+def _places(has_plan: bool, has_memory: bool) -> list[DeltaGenerator]:
+    """Where the text as trained, the one under the plan, and the two parts of the one within a memory stand: as high
+    together however much is written, each scrolled to what was written last."""
+    def box(height: int) -> DeltaGenerator:
+        return st.container(height=height, border=False, autoscroll=True)
+
+    shown = box(HEIGHT // (1 + has_plan)).empty()
+    planned = box(HEIGHT // 2).empty() if has_plan else shown
+    if not has_memory:
+        return [shown, planned]
+    counts = st.empty()
+    return [shown, planned, counts, box(MEMORY_HEIGHT).empty()]
 
 
 def _step(now: Continuation) -> bool:
@@ -135,10 +149,7 @@ def _step(now: Continuation) -> bool:
     return read is not None or any(word is not None for word in words)
 
 
-def _show(now: Continuation | None, places: list[st.delta_generator.DeltaGenerator], state: LabState) -> None:
-    if now is None:
-        places[0].caption(_("The most probable next words, as trained and under your plan."))
-        return
+def _show(now: Continuation, places: list[DeltaGenerator], state: LabState) -> None:
     if now.refused:
         places[0].caption(now.refused)
         return

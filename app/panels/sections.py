@@ -7,7 +7,7 @@ import streamlit as st
 from app import compute
 from app.compute import Seen
 from app.markdown import plain
-from app.panels import card, forgetting, needs
+from app.panels import card, forgetting, gates, needs
 from app.panels.heads import selected
 from app.state import events, session
 from app.state.lab_state import HEAD, SECTIONS, LabState
@@ -18,10 +18,10 @@ from models.checkpoint import CheckpointError
 from models.trace import row_entropy
 
 
-def choose(lab: Lab, state: LabState) -> str:
+def choose(lab: Lab, state: LabState, trace: Seen) -> str:
     """The choice of what stands in the middle; returns one of SECTIONS, or an empty string for the head's picture."""
     names = {HEAD: N_("Head"), **SECTIONS}
-    offered = {"memory": lab.can_forget, "card": bool(lab.card)}
+    offered = {"gates": gates.offered(trace), "memory": lab.can_forget, "card": bool(lab.card)}
     sections = [name for name in names if offered.get(name, True)]
     st.session_state[session.SECTION] = state.section if state.section in sections else HEAD
     with st.container(key="sections"):
@@ -37,6 +37,8 @@ def draw(section: str, lab: Lab, state: LabState, before: Seen, after: Seen) -> 
         needs.draw(lab, state, before.prompt, before)
     elif section == "entropy":
         _entropy(lab, state, before, after)
+    elif section == "gates":
+        gates.section(lab, state, after)
     elif section == "memory":
         forgetting.section(lab)
     else:

@@ -36,6 +36,7 @@ from app.state.session import history, widget
 from app.texts import LANGUAGES
 from models import catalogue, held
 from models.heads import MAX_BASE, MIN_BASE, Address, HeadPlan
+from models.sampling import MAX_SEED, Sampling
 from models.words import told
 
 
@@ -159,6 +160,32 @@ def on_claim() -> None:
 def set_budgets(budgets: tuple[int, ...]) -> None:
     """Another memory to write with; none for all of it."""
     history().do(replace(history().present, budgets=budgets))
+
+
+def on_greedy() -> None:
+    """The likeliest token, or again drawn."""
+    sampling = history().present.sampling
+    greedy = widget(session.GREEDY, bool, sampling.is_greedy)
+    _sample(replace(sampling, temperature=0.0 if greedy else sampling.temperature or Sampling().temperature))
+
+
+def on_sampling() -> None:
+    """Temperature, top-p and seed, as their widgets have them."""
+    old = history().present.sampling
+    temperature, top_p = widget(session.TEMPERATURE, float, old.temperature), widget(session.TOP_P, float, old.top_p)
+    with contextlib.suppress(ValueError):
+        _sample(Sampling(round(temperature, 2), round(top_p, 2), widget(session.SEED, int, old.seed)))
+
+
+def draw_another() -> None:
+    """The next seed, and a continuation with it."""
+    sampling = history().present.sampling
+    _sample(replace(sampling, seed=(sampling.seed + 1) % (MAX_SEED + 1)))
+    session.begin_continuation()
+
+
+def _sample(sampling: Sampling) -> None:
+    history().do(replace(history().present, sampling=sampling), merge="sampling")
 
 
 def on_toolbar(event: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from models import catalogue
 from models.checkpoint import CheckpointError
 from models.heads import HeadPlan
 from models.kind import Shape
+from models.sampling import Sampling
 from models.studies.claims import MODULES
 
 DEFAULT_MODEL = "stories-selective"
@@ -24,8 +25,8 @@ PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"
 CLAIMS = MODULES
 # What can stand in the place of the head's picture, so that one can type and see it change.
 HEAD = "head"
-SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "memory": N_("Forgetting"),
-            "card": N_("Model card")}
+SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "gates": N_("Gates"),
+            "memory": N_("Forgetting"), "card": N_("Model card")}
 FORMS = ("words", "matrix")  # of the large picture of a head
 MEANS = ("head", "layer", "all")  # whose weights tint the words: the head's, its layer's mean, that of all heads
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
@@ -80,6 +81,7 @@ class LabState:
         claim: which of CLAIMS the Results page shows.
         page: which of PAGES is open.
         form, mean: how a head is shown large, of FORMS; and whose weights tint the words, of MEANS.
+        sampling: how the text is continued.
         lesson: the step of a lesson that is being taken; None for the free lab.
         answer: what was answered to the step's question: one of lessons.CHOICES, SHOWN without a guess, or nothing.
         teach: True for large type, and nothing but the lesson, the picture and the answer.
@@ -108,6 +110,7 @@ class LabState:
     mean: str = MEANS[0]
     search: Search = Search()
     heads: HeadsView = HeadsView()
+    sampling: Sampling = Sampling()
 
     def __post_init__(self) -> None:
         if self.text is None:

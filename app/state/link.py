@@ -43,6 +43,7 @@ from models.checkpoint import CheckpointError
 from models.foreign import ForeignError
 from models.heads import HeadPlan
 from models.quoting import cut
+from models.sampling import Sampling
 from models.words import listed, told
 
 MAX_LINK_TEXT = 4000  # characters; of a longer text a link holds what the model reads
@@ -219,6 +220,14 @@ def _carry_budgets(old: LabState, new: LabState, attribute: str) -> tuple[int, .
     return budgets if fits_memory(new.model, budgets) else ()
 
 
+def _parse_sampling(text: str, state: LabState) -> Read:
+    try:
+        return Sampling.parse(text), []
+    except ValueError:
+        return Sampling(), [told("This link continues the text by “{text}”, which is no temperature, top-p and seed.",
+                                 text=cut(text))]
+
+
 def fits_memory(model: str, budgets: tuple[int, ...]) -> bool:
     """True if a model can write with so many tokens a layer."""
     (entry,) = entries([model])
@@ -255,6 +264,7 @@ FIELDS = (
     Field("n", "length", carry=_kept_in_family, parse=_number(
         N_("This link asks for a length of “{text}”, which is no number from 0 to {most:,}."), MAX_LENGTH, 0)),
     Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets)), _carry_budgets),
+    Field("draw", "sampling", _parse_sampling),
     Field("open", "section", _one_of(N_("This link opens “{text}”, which is not here."),
                                      {"": "", **SECTIONS})),
     Field("need", "search", _parse_search),

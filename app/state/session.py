@@ -22,6 +22,7 @@ from models.foreign import is_foreign
 # Keys of Streamlit's widgets.
 TEXT, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
     "text", "example", "compared", "length", "hidden", "memory", "section", "claim")
+SAMPLING, GREEDY, TEMPERATURE, TOP_P, SEED = "sampling", "greedy", "temperature", "top p", "seed"
 WANTED, WHOLE, BOUND, SEARCH = "wanted heads", "whole text", "bound", "search"
 MEASURE_X, MEASURE_Y, MEASURED, ROLE, SCATTER = "measure across", "measure up", "measured", "role", "scatter"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
@@ -70,6 +71,11 @@ def put_aside(state: LabState | None) -> None:
 def aside() -> LabState | None:
     """What was put aside."""
     return st.session_state.get(_ASIDE)
+
+
+def begin_continuation() -> None:
+    """The text is continued as soon as the page is drawn."""
+    st.session_state[BEGIN] = True
 
 
 def once(draw: Callable[[], None]) -> None:

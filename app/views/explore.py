@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
 from app.compute import Seen
-from app.panels import continuation, effect, forgetting, frame, heads, picture, rewriting, sections
+from app.panels import continuation, effect, forgetting, frame, heads, picture, rewriting, sampling, sections
 from app.panels.text import Reading
 from app.state.lab_state import LabState
 from models import Lab
@@ -31,12 +31,13 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     with grid:
         heads.grid(lab, state, after)
     with middle:
-        section = sections.choose(lab, state)
+        section = sections.choose(lab, state, after)
         if section:
             sections.draw(section, lab, state, before, after)
         else:
             _large(lab, reading, state, after)
         forgetting.choose(lab, state)
+        sampling.choose(lab, state)
         place = st.container()
     with panel:
         effect.draw(lab, state, before, after)

@@ -46,7 +46,8 @@ class Curve:
         model: its name.
         reading: one of READINGS' values.
         by_length: tokens -> what models.studies.lengths.measure returned.
-        spread: (quantity, tokens) -> one standard deviation over seeds, where there are several.
+        spread: (quantity, tokens) -> standard error by the choice of texts, and where there are several seeds, their
+            standard deviation with it.
     """
 
     model: str
@@ -104,9 +105,10 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     shorter = "".join(_("; {name} reads {limit} tokens at most", name=literal(name), limit=limit)
                       for name, limit in unread)
     st.caption(_("Lines: held-out text, {predictions} predictions at each length; entropy and normaliser over "
-                 "{captured:,} tokens at most. Grey rule: the trained length, {trained_length}. Bars: ± one standard "
-                 "deviation over seeds of a shorter training, where there are such. Rings: the text in the box, "
-                 "under your plan{shorter}.", predictions=_predictions(curves), captured=CAPTURED,
+                 "{captured:,} tokens at most. Grey rule: the trained length, {trained_length}. Bars: ± one "
+                 "standard error by the choice of texts, and with it the standard deviation over seeds, where they "
+                 "were measured. Rings: the text in the box, under your plan{shorter}.",
+                 predictions=_predictions(curves), captured=CAPTURED,
                  trained_length=lab.trained_length, shorter=shorter))
     st.markdown(_("**Every head at {length} tokens**: mean entropy of a row in nats, of at most {most:.2f} for "
                   "the last query.", length=length, most=math.log(length)))
@@ -126,21 +128,27 @@ def _curves(name: str, stamp: tuple[int, ...]) -> tuple[Curve, ...]:
     if found is None:
         return ()
     return tuple(Curve(name, READINGS[policy], {int(n): values for n, values in by_length.items()},
-                       _spreads(name) if policy == "trained" else {})
+                       _spreads(name, policy, by_length))
                  for policy, by_length in found["readings"].items())
 
 
-def _spreads(name: str) -> dict[tuple[str, int], float]:
-    """(quantity, tokens) -> standard deviation over a model's short trainings, of which there must be two."""
-    metrics = seeds.read_seeds(name).values()
+def _spreads(name: str, policy: str, by_length: dict[str, dict[str, Any]]) -> dict[tuple[str, int], float]:
+    """(quantity, tokens) -> what texts and, of a model as it was trained, seeds change; where either is known."""
+    metrics = list(seeds.read_seeds(name).values()) if policy == "trained" else []
     result = {}
     for quantity in ("loss", "accuracy"):
-        by_length = [metric.get(f"{quantity}_by_length", {}) for metric in metrics]
-        for n in {n for values in by_length for n in values}:
-            values = [its[n] for its in by_length if n in its]
-            if len(values) > 1:
-                result[quantity, int(n)] = stdev(values)
+        for n, values in by_length.items():
+            of_seeds = [value for metric in metrics for key in (f"{quantity}_by_length", f"{quantity}_by_events")
+                        if (value := metric.get(key, {}).get(_key(key, n))) is not None]
+            chance = math.hypot(stdev(of_seeds) if len(of_seeds) > 1 else 0.0, values.get(f"{quantity}_error", 0.0))
+            if chance:
+                result[quantity, int(n)] = chance
     return result
+
+
+def _key(metric: str, tokens: str) -> str:
+    """Tokens as a metric counts them: an event of an assignment is two, and BOS stands before the first."""
+    return str((int(tokens) - 1) // 2) if metric.endswith("events") else tokens
 
 
 def _predictions(curves: Sequence[Curve]) -> str:

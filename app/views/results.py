@@ -22,13 +22,25 @@ from app.texts import _
 from components import charts
 from models import checkpoint
 from models.studies import seeds
-from models.studies.claims import FAILS, HOLDS, OPEN, PART, Chart, Claim, Statement, claims, evidence
+from models.studies.claims import (
+    FAILS,
+    HOLDS,
+    OPEN,
+    PART,
+    UNSURE,
+    Chart,
+    Claim,
+    Statement,
+    claims,
+    evidence,
+    method,
+)
 from models.studies.store import MEASUREMENTS
 
-Colour = Literal["green", "orange", "red", "gray"]
+Colour = Literal["green", "orange", "blue", "red", "gray"]
 BADGES: dict[str, tuple[Colour, str]] = {
     HOLDS: ("green", ":material/check_circle:"), PART: ("orange", ":material/contrast:"),
-    FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
+    UNSURE: ("blue", ":material/balance:"), FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
 
 
 NUMBERS = "models/studies/measurements"
@@ -62,8 +74,9 @@ def _claims() -> None:
     specs = _specs(claim.key, stamp)
     for statement in claim.statements:
         _statement(statement, specs.get(statement.key))
-    with st.expander(_("How verdicts are computed")):
-        st.markdown(translated(RULES.read_text(encoding="utf-8")))
+    _trainings(claim, specs.get(CURVES))
+    with st.expander(_("How all this was measured")):
+        st.markdown(translated(METHOD.read_text(encoding="utf-8")))
 
 
 def _summary(claim: Claim) -> None:
@@ -73,6 +86,27 @@ def _summary(claim: Claim) -> None:
         for word, (colour, icon) in BADGES.items():
             if word in words:
                 st.badge(_("{verdict}: {count}", verdict=_(word), count=words.count(word)), icon=icon, color=colour)
+
+
+def _trainings(claim: Claim, spec: dict[str, Any] | None) -> None:
+    """What the claim's models were trained on, for how long, with how many seeds; and their learning curves."""
+    with st.expander(_("How long, how many seeds, how many texts: the models of this claim")):
+        _table(claim.trainings)
+        if spec is None:
+            st.caption(_("These weights were trained before learning curves were kept."))
+        else:
+            st.markdown(_("**Learning curves**: loss on texts that are neither trained on nor reported."))
+            st.vega_lite_chart(copy.deepcopy(spec), width="stretch", alt=_("Learning curves"))
+        if rows := method.sweep(claim.family):
+            st.markdown(_("**Rates that were tried**: loss after a short training, on the validation split."))
+            _table(rows)
+
+
+def _table(rows: list[dict[str, str]]) -> None:
+    if not rows:
+        return
+    st.table([{plain(_(name)): plain(_(value)) for name, value in row.items()} for row in rows], border="horizontal",
+             hide_index=True)
 
 
 def _statement(statement: Statement, spec: dict[str, Any] | None) -> None:
@@ -88,8 +122,7 @@ def _statement(statement: Statement, spec: dict[str, Any] | None) -> None:
         if statement.chart is not None:
             # A copy, because Streamlit takes the data out of what it is given.
             st.vega_lite_chart(copy.deepcopy(spec), width="stretch", alt=_(statement.chart.alt))
-        st.table([{plain(_(name)): plain(_(value)) for name, value in row.items()} for row in statement.table],
-                 border="horizontal", hide_index=True)
+        _table(statement.table)
         if statement.reason and statement.verdict.word in (PART, FAILS):
             how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested else _("a guess, not tested")
             st.markdown(_("Likeliest reason (*{how}*): {reason}", how=how, reason=plain(_(statement.reason))))
@@ -100,7 +133,8 @@ def _statement(statement: Statement, spec: dict[str, Any] | None) -> None:
                 st.code(statement.command, language="bash", wrap_lines=True)
 
 
-RULES = Path(__file__).parents[2] / "assets" / "verdicts.md"
+METHOD = Path(__file__).parents[2] / "assets" / "method.md"
+CURVES = "learning curves"  # among a claim's charts
 
 
 def as_csv(statement: Statement) -> str:
@@ -128,7 +162,8 @@ def _specs(key: str, stamp: tuple[tuple[str, int], ...]) -> dict[str, dict[str, 
     """Key of a statement of this claim -> its chart as Vega-Lite. Altair takes 35 ms for each, so they are made once,
     not once a visitor."""
     (claim,) = (claim for claim in _found(stamp) if claim.key == key)
-    return {s.key: charts.to_spec(drawn(s.chart)) for s in claim.statements if s.chart is not None}
+    found = {s.key: s.chart for s in claim.statements} | {CURVES: claim.curves}
+    return {name: charts.to_spec(drawn(chart)) for name, chart in found.items() if chart is not None}
 
 
 def _stamp() -> tuple[tuple[str, int], ...]:

@@ -18,9 +18,10 @@ from models.foreign.attention import Pass, Sink, during
 from models.foreign.readers import Answer, Rewrites, Words
 from models.foreign.records import Everything, Only, Small
 from models.foreign.vision import PicturePrompt, Sees
-from models.heads import HeadPlan
+from models.heads import TRAINED, HeadPlan, Scale
 from models.kind import Kind
 from models.lab import Lab, UnderGates
+from models.sampling import GREEDY, Sampling
 from models.sketch import Sketch
 from models.tasks.base import Prompt, TargetPrompt
 from models.trace import Layer, Trace
@@ -94,7 +95,7 @@ class ForeignLab(Lab):
             raise ValueError(f"{self.name} reads text")
         return self.task.read_picture(data)
 
-    def constant_of(self, kind: str, layer: int, queries: int, keys: int) -> ndarray | None:
+    def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray | None:
         matrix = self._constant(kind, layer, queries, keys, None)
         return None if matrix is None else matrix.numpy()
 
@@ -208,13 +209,15 @@ class ForeignLab(Lab):
         return intervention
 
     @torch.inference_mode()
-    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40) -> Iterator[str]:
-        """A whole pass a token: constant heads and gates mean what they mean in `run`."""
+    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
+                 sampling: Sampling = GREEDY) -> Iterator[str]:
+        """A whole pass a token: constant heads and gates mean what they mean in `run`. What a decoder writes of another
+        text is always the likeliest token."""
         self.check(plan)
         if isinstance(self.task, Rewrites):
             steps = writing.write(self, self.task, prompt, plan, count)
         elif self.task.writes:
-            steps = writing.go_on(self, self.task, prompt, plan, count)
+            steps = writing.go_on(self, self.task, prompt, plan, count, sampling)
         else:
             return
         for token in steps:

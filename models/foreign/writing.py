@@ -1,4 +1,4 @@
-"""Greedy writing: a causal model's continuation, and the row that a decoder writes."""
+"""Writing: a causal model's continuation, and the row that a decoder writes, which is always greedy."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import torch
 from models.foreign.attention import Sink
 from models.foreign.readers import Answer, Rewrites, Words, nothing
 from models.heads import HeadPlan
+from models.sampling import GREEDY, Sampling
 from models.tasks.base import Prompt, TargetPrompt
 
 if TYPE_CHECKING:
@@ -29,12 +30,13 @@ def with_target(lab: ForeignLab, prompt: Prompt, plan: HeadPlan = HeadPlan()) ->
 
 
 @torch.inference_mode()
-def go_on(lab: ForeignLab, task: Words, prompt: Prompt, plan: HeadPlan, count: int) -> Iterator[int]:
-    """Ids of the most probable continuation; stops at the end of a text, or at the limit."""
+def go_on(lab: ForeignLab, task: Words, prompt: Prompt, plan: HeadPlan, count: int,
+          sampling: Sampling = GREEDY) -> Iterator[int]:
+    """Ids of a continuation; stops at the end of a text, or at the limit."""
     ends, ids = _ends(lab), list(prompt.ids)
     for _ in range(min(count, lab.limit - len(ids))):
         grown = replace(prompt, ids=tuple(ids))
-        token = int(lab.forward(task.inputs(grown), grown, plan).logits[0, -1].argmax())
+        token = sampling.choose(lab.forward(task.inputs(grown), grown, plan).logits[0, -1], len(ids))
         if token in ends:
             return
         ids.append(token)

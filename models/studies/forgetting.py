@@ -8,10 +8,12 @@ where
     factor = N · L / sum of K_l,   K_l the keys that layer l keeps (models/decoding.py), N the window's tokens
 
 in two ways: `chosen`, budgets shared out among the layers greedily (taken from the layer where it costs the least) on
-other held-out windows than those reported; `equal`, the same budget in every layer. Of a model with F both again as
-controls, `chosen-oldest` and `equal-oldest`: the same budgets, but the oldest key but BOS is forgotten instead of the
-one with the largest F. A model without F forgets the oldest in any case. The file's `points` are those of `chosen`,
-its `comparisons` the rest. Source of factor and greedy choice: Leviathan et al. 2024, arXiv 2410.02703.
+windows of the validation split; `equal`, the same budget in every layer. Of a model with F both again as controls,
+`chosen-oldest` and `equal-oldest`: the oldest key but BOS is forgotten instead of the one with the largest F, within
+budgets that a search of its own has found for that, so that neither is judged by what suits the other. A model without
+F forgets the oldest in any case. The file's `points` are those of `chosen`, its `comparisons` the rest; `losses` are
+those of each window, the same ones for every model, by which two are compared. Source of factor and greedy choice:
+Leviathan et al. 2024, arXiv 2410.02703.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from models.transformer import Transformer
 FACTORS = (1, 2, 4, 8, 16, 32)
 MOVES = 8  # that take budgets from one factor to the next, twice as large; 4 would leave no choice between layers
 OLDEST = "-oldest"  # ends the controls' names
-WINDOWS, VALIDATION = 64, 24  # held-out windows that are reported, and that budgets are chosen on
+WINDOWS, VALIDATION = 64, 24  # windows that are reported, and that budgets are chosen on
 SEED = 7  # of the choice of windows: the same ones for every model
 
 
@@ -82,12 +84,14 @@ class Progress:
         print(f"{what}  ({self.seconds:.0f} s, {left:.0f} s left)", flush=True)
 
 
-def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress: Progress) -> dict[int, list[int]]:
+def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress: Progress,
+           by_age: bool = False) -> dict[int, list[int]]:
     """factor -> budgets, by taking from all layers' memory a share at a time, where it costs the least.
 
     Args:
         targets: (V, N) ids of windows that are not reported.
         factors: 1, then each twice the one before.
+        by_age: as in `losses`.
     """
     budgets = [targets.shape[1]] * model.config.layers
     chosen = {1: budgets}
@@ -99,7 +103,7 @@ def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress
                 smaller = [k - share * (i == layer) for i, k in enumerate(budgets)]
                 if smaller[layer] >= FEWEST:
                     # Of equal losses, from the layer that has the most.
-                    tried.append((float(losses(model, targets, smaller).mean()), -budgets[layer], smaller))
+                    tried.append((float(losses(model, targets, smaller, by_age).mean()), -budgets[layer], smaller))
                 progress.step(len(targets))
             loss, _, budgets = min(tried)
             progress.tell(f"choosing for {factor}: {budgets}, perplexity {math.exp(loss):.2f}")
@@ -118,11 +122,13 @@ def measure(model: Transformer, targets: Tensor, validation: Tensor,
     layers, n = model.config.layers, targets.shape[1]
     lessened, controls = len(factors) - 1, model.blocks[0].attention.selects
     ways = 4 if controls else 2
-    progress = Progress(lessened * (MOVES * layers * len(validation) + ways * len(targets)) + len(targets))
+    searches = 2 if controls else 1
+    progress = Progress(lessened * (searches * MOVES * layers * len(validation) + ways * len(targets)) + len(targets))
     chosen = choose(model, validation, factors, progress)
     plans = {"chosen": chosen, "equal": {factor: [n // factor] * layers for factor in factors[1:]}}
     if controls:
-        plans |= {f"{way}{OLDEST}": {f: plan for f, plan in its.items() if f > 1} for way, its in plans.items()}
+        by_age = choose(model, validation, factors, progress, by_age=True)
+        plans |= {f"chosen{OLDEST}": {f: its for f, its in by_age.items() if f > 1}, f"equal{OLDEST}": plans["equal"]}
     points = []
     for way, its in plans.items():
         for factor, budgets in its.items():
@@ -130,7 +136,8 @@ def measure(model: Transformer, targets: Tensor, validation: Tensor,
             books, stories = (math.exp(part.mean()) for part in loss.chunk(2))
             points.append({"way": way, "factor": factor, "perplexity": round(math.exp(loss.mean()), 3),
                            "perplexity_books": round(books, 3), "perplexity_stories": round(stories, 3),
-                           "budgets": budgets, "kept_share": round(kept_share(budgets, n), 4)})
+                           "budgets": budgets, "kept_share": round(kept_share(budgets, n), 4),
+                           "losses": [round(value, 4) for value in loss.tolist()]})
             progress.step(len(targets))
             progress.tell(f"{way}, factor {factor}: perplexity {points[-1]['perplexity']:.2f}")
     return points
@@ -142,14 +149,20 @@ def kept_share(budgets: Sequence[int], n: int) -> float:
     return read / (len(budgets) * n * (n + 1) / 2)
 
 
-def held_out(task: Stories, count: int, skip: int = 0) -> Tensor:
-    """(count, 256) ids of held-out windows, half of books and half of stories, the same for every model.
+def held_out(task: Stories, count: int) -> Tensor:
+    """(count, 256) ids of held-out windows, half of books and half of stories, the same for every model."""
+    return _drawn(task.held_out(CONTEXT), count)
 
-    Args:
-        skip: windows of the same order that are left out, so that two calls share none.
-    """
-    books, stories = task.held_out(CONTEXT).chunk(2)
-    order = torch.randperm(len(books), generator=generator(SEED))[skip // 2:(skip + count) // 2]
+
+def for_choosing(task: Stories, count: int) -> Tensor:
+    """The same of the validation split."""
+    return _drawn(torch.cat([batch.targets for batch in task.validation()]), count)
+
+
+def _drawn(windows: Tensor, count: int) -> Tensor:
+    """`count` of (B, N) windows, half of the first half, which are books'."""
+    books, stories = windows.chunk(2)
+    order = torch.randperm(len(books), generator=generator(SEED))[:count // 2]
     return torch.cat((books[order], stories[order]))
 
 
@@ -169,7 +182,7 @@ def main() -> None:
         task = task_of(arguments.name, arguments.data, arguments.runs)
         assert isinstance(task, Stories)  # by the choices above
         targets = held_out(task, arguments.windows)
-        validation = held_out(task, arguments.validation, skip=arguments.windows)
+        validation = for_choosing(task, arguments.validation)
     except (CheckpointError, ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     points = measure(lab.model, targets, validation)

@@ -4,6 +4,11 @@
 
 Writes models/studies/measurements/NAME.length.json, which the Length page draws. A model is read at each length as it
 was trained, and under each scale policy that means something else to it; log n takes the trained length as its base.
+
+All lengths read the same tokens, as long texts and cut into shorter ones: of masked words and of assignment those that
+the card's numbers are of, of stories a sample of them in the same proportion of books and stories. Beside each mean
+stand the means of single texts, which are as long as the longest length whatever the length read, and the standard
+error that drawing these texts again gives.
 """
 
 from __future__ import annotations
@@ -11,7 +16,6 @@ from __future__ import annotations
 import argparse
 import math
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -30,6 +34,7 @@ from models.lab import Lab
 from models.recipes import task_of
 from models.stack import StackLab, own
 from models.studies import store
+from models.studies.bootstrap import error
 from models.tasks.assignment import TEST_SEED, TEST_TEXTS, Assignment, draw
 from models.tasks.base import Batch, Prompt, Task, generator
 from models.tasks.masked import TEST_SEED as MASKED_SEED
@@ -40,7 +45,8 @@ from models.trace import row_entropy
 EVENTS = (6, 12, 24, 48, 96)
 LENGTHS = {"masked": (16, 32, 64, 128, 256, 512), "stories": (32, 64, 128, 256, 512, 1024),
            "assignment": tuple(2 * events + 1 for events in EVENTS)}
-TOKENS = 16_384  # of texts at each length
+TOKENS = 65_536  # of stories, the same at each length
+GROUPS = 50  # that assignments are put in, which then count as one text each
 CAPTURED = 8_192  # tokens of these whose weights are looked at
 TYPED = 512  # tokens of one typed text at most: the weights of all heads take 4 MB a layer and head at 1,024
 
@@ -52,22 +58,32 @@ def plans_of(lab: StackLab) -> dict[str, HeadPlan]:
             HeadPlan().with_scale(policy, lab.trained_length if policy == "logn" else None) for policy in policies}
 
 
-def batches(task: Task, length: int) -> Iterator[Batch]:
-    """Held-out texts of one length, with what is asked of the model, in parts of about CAPTURED tokens."""
+def texts_of(task: Task, length: int, longest: int) -> tuple[Batch, Tensor]:
+    """Held-out texts of one length, with what is asked of the model, and (B,) which long text each is a part of.
+
+    Args:
+        longest: tokens of a long text, a multiple of `length`; assignments are drawn, and none is a part of another.
+    """
     if isinstance(task, Assignment):
-        tokens, answers = draw(min(TEST_TEXTS, TOKENS // length), (length - 1) // 2, generator(TEST_SEED, 0, length))
-        texts = Batch(tokens, answers)
-    elif isinstance(task, Masked):
-        rows = task.held_out(length)
-        texts = hide(rows[_spread(len(rows), TOKENS // length)], generator(MASKED_SEED, length), 0.0, 0.0)
-    elif isinstance(task, Stories):
-        rows = task.held_out(length)
-        targets = rows[_spread(len(rows), TOKENS // length)]
-        texts = Batch(functional.pad(targets, (1, -1), value=0), targets)
-    else:
-        raise TypeError(f"{task.name}: it has no held-out texts of a length")
-    size = max(1, CAPTURED // length)
-    yield from (Batch(*pair) for pair in zip(texts.tokens.split(size), texts.targets.split(size), strict=True))
+        events = (length - 1) // 2
+        tokens, answers = draw(TEST_TEXTS, events, generator(TEST_SEED, 0, events))
+        return Batch(tokens, answers), torch.arange(len(tokens)) * GROUPS // len(tokens)
+    if isinstance(task, Stories) and not isinstance(task, Masked):
+        rows = task.windows(longest)
+        chosen = rows[_spread(len(rows), TOKENS // longest)].unflatten(1, (-1, length))  # (texts, parts, length)
+        targets = chosen.flatten(0, 1)
+        whose = torch.arange(len(chosen)).repeat_interleave(chosen.shape[1])
+        return Batch(functional.pad(targets, (1, -1), value=0), targets), whose
+    raise TypeError(f"{task.name}: it has no held-out texts of a length")
+
+
+def captured_of(task: Task, length: int, longest: int) -> Tensor:
+    """(B, length) ids of about CAPTURED tokens in all whose weights are looked at, evenly over all texts."""
+    rows = task.held_out(length) if isinstance(task, Masked) else texts_of(task, length, longest)[0].tokens
+    rows = rows[_spread(len(rows), max(1, CAPTURED // length))]
+    if isinstance(task, Masked):  # a share of the words is hidden, as it was in training
+        return hide(rows, generator(MASKED_SEED, length), 0.0, 0.0).tokens
+    return rows
 
 
 def _spread(count: int, wanted: int) -> Tensor:
@@ -116,25 +132,46 @@ class _Rows(list[Record]):
 
 
 @torch.inference_mode()
-def measure(lab: StackLab, task: Task, length: int, plan: HeadPlan) -> dict[str, Any]:
-    """Loss (nats) and accuracy over so many predictions, and by layer and head the mean entropy (nats) and ln Z of a
-    row, over the first CAPTURED tokens."""
-    losses, right, captured = [], [], {}
-    for index, batch in enumerate(batches(task, length)):
-        records: list[Record] | None = [] if index == 0 else None
-        places = batch.targets >= 0
-        logits = lab.model.logits(lab.model(batch.tokens, lab.interventions(plan, length), records)[places])
-        losses.append(functional.cross_entropy(logits, batch.targets[places], reduction="none"))
-        right.append(logits.argmax(-1) == batch.targets[places])
-        if records:
-            attentions = [block.attention for block in lab.model.blocks]
-            captured = {
-                "entropy": [_by_head(row_entropy(record.live.numpy())) for record in records],
-                "log_normaliser": [_by_head(attention.log_normaliser(record.scores).numpy())
-                                   for attention, record in zip(attentions, records, strict=True)],
-            }
-    return {"predictions": sum(map(len, losses)), "loss": round(float(torch.cat(losses).mean()), 4),
-            "accuracy": round(float(torch.cat(right).float().mean()), 4), **captured}
+def measure(lab: StackLab, task: Task, length: int, plan: HeadPlan, longest: int) -> dict[str, Any]:
+    """Loss (nats) and accuracy over so many predictions; the same of each text, and what drawing these again changes;
+    by layer and head the mean entropy (nats) and ln Z of a row, over CAPTURED tokens."""
+    losses, right, whose = _predicted(lab, task, length, plan, longest)
+    result: dict[str, Any] = {"predictions": len(losses), "loss": round(float(losses.mean()), 4),
+                              "accuracy": round(float(right.mean()), 4)}
+    counts = torch.bincount(whose)
+    kept = counts > 0
+    texts = {name: torch.bincount(whose, values.double())[kept] / counts[kept]
+             for name, values in (("losses", losses), ("rights", right))}
+    for name, values in (("loss_error", texts["losses"]), ("accuracy_error", texts["rights"])):
+        result[name] = round(error(values.numpy(), counts[kept].numpy()), 5)
+    result["texts"] = {"predictions": counts[kept].tolist()} | {
+        name: [round(value, 4) for value in values.tolist()] for name, values in texts.items()}
+    records: list[Record] = []
+    for tokens in captured_of(task, length, longest).split(max(1, CAPTURED // length)):
+        lab.model(tokens, lab.interventions(plan, length), records)
+    attentions = [block.attention for block in lab.model.blocks]
+    return result | {
+        "entropy": [_by_head(row_entropy(record.live.numpy())) for record in records],
+        "log_normaliser": [_by_head(attention.log_normaliser(record.scores).numpy())
+                           for attention, record in zip(attentions, records, strict=True)]}
+
+
+def _predicted(lab: StackLab, task: Task, length: int, plan: HeadPlan,
+               longest: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Of each prediction its loss, 1 or 0 for right or wrong, and which text it is of."""
+    if isinstance(task, Masked):
+        losses, right, whose = task.measure(lab.model, length, interventions=lab.interventions(plan, length))
+        return losses, right.float(), whose
+    texts, whose = texts_of(task, length, longest)
+    size, parts = max(1, CAPTURED // length), []
+    for tokens, targets, its in zip(texts.tokens.split(size), texts.targets.split(size), whose.split(size),
+                                    strict=True):
+        places = targets >= 0
+        logits = lab.model.logits(lab.model(tokens, lab.interventions(plan, length))[places])
+        parts.append((functional.cross_entropy(logits, targets[places], reduction="none"),
+                      (logits.argmax(-1) == targets[places]).float(), its.unsqueeze(1).expand_as(targets)[places]))
+    losses, right, owners = (torch.cat(column) for column in zip(*parts, strict=True))
+    return losses, right, owners
 
 
 def _by_head(values: ndarray) -> list[float]:
@@ -165,7 +202,7 @@ def _readings(lab: StackLab, task: Task) -> dict[str, dict[str, Any]]:
     readings: dict[str, dict[str, Any]] = {}
     began = time.perf_counter()
     for done, (policy, plan, n) in enumerate(work, 1):
-        readings.setdefault(policy, {})[str(n)] = measure(lab, task, n, plan)
+        readings.setdefault(policy, {})[str(n)] = measure(lab, task, n, plan, lengths[-1])
         left = (time.perf_counter() - began) / done * (len(work) - done)
         print(f"{lab.name} {policy} {n} tokens: loss {readings[policy][str(n)]['loss']}, {left:.0f} s left",
               flush=True)

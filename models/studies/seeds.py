@@ -4,7 +4,7 @@
 
 adds the numbers of that seed to models/studies/seed_metrics/NAME.json and ships no weights:
 
-    {"name": ..., "steps": 300, "metrics": {"0": {...}, "1": {...}, "2": {...}}}
+    {"name": ..., "steps": 1200, "metrics": {"0": {...}, "1": {...}, "2": {...}}}
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from models.attention import TYPES
 from models.attention.base import Intervention
 from models.damage import broken
 from models.heads import Scale
+from models.recipes import SHORT
 from models.tasks.base import Task
 from models.tasks.masked import TEST_LENGTHS, Masked
 from models.transformer import Model, Transformer
@@ -58,21 +59,27 @@ def readings(model: Transformer, task: Masked) -> dict[str, dict[str, dict[str, 
         result[policy] = {}
         for length in TEST_LENGTHS:
             plan = [Intervention(factor=block.attention.factor(Scale(policy), length)) for block in model.blocks]
-            losses, right = task.measure(model, length, interventions=plan)
+            losses, right, _ = task.measure(model, length, interventions=plan)
             result[policy][str(length)] = {"accuracy": round(float(right.float().mean()), 4),
                                            "loss": round(float(losses.mean()), 4)}
     return result
 
 
 def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any]]:
-    """Seed -> metric of a model's short trainings; empty if there are none; raises CheckpointError."""
+    """Seed -> metric of a model's short trainings; empty if there are none, or none as long as seeds are now;
+    raises CheckpointError."""
     path = (folder or SEEDS) / f"{name}.json"
     if not path.exists():
         return {}
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         metrics = {str(int(seed)): dict(metric) for seed, metric in found["metrics"].items()}
-        int(found["steps"])
+        enough = is_enough(name, int(found["steps"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise broken(Path(*path.parts[-4:]), told("is damaged")) from error
-    return metrics
+    return metrics if enough else {}
+
+
+def is_enough(name: str, steps: int) -> bool:
+    """Whether a training of so many steps may say how much is chance: a shorter one says nothing of a longer."""
+    return steps >= SHORT[name.split("-")[0]]

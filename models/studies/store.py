@@ -1,12 +1,13 @@
 """What was measured of the models that ship and is in no card: one JSON file a model and a kind of measurement.
 
-Each holds the metric of the card beside it, so that numbers of weights that have since been replaced are not read.
+Each holds the SHA-256 of the weights that it was measured on, as the card has it, so that numbers of weights that have
+since been replaced are not read. Files of before have the card's metric in its place.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,10 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
 def _measured(path: Path, name: str, checkpoints: Path | None) -> dict[str, Any] | None:
     """What a file says, None if it was measured on other weights; raises whatever reading it does."""
     result = _read(path)
-    metric = result["metric"]
+    if "metric" not in result:
+        raise KeyError("metric")
     try:
-        card = _read((checkpoints or CHECKPOINTS) / name / "card.json")
-        return result if metric == card["metric"] else None
+        return result if is_of(result, _read((checkpoints or CHECKPOINTS) / name / "card.json")) else None
     except (OSError, ValueError, KeyError, TypeError):  # whoever needs the card says so
         return None
 
@@ -92,8 +93,37 @@ def _texts(*values: Any) -> None:
             raise TypeError(f"{value!r} is no text")
 
 
-CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {"length": _check_length, "memory": _check_memory}
-COMMANDS = {"length": "models.studies.lengths", "memory": "models.studies.forgetting"}
+def _check_blimp(result: dict[str, Any]) -> None:
+    """Raises where something is missing that a page shows."""
+    _numbers(result["accuracy"], result["accuracy_error"], result["pairs"])
+    for bits in result["rights"].values():
+        _numbers(*bits)
+
+
+def _check_pieces(result: dict[str, Any]) -> None:
+    """Raises where something is missing that a page shows."""
+    for layer in result["layers"]:
+        _numbers(*layer["names"], *layer["words"])
+        if not len(layer["names"]) == len(layer["words"]) > 0:
+            raise ValueError("windows are missing")
+
+
+CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "length": _check_length, "memory": _check_memory, "blimp": _check_blimp, "pieces": _check_pieces}
+COMMANDS = {"length": "models.studies.lengths", "memory": "models.studies.forgetting",
+            "blimp": "models.studies.blimp", "pieces": "models.studies.pieces"}
+
+
+def is_of(measured: Mapping[str, Any], card: Mapping[str, Any]) -> bool:
+    """True if something was measured on the weights that a card describes."""
+    if "weights" in measured:
+        return measured["weights"] == sha(card)
+    return measured["metric"] == card["metric"]
+
+
+def sha(card: Mapping[str, Any]) -> str | None:
+    """SHA-256 of the weights that a card describes."""
+    return card.get("weights", {}).get("model.safetensors")
 
 
 def stamp(name: str, kind: str, *more: Path) -> tuple[int, ...]:
@@ -103,9 +133,10 @@ def stamp(name: str, kind: str, *more: Path) -> tuple[int, ...]:
 
 
 def write(name: str, kind: str, metric: dict[str, Any], values: dict[str, Any]) -> None:
-    """Writes NAME.KIND.json; `metric` is the card's."""
+    """Writes NAME.KIND.json; `metric` is the card's, whose weights were measured."""
     MEASUREMENTS.mkdir(exist_ok=True)
-    write_json(MEASUREMENTS / f"{name}.{kind}.json", {"name": name, "metric": metric} | values)
+    weights = sha(_read(CHECKPOINTS / name / "card.json"))
+    write_json(MEASUREMENTS / f"{name}.{kind}.json", {"name": name, "weights": weights, "metric": metric} | values)
 
 
 def _read(path: Path) -> dict[str, Any]:

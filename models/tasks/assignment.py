@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from models.quoting import cut
 from models.tasks.base import LONGEST_TEXT, Batch, InputError, Prompt, Task, generator
@@ -30,6 +31,7 @@ TRAINED_EVENTS = 24  # longest text seen in training
 BATCH = 96
 TEST_EVENTS = (6, 12, 24, 48, 96)
 TEST_TEXTS = 1000
+QUARTERS = 4  # of a long text; questions late in it are the ones that length makes hard
 TEST_SEED = 10_007  # no training seed: texts of training are drawn with the run's own seed
 VALIDATION_SEED = 10_039
 VALIDATION_TEXTS = 250  # at each of three lengths
@@ -112,8 +114,8 @@ class Assignment(Task):
         tokens, answers = draw(BATCH, events, random)
         # Few shapes, as each new one costs a compilation of kernels; but no longer than tables are.
         padding = min(-tokens.shape[1] % 8, self.trained_length - tokens.shape[1])
-        tokens = torch.nn.functional.pad(tokens, (0, padding))
-        return Batch(tokens, torch.nn.functional.pad(answers, (0, padding), value=-1))
+        tokens = functional.pad(tokens, (0, padding))
+        return Batch(tokens, functional.pad(answers, (0, padding), value=-1))
 
     def validation(self, times: int = 1) -> list[Batch]:
         """Texts of a quarter, half and all of the longest length of training."""
@@ -127,23 +129,36 @@ class Assignment(Task):
 
     @torch.inference_mode()
     def metric(self, model: Transformer) -> dict[str, Any]:
-        """Share of answers that are right, by number of events and by how often the variable had been set; without
-        the numbers of events that the model cannot read."""
+        """Share of answers that are right, without the numbers of events that the model cannot read: by number of
+        events; by how often the variable had been set; of long texts by the quarter that the question stands in; and
+        where the event before names another variable. `blind` repeats the last digit instead, and knows no names."""
         accuracy, by_overwrites = {}, {}
+        by_quarter: dict[str, list[float]] = {}
+        elsewhere: dict[str, float] = {}
+        blind: dict[str, dict[str, float]] = {"accuracy_by_events": {}, "elsewhere_by_events": {}}
         for events in TEST_EVENTS:
             if 2 * events + 1 > (model.longest or math.inf):
                 continue  # the model has no weights for so long a text
             tokens, answers = draw(TEST_TEXTS, events, generator(TEST_SEED, 0, events))
             guesses = torch.cat([model.logits(model(part)).argmax(-1) for part in tokens.split(100)])
             asked, right = answers >= 0, guesses == answers
-            accuracy[str(events)] = round(float(right[asked].float().mean()), 4)
+            accuracy[str(events)] = _share(right, asked)
+            repeated = functional.pad(tokens, (1, -1)) == answers
+            away = asked & others_before(tokens)
+            elsewhere[str(events)] = _share(right, away)
+            blind["accuracy_by_events"][str(events)] = _share(repeated, asked)
+            blind["elsewhere_by_events"][str(events)] = _share(repeated, away)
+            if events >= TRAINED_EVENTS:
+                quarter = (torch.arange(tokens.shape[1]) - 1) // 2 * QUARTERS // events
+                by_quarter[str(events)] = [_share(right, asked & (quarter == q)) for q in range(QUARTERS)]
             if events == TRAINED_EVENTS:
                 times = overwrites(tokens)
                 for lowest, highest in ((0, 0), (1, 1), (2, 3), (4, 7)):
                     among = asked & (times >= lowest) & (times <= highest)
                     name = str(lowest) if lowest == highest else f"{lowest} to {highest}"
-                    by_overwrites[name] = round(float(right[among].float().mean()), 4)
+                    by_overwrites[name] = _share(right, among)
         return {"accuracy_by_events": accuracy, "accuracy_by_overwrites": by_overwrites,
+                "accuracy_by_quarter": by_quarter, "elsewhere_by_events": elsewhere, "blind": blind,
                 "texts_per_length": TEST_TEXTS}
 
     def in_words(self, metric: dict[str, Any]) -> str:
@@ -178,6 +193,16 @@ def draw(count: int, events: int, random: torch.Generator) -> tuple[Tensor, Tens
         tokens[:, place + 1] = DIGIT + value
         answers[:, place] = torch.where(asks, DIGIT + value, -1)
     return tokens, answers
+
+
+def _share(right: Tensor, among: Tensor) -> float:
+    return round(float(right[among].float().mean()), 4)
+
+
+def others_before(tokens: Tensor) -> Tensor:
+    """(B, N) bool, at each event's first token: whether the event before it names another variable."""
+    letters = (tokens - SET) % 26
+    return functional.pad(letters, (2, -2), value=-1) != letters
 
 
 def overwrites(tokens: Tensor) -> Tensor:

@@ -34,7 +34,9 @@ MIXED = (16, 32, 64, 128)  # lengths of the mixed training; 60 tokens on average
 SHARE = 0.15  # of tokens that are asked for, as in BERT (Devlin et al. 2019): of ten, eight are hidden, one is
 KEPT, EXCHANGED = 0.1, 0.1  # kept and one exchanged
 TEST_LENGTHS = (32, 64, 128, 256, 512)
-TEST_TOKENS = 32_768  # of each corpus, the same ones at every length
+TEST_TOKENS = 16_384  # of each corpus, the same ones at every length
+DRAWS = 3  # of what is hidden of them, again the same at every length
+STRETCH = 512  # tokens of a corpus that are one text where texts are drawn again: neighbours are alike
 TEST_SEED = 10_009
 VALIDATION_SEED = 10_037
 VALIDATION_TOKENS = 32_768  # one in seven is asked for
@@ -154,37 +156,53 @@ class Masked(Stories):
         """Accuracy and loss at hidden tokens of held-out text, by length; the lengths that training had are marked."""
         accuracy, loss = {}, {}
         for length in TEST_LENGTHS:
-            losses, right = self.measure(model, length)
+            losses, right, _ = self.measure(model, length)
             accuracy[str(length)] = round(float(right.float().mean()), 4)
             loss[str(length)] = round(float(losses.mean()), 4)
         return {"accuracy_by_length": accuracy, "loss_by_length": loss,
                 "perplexity_at_trained_length": round(math.exp(loss[str(LENGTH)]), 2),
-                "tokens_per_length": 2 * TEST_TOKENS}
+                "tokens_per_length": 2 * TEST_TOKENS, "draws": DRAWS}
 
     def in_words(self, metric: dict[str, Any]) -> str:
         shares = metric["accuracy_by_length"]
         return told("hidden tokens guessed right at {shares}", shares=listed(
             told("{n} tokens {share:.1%}", n=n, share=share) for n, share in shares.items()))
 
-    def measure(self, model: Transformer, length: int, **options: Any) -> tuple[Tensor, Tensor]:
-        """Losses (nats) and whether the guess was right, at each hidden token of held-out texts of this length.
+    def measure(self, model: Transformer, length: int, **options: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """Losses (nats) and whether the guess was right, at each hidden token of held-out texts of this length, and
+        which stretch of the corpora each is of. The same tokens are hidden at every length, so that of two lengths
+        only what stands around them differs.
 
         Args:
             options: for the model's forward pass.
         """
-        losses, right = [], []
-        for part in self.held_out(length).split(max(1, 8192 // length)):
-            batch = hide(part, generator(TEST_SEED, length), 0.0, 0.0)
-            places = batch.targets >= 0
-            logits = model.logits(model(batch.tokens, **options)[places])
-            losses.append(functional.cross_entropy(logits, batch.targets[places], reduction="none"))
-            right.append(logits.argmax(-1) == batch.targets[places])
-        return torch.cat(losses), torch.cat(right)
+        losses, right, stretches = [], [], []
+        size, texts = max(1, 8192 // length), self.held_out(length)
+        of = self._rows([torch.arange(TEST_TOKENS) // STRETCH + i * TEST_TOKENS // STRETCH for i in (0, 1)], length)
+        for draw in range(DRAWS):
+            parts = zip(texts.split(size), self.asked(length, draw).split(size), of.split(size), strict=True)
+            for tokens, places, its in parts:
+                logits = model.logits(model(tokens.masked_fill(places, MASK_ID), **options)[places])
+                losses.append(functional.cross_entropy(logits, tokens[places], reduction="none"))
+                right.append(logits.argmax(-1) == tokens[places])
+                stretches.append(its[places])
+        return torch.cat(losses), torch.cat(right), torch.cat(stretches)
 
     def held_out(self, length: int) -> Tensor:
         """(B, length) ids: the first TEST_TOKENS of each held-out corpus, BOS in front of every text."""
-        rows = [self._stream(corpus, "test")[:TEST_TOKENS // (length - 1) * (length - 1)].unflatten(0, (-1, length - 1))
-                for corpus in ("books", "stories")]
+        return self._rows([self._stream(corpus, "test")[:TEST_TOKENS] for corpus in ("books", "stories")], length)
+
+    def asked(self, length: int, draw: int) -> Tensor:
+        """(B, length) bool, where a token of `held_out` is hidden: SHARE of them, drawn where they stand in the corpus,
+        and none that texts of some length leave out."""
+        common = min(TEST_TOKENS // (n - 1) * (n - 1) for n in TEST_LENGTHS)
+        hidden = [torch.rand(TEST_TOKENS, generator=generator(TEST_SEED, draw, i)) < SHARE for i in (0, 1)]
+        return self._rows([its & (torch.arange(TEST_TOKENS) < common) for its in hidden], length).bool()
+
+    def _rows(self, corpora: list[Tensor], length: int) -> Tensor:
+        """(B, length) what (TEST_TOKENS,) of each corpus becomes in texts of a length, 0 at BOS."""
+        rows = [corpus[:TEST_TOKENS // (length - 1) * (length - 1)].unflatten(0, (-1, length - 1))
+                for corpus in corpora]
         return functional.pad(torch.cat(rows).long(), (1, 0), value=0)
 
 

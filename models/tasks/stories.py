@@ -55,12 +55,13 @@ class Stories(Task):
     limit = 128
     trained_length = CONTEXT
     validation_tokens = VALIDATION_TOKENS
-    examples = (
+    examples: tuple[tuple[str, str], ...] = (
         (N_("A dragon"), "Once upon a time there was a little dragon who was afraid of the dark. One day"),
         (N_("A name comes back"), "Lily had a red ball. Tom had a blue car. Lily said, \"Tom, can I play with your"),
         (N_("He or she"), "The king was very old. His daughter was very young. One night the king called"),
         (N_("From a book"),
          "The old sailor sat down by the fire, lit his pipe, and looked at us for some time without"),
+        (N_("A name in pieces"), "One day Emma saw a little bird. The bird looked at Emma and"),
         (N_("Said twice"), "The cat sat on the mat. The dog sat on the rug. The cat sat on the"),
     )
     data = (
@@ -159,6 +160,12 @@ class Stories(Task):
             stream = self._stream(corpus, "test")
             rows.append(stream[:len(stream) // length * length].long().unflatten(0, (-1, length)))
         return torch.cat([part[:min(map(len, rows))] for part in rows])
+
+    def windows(self, length: int) -> Tensor:
+        """(B, length) ids of all held-out texts that follow each other, books and stories in the proportion that
+        `metric` has them in."""
+        streams = [self._stream(corpus, "test") for corpus in ("books", "stories")]
+        return torch.cat([s[:len(s) // length * length].long().unflatten(0, (-1, length)) for s in streams])
 
     def in_words(self, metric: dict[str, Any]) -> str:
         return told("perplexity {perplexity} (books {books}, stories {stories})", perplexity=metric["perplexity"],

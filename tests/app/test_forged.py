@@ -17,6 +17,7 @@ from app.state import events, session, visitor_models
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.views import yours
+from models.sampling import Sampling
 
 TEXT = "The cat [sat] on the mat."
 FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}], [None], ["x"], (), {}, {"a": 1},
@@ -26,15 +27,26 @@ FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}]
 WIDGETS: dict[str, Callable[[], object]] = {
     session.TEXT: events.on_text, session.EXAMPLE: events.on_example,
     session.COMPARED: events.on_compared, session.LENGTH: events.on_length, session.SECTION: events.on_section,
-    session.CLAIM: events.on_claim, session.HIDDEN: lambda: hiding.on_hidden(TEXT),
+    session.CLAIM: events.on_claim, session.GREEDY: events.on_greedy, session.TEMPERATURE: events.on_sampling,
+    session.TOP_P: events.on_sampling, session.SEED: events.on_sampling, session.HIDDEN: lambda: hiding.on_hidden(TEXT),
     session.PICTURE: lambda: picture._on_picture("hf:a/vit"),
 }
 # What is of the widget's type means something: any text is one, and a list without anything known chooses nothing.
 MEANT: dict[tuple[str, type], Callable[[Any], dict[str, Any]]] = {
     (session.TEXT, str): lambda value: {"text": value},
+    (session.GREEDY, bool): lambda value: {"sampling": replace(Sampling(), temperature=0.0)},
+    (session.TEMPERATURE, float): lambda value: {"sampling": _sampled(temperature=value)},
+    (session.TOP_P, float): lambda value: {"sampling": _sampled(top_p=value)},
     (session.COMPARED, list): lambda value: {"compared": ()},
     (session.HIDDEN, list): lambda value: {"text": TEXT.replace("[sat]", "sat")},
 }
+
+
+def _sampled(**changes: float) -> Sampling:
+    try:
+        return replace(Sampling(), **changes)
+    except ValueError:  # outside of its range
+        return Sampling()
 
 
 def named(value: object) -> str:

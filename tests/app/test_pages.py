@@ -20,6 +20,8 @@ import models
 from app.state.events import on_effect, on_heads, on_map, on_toolbar
 from components.payload import unpack
 from models import HeadPlan
+from models.sampling import Sampling
+from models.trace import generate
 from tests.browser import ROOT
 
 
@@ -140,18 +142,61 @@ def test_events_that_no_browser_of_ours_sends_change_nothing(event, monkeypatch)
     assert history == History()
 
 
+def continued(app: AppTest) -> list[str]:
+    """What is written once it has ended: as trained, and under the plan where there is one."""
+    for _ in range(400):
+        if app.button(key="continue").label != "Stop":
+            return [text.value for text in app.text]
+        app.run()
+    raise AssertionError("it never ends")
+
+
 def test_continuation_as_trained_and_under_the_plan():
     app = opened(model="stories-softmax", text="Once upon a time", plan="self-0.0~7g0")
-    app.button(key="continue").click().run()
-    for _ in range(60):
-        if app.button(key="continue").label != "Stop":
-            break
-        app.run()
-    texts = [text.value for text in app.text]
+    texts = continued(app.button(key="continue").click().run())
     assert len(texts) == 2
     assert texts[0].startswith("As trained: …")
     assert len(texts[0]) > 60
     assert texts[0].split("…", 1)[1] != texts[1].split("…", 1)[1]
+
+
+def test_a_seed_of_the_link_decides_what_is_written():
+    """To the model's limit, by numbers of chance that the link holds."""
+    link = {"model": "stories-softmax", "text": "The dog " * 50}
+    (text,) = continued(opened(draw="0.9-0.95-4", **link).button(key="continue").click().run())
+    lab = models.load("stories-softmax")
+    expected = list(generate(lab, lab.read(link["text"]), count=128, sampling=Sampling(0.9, 0.95, 4)))
+    assert text == "As trained: …" + " ".join("".join(expected).split("\n"))
+    (greedy,) = continued(opened(draw="0-0.95-4", **link).button(key="continue").click().run())
+    assert greedy == "As trained: …" + " ".join("".join(generate(lab, lab.read(link["text"]), count=128)).split("\n"))
+
+
+def test_another_seed_begins_anew_and_stands_in_the_link():
+    app = opened(model="stories-softmax", text="The dog " * 50)
+    first = continued(app.button(key="continue").click().run())
+    second = continued(app.button(key="another").click().run())
+    assert first != second and second[0].startswith("As trained: …")
+    link = dict(parse_qsl(sent(app, "toolbar")[0]["query"]))
+    assert link["draw"] == "0.8-0.95-2"
+    assert continued(opened(**link).button(key="continue").click().run()) == second
+
+
+def test_the_way_of_drawing_is_set_behind_a_button():
+    app = opened(model="stories-softmax")
+    assert "temperature" not in [slider.key for slider in app.slider]
+    def again(app: AppTest) -> AppTest:
+        app.session_state["sampling"] = True  # it is open; AppTest does not know that it stays so
+        return app.run()
+
+    again(app)
+    again(app.slider(key="temperature").set_value(1.2))
+    again(app.number_input(key="seed").set_value(77))
+    assert dict(parse_qsl(sent(app, "toolbar")[0]["query"]))["draw"] == "1.2-0.95-77"
+    again(app.checkbox(key="greedy").check())
+    assert dict(parse_qsl(sent(app, "toolbar")[0]["query"]))["draw"] == "0-0.95-77"
+    assert not app.exception and "temperature" not in [slider.key for slider in app.slider]
+    again(app.checkbox(key="greedy").uncheck())
+    assert dict(parse_qsl(sent(app, "toolbar")[0]["query"]))["draw"] == "0.8-0.95-77"
 
 
 @pytest.mark.parametrize("section", ["entropy", "card"])

@@ -9,13 +9,29 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import re
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import models
 from app.state import session
 from app.views import results
-from models.studies.claims import FAILS, HOLDS, MODULES, OPEN, PART, Chart, Claim, Statement, Verdict, claims
+from models.studies.claims import (
+    FAILS,
+    HOLDS,
+    MODULES,
+    OPEN,
+    PART,
+    UNSURE,
+    Chart,
+    Claim,
+    Statement,
+    Verdict,
+    claims,
+    method,
+)
 from models.studies.claims.evidence import Evidence
 from tests.browser import ROOT
 
@@ -27,7 +43,8 @@ def opened() -> AppTest:
 
 
 def texts(app: AppTest) -> str:
-    return "\n".join(element.value for kind in ("markdown", "caption") for element in app.get(kind)).replace("\\", "")
+    shown = "\n".join(element.value for kind in ("markdown", "caption") for element in app.get(kind)).replace("\\", "")
+    return re.sub(r"\[([^\]]*)\]\(https://[^)]*\)", r"\1", shown)  # a paper's number is a link
 
 
 @pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.key)
@@ -42,9 +59,14 @@ def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
         assert statement.source in shown
         assert statement.sure in shown
     assert {element.value for element in app.code} >= {statement.command for statement in claim.statements}
-    assert len(app.table) == len(claim.statements)
+    # Beside the statements: the models of the claim, and the rates that were tried for them.
+    assert len(app.table) == len(claim.statements) + bool(claim.trainings) + bool(method.sweep(claim.family))
     assert len(app.get("download_button")) == len(claim.statements)
-    assert len(app.get("vega_lite_chart")) == sum(statement.chart is not None for statement in claim.statements)
+    assert len(app.get("vega_lite_chart")) == sum(
+        chart is not None for chart in (*(statement.chart for statement in claim.statements), claim.curves))
+    for name in claim.models:
+        if name in models.names():
+            assert name in "".join(str(table.value) for table in app.table).replace("\\", "")
 
 
 def test_claims_have_the_keys_that_links_name():
@@ -85,10 +107,21 @@ CHARTS = (Chart("dots", [{"name": "a [b](c)", "value": 1.0, "which": "source"},
                           for name in "ab" for x in (64, 128) for seed in (0, "source")], "share", "tokens"))
 
 
+def test_learning_curves_are_drawn_where_cards_have_them(monkeypatch):
+    claim = replace(made_up()[0], key="curves", curves=CHARTS[1])
+    monkeypatch.setattr(results, "_found", lambda stamp: [claim])
+    app = opened()
+    assert len(app.get("vega_lite_chart")) == sum(s.chart is not None for s in claim.statements) + 1
+    assert "before learning curves were kept" not in texts(app)
+    monkeypatch.setattr(results, "_found", lambda stamp: [replace(claim, key="none", curves=None)])
+    assert "before learning curves were kept" in texts(opened())
+
+
 def made_up() -> list[Claim]:
     """A statement of each verdict, with and without charts and test."""
-    verdicts = zip((HOLDS, PART, FAILS, OPEN), itertools.cycle(CHARTS), ("", "a second training", "", ""), strict=False)
-    return [Claim("made", "Made up: for this test", "Nobody", "Nothing", [
+    verdicts = zip((HOLDS, PART, FAILS, OPEN, UNSURE), itertools.cycle(CHARTS), ("", "a second training", "", "", ""),
+                   strict=False)
+    return [Claim("made", "Made up: for this test", "Nobody", "Nothing", (), "stories", [
         Statement(f"made-{i}", f"Statement {i} is $1 *bold*", "1.0", "sure.", "asked", Verdict(word, "because"),
                   [{"a": "1", "b": "2, 3"}], chart if word != OPEN else None, f"command {i}", "reason", tested)
         for i, (word, chart, tested) in enumerate(verdicts)])]
@@ -99,7 +132,7 @@ def test_verdicts_are_words_and_reasons_say_whether_they_were_tested(monkeypatch
     app = opened()
     assert not app.exception
     shown = texts(app)
-    for word in (HOLDS, PART, FAILS, OPEN):
+    for word in (HOLDS, PART, FAILS, OPEN, UNSURE):
         assert f"{word}: 1" in shown
         assert f": {word}]" in shown  # of a badge
     assert shown.count("Likeliest reason") == 2  # only where a statement does not hold, or in part

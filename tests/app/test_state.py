@@ -20,10 +20,13 @@ from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection
 from models import HeadPlan
 from models.catalogue import family, find
+from models.sampling import Sampling
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 
 
+SAMPLINGS = st.builds(lambda t, p, seed: Sampling(t / 100, p / 100, seed), st.integers(0, 200), st.integers(5, 100),
+                      st.integers(0, 9999))
 SEARCHES = st.builds(Search, st.sampled_from(WANTED), st.booleans(), st.sampled_from(BOUNDS))
 HEADS_VIEWS = st.builds(HeadsView, st.sampled_from([*MEASURES]), st.sampled_from([*MEASURES]),
                         st.sampled_from([*SOURCES]), st.sampled_from(["", "rare", "nsubj up", "position -1"]))
@@ -49,7 +52,8 @@ def states(draw) -> LabState:
                     tuple(compared), draw(st.integers(0, 2000)), tuple(budgets),
                     draw(st.sampled_from(["", *SECTIONS])), draw(st.sampled_from(list(CLAIMS))),
                     draw(st.sampled_from(list(PAGES))), form=draw(st.sampled_from(FORMS)),
-                    mean=draw(st.sampled_from(MEANS)), search=draw(SEARCHES), heads=draw(HEADS_VIEWS))
+                    mean=draw(st.sampled_from(MEANS)), search=draw(SEARCHES), heads=draw(HEADS_VIEWS),
+                    sampling=draw(SAMPLINGS))
 
 
 def params(query: str) -> dict[str, str]:
@@ -73,7 +77,7 @@ PLANS = st.from_regex(r"self-[0-9]\.[0-9](c|g0\.5)(_scale-(logn64|length|fixed|s
 @given(st.fixed_dictionaries({}, optional={
     "model": NAMES, "with": st.lists(NAMES, max_size=5).map(" ".join), "plan": PLANS,
     "at": st.from_regex(r"[0-9]\.[0-9](\.row)?", fullmatch=True) | TEXTS, "view": st.sampled_from(VIEWS) | TEXTS,
-    **dict.fromkeys(["text", "n", "keep", "open", "claim", "ask", "other"], TEXTS)}))
+    **dict.fromkeys(["text", "n", "keep", "draw", "open", "claim", "ask", "other"], TEXTS)}))
 def test_any_link_opens(query):
     state, problems = read_query(query)
     assert state.model in models.names()
@@ -120,6 +124,8 @@ def test_what_no_model_has_is_told_and_what_one_has_is_kept():
     ({"ask": "nan"}, "nan"),
     ({"at": "cross-0.1"}, "cross-0.1"),
     ({"keep": "8-8"}, "8-8"),
+    ({"draw": "0.8-0.95"}, "0.8-0.95"),
+    ({"draw": "9-0.95-1"}, "9-0.95-1"),
 ])
 def test_broken_links_say_what_they_could_not_read(query, told):
     _, problems = read_query(query)

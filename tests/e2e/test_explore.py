@@ -186,10 +186,28 @@ def test_a_click_while_the_continuation_streams(visit):
     page.get_by_role("button", name="Stop", exact=True).wait_for()
     cell(page, 3, 4).click()
     expect(page.get_by_text("Layer 3, head 4").first).to_be_visible()
-    expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=20_000)
+    expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=60_000)
     text = page.get_by_text(re.compile(r"^As trained: …")).inner_text()
     assert len(text.split()) > 15
     expect(page.get_by_text("Entropy", exact=True)).to_be_visible()
+
+
+def test_what_is_written_does_not_push_the_page_about(visit):
+    """To the model's limit: all is as high as before, and the end of the text can be seen."""
+    page = visit(model="stories-softmax", text="Once upon a time", draw="0.9-0.95-3")
+    work = page.locator(".st-key-work")
+    before = work.bounding_box()["height"]
+    page.get_by_role("button", name="Continue the text").click()
+    expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=60_000)
+    written = page.get_by_text(re.compile(r"^As trained: …"))
+    assert len(written.inner_text().split()) > 30
+    assert work.bounding_box()["height"] == before
+    end = page.evaluate("""() => { const box = [...document.querySelectorAll('[data-testid="stText"]')].at(-1);
+        for (let node = box; node; node = node.parentElement)
+            if (node.scrollHeight > node.clientHeight + 1 && getComputedStyle(node).overflowY === 'auto')
+                return node.scrollHeight - node.clientHeight - node.scrollTop;
+        return 0; }""")
+    assert end < 30  # it is scrolled to what was written last
 
 
 def test_several_questions_are_shown_one_at_a_time(visit):

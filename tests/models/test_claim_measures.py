@@ -11,8 +11,10 @@ import numpy
 import pytest
 import torch
 
+from models.recipes import RECIPES
 from models.studies.claims import measure
 from models.tasks.base import generator
+from models.transformer import Transformer
 
 
 def test_pairs_give_probabilities():
@@ -42,11 +44,20 @@ def test_no_factor_changes_rows_of_relu2():
     assert found["softmax_entropy"] == sorted(found["softmax_entropy"], reverse=True)
 
 
+def test_the_fused_model_computes_what_softmax_does():
+    model = measure.fused()
+    plain = Transformer(RECIPES["stories-softmax"].config).eval()
+    plain.load_state_dict(model.state_dict())
+    ids = torch.randint(1, 4096, (2, 40), generator=generator(8))
+    with torch.inference_mode():
+        torch.testing.assert_close(model(ids), plain(ids), rtol=1e-4, atol=1e-4)
+
+
 def test_speed_is_a_ratio_of_both(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(measure, "REPETITIONS", 3)
     monkeypatch.setattr(measure, "_seconds", lambda work, model: 1.0 if model.longest else 2.0)  # random has tables
     rows = measure.speed(None, Path())["rows"]
-    assert {(row["what"], row["texts"], row["tokens"]) for row in rows} == {
-        (what, texts, tokens) for what in ("attention layer", "whole model") for texts in (1, 8)
-        for tokens in (128, 256)}
+    assert {(row["what"], row["against"], row["texts"], row["tokens"]) for row in rows} == {
+        (what, against, texts, tokens) for what in ("attention layer", "whole model")
+        for against in ("softmax", "fused softmax") for texts in (1, 8) for tokens in (128, 256)}
     assert all(row["median"] == row["quartiles"][0] == row["quartiles"][1] == 0.5 for row in rows)

@@ -15,8 +15,8 @@ from models.config import Config
 from models.decoding import Decoder, Memory, can_decode, write_on
 from models.heads import HeadPlan
 from models.stack import StackLab
-from models.studies.forgetting import Progress, choose, held_out, kept_share, losses, measure
-from models.tasks.base import Prompt
+from models.studies.forgetting import Progress, choose, for_choosing, held_out, kept_share, losses, measure
+from models.tasks.base import Batch, Prompt
 from models.trace import generate
 from models.transformer import Transformer
 
@@ -262,6 +262,7 @@ def test_measured_points(capsys):
         ("chosen", 1), ("chosen", 2), ("chosen", 4), ("equal", 2), ("equal", 4),
         ("chosen-oldest", 2), ("chosen-oldest", 4), ("equal-oldest", 2), ("equal-oldest", 4)]
     for point in points:
+        assert point["perplexity"] == pytest.approx(math.exp(sum(point["losses"]) / 4), rel=1e-3)
         assert sum(point["budgets"]) * point["factor"] == 32 * LAYERS
     assert points[0]["kept_share"] == 1
     assert "0 s left" in capsys.readouterr().out.splitlines()[-1]  # the count of what there is to do was right
@@ -271,16 +272,31 @@ def test_budgets_are_taken_where_they_cost_least(monkeypatch):
     """Where each layer needs a known number of keys, budgets fit the needs, and far better than equal ones."""
     needed = torch.tensor([4.0, 16.0, 2.0])
 
-    def cost(model, targets, budgets):
+    def cost(model, targets, budgets, by_age):
         return (needed - torch.tensor(budgets)).clamp_min(0).sum() + torch.tensor([0.5, 0.5])
 
     monkeypatch.setattr("models.studies.forgetting.losses", cost)
     chosen = choose(model_of("selective"), texts_of(2, 32), (1, 2, 4), Progress(10**6))
     assert chosen[1] == [32] * 3
     assert chosen[4][1] > chosen[4][0] > chosen[4][2]
-    assert cost(None, None, chosen[2]).mean() == 0.5
-    assert cost(None, None, chosen[4]).mean() <= 2.5 < cost(None, None, [8, 8, 8]).mean()
+    assert cost(None, None, chosen[2], False).mean() == 0.5
+    assert cost(None, None, chosen[4], False).mean() <= 2.5 < cost(None, None, [8, 8, 8], False).mean()
     assert {factor: sum(budgets) for factor, budgets in chosen.items()} == {1: 96, 2: 48, 4: 24}
+
+
+def test_the_oldest_go_within_budgets_of_their_own(monkeypatch):
+    """Where forgetting the oldest needs another layer's memory, its own search finds that."""
+    needs = {False: torch.tensor([4.0, 16.0, 2.0]), True: torch.tensor([16.0, 2.0, 4.0])}
+
+    def cost(model, targets, budgets, by_age=False):
+        return (needs[by_age] - torch.tensor(budgets)).clamp_min(0).sum() + torch.tensor([0.5, 0.5])
+
+    monkeypatch.setattr("models.studies.forgetting.losses", cost)
+    points = {(p["way"], p["factor"]): p for p in measure(model_of("selective"), texts_of(2, 32), texts_of(2, 32),
+                                                         (1, 2, 4))}
+    assert points["chosen", 4]["budgets"][1] == max(points["chosen", 4]["budgets"])
+    assert points["chosen-oldest", 4]["budgets"][0] == max(points["chosen-oldest", 4]["budgets"])
+    assert points["chosen-oldest", 4]["budgets"] != points["chosen", 4]["budgets"]
 
 
 def test_kept_share():
@@ -293,7 +309,11 @@ def test_windows_of_two_purposes_share_none():
         def held_out(self, length):
             return torch.arange(40)[:, None].expand(40, length)
 
-    reported, validation = held_out(Held(), 20), held_out(Held(), 8, skip=20)
+        def validation(self):
+            return [Batch(part, part) for part in torch.arange(100, 132)[:, None].expand(32, 256).split(8)]
+
+    reported, validation = held_out(Held(), 20), for_choosing(Held(), 8)
     assert (len(reported), len(validation)) == (20, 8)
-    assert not set(reported[:, 0].tolist()) & set(validation[:, 0].tolist())
+    assert (reported < 100).all() and (validation >= 100).all()
     assert (reported[:10] < 20).all() and (reported[10:] >= 20).all()  # books, then stories
+    assert (validation[:4] < 116).all() and (validation[4:] >= 116).all()

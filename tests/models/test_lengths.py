@@ -6,11 +6,14 @@ import math
 
 import numpy
 import pytest
+import torch
 
 from models.heads import HeadPlan
 from models.stack import own
-from models.studies.lengths import TYPED, batches, facts, measure, plans_of, typed_limit
+from models.studies import lengths
+from models.studies.lengths import TYPED, facts, measure, plans_of, texts_of, typed_limit
 from models.tasks.assignment import Assignment
+from models.tasks.stories import Stories
 from models.trace import row_entropy, run
 
 
@@ -23,17 +26,49 @@ def test_entropy_of_a_row():
 def test_a_models_numbers_are_means_over_its_texts():
     lab, task = own("assignment-softmax"), Assignment()
     plan = plans_of(lab)["trained"]
-    result = measure(lab, task, 13, plan)
+    result = measure(lab, task, 13, plan, 193)
     losses, hits = [], []
-    for batch in batches(task, 13):
-        probabilities = lab.model.logits(lab.model(batch.tokens)).softmax(-1)
-        for row, place in (batch.targets >= 0).nonzero().tolist():
-            answer = int(batch.targets[row, place])
-            losses.append(-math.log(float(probabilities[row, place, answer])))
-            hits.append(int(probabilities[row, place].argmax()) == answer)
+    batch, whose = texts_of(task, 13, 193)
+    groups: dict[int, list[float]] = {}
+    probabilities = lab.model.logits(lab.model(batch.tokens)).softmax(-1)
+    for row, place in (batch.targets >= 0).nonzero().tolist():
+        answer = int(batch.targets[row, place])
+        losses.append(-math.log(float(probabilities[row, place, answer])))
+        hits.append(int(probabilities[row, place].argmax()) == answer)
+        groups.setdefault(int(whose[row]), []).append(losses[-1])
+    assert result["texts"]["predictions"] == [len(group) for group in groups.values()]
+    assert result["texts"]["losses"] == pytest.approx([sum(g) / len(g) for g in groups.values()], abs=1e-4)
+    assert result["accuracy"] == lab.card["metric"]["accuracy_by_events"]["6"]  # the card's own texts
     assert result["loss"] == pytest.approx(math.fsum(losses) / len(losses), abs=1e-4)
     assert result["accuracy"] == pytest.approx(sum(hits) / len(hits), abs=1e-4)
     assert len(result["entropy"]) == 3 and all(len(row) == 4 for row in result["entropy"])
+
+
+class Counting(Stories):
+    """Books that count up, stories that count down, three times as many of the first; no two tokens are alike."""
+
+    def _stream(self, corpus: str, split: str) -> torch.Tensor:
+        return torch.arange(24_000) if corpus == "books" else 40_000 - torch.arange(8_000)
+
+
+def test_stories_are_the_same_tokens_at_every_length(monkeypatch: pytest.MonkeyPatch):
+    """In the proportion of books and stories that the card's number has."""
+    monkeypatch.setattr(lengths, "TOKENS", 16 * 1024)
+    found = {}
+    for n in (32, 256, 1024):
+        batch, whose = texts_of(Counting(), n, 1024)
+        assert batch.tokens.shape == (16 * 1024 // n, n) and (batch.tokens[:, 0] == 0).all()
+        assert (batch.tokens[:, 1:] == batch.targets[:, :-1]).all()
+        assert whose.tolist() == [i // (1024 // n) for i in range(len(whose))]
+        found[n] = batch.targets.flatten().tolist()
+    assert found[32] == found[256] == found[1024]
+    assert sum(token < 24_000 for token in found[32]) / len(found[32]) == pytest.approx(0.75, abs=0.1)
+
+
+def test_words_looked_at_are_of_all_texts():
+    tokens = lengths.captured_of(Counting(), 512, 1024)
+    assert len(tokens) == lengths.CAPTURED // 512
+    assert (tokens[0] < 24_000).all() and (tokens[-1, 1:] > 24_000).all()  # books, and stories
 
 
 @pytest.mark.parametrize(("name", "text"), [

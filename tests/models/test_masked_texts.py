@@ -160,8 +160,8 @@ def test_every_hidden_token_is_hidden_in_the_measure(counting: type[Masked], mon
     for guess in (one, other):
         counting().metric(guess)
     assert_close(one.read, other.read, rtol=0, atol=0)
-    for tokens in one.read:
-        assert ((tokens == MASK_ID).sum(1) == round(SHARE * tokens.shape[1])).all()
+    shares = [float((tokens == MASK_ID).float().mean()) for tokens in one.read]
+    assert all(share == pytest.approx(SHARE, abs=0.04) for share in shares)
     assert {tokens.shape[1] for tokens in one.read} == {32, 64}
     for length in (32, LENGTH, 100):
         rows = counting().held_out(length)
@@ -180,6 +180,25 @@ def test_measure_of_chance(counting: type[Masked]):
         def logits(self, hidden: Tensor) -> Tensor:
             return hidden
 
-    losses, right = counting().measure(Same(), LENGTH)
+    losses, right, stretches = counting().measure(Same(), LENGTH)
     assert losses.mean().item() == pytest.approx(math.log(V), rel=1e-5) and right.float().mean() < 0.01
-    assert len(losses) == len(right) == 2 * (1024 // 63) * round(SHARE * LENGTH)
+    hidden = 2 * 1024 * SHARE * masked.DRAWS
+    assert len(losses) == len(right) == len(stretches) == pytest.approx(hidden, abs=5 * hidden**0.5)
+    assert stretches.unique().tolist() == [0, 1, 2, 3]  # two of 512 tokens of each corpus
+
+
+def test_the_same_tokens_are_hidden_at_every_length(counting: type[Masked], monkeypatch: pytest.MonkeyPatch):
+    """By where they stand in the corpus: only what stands around them differs. Draws differ from each other."""
+    monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH, 100))
+    task = counting()
+
+    def hidden(length: int, draw: int) -> set[int]:
+        places = task.asked(length, draw)
+        assert not places[:, 0].any()
+        per_corpus = len(places) // 2
+        flat = places[:, 1:].unflatten(0, (2, per_corpus)).flatten(1)
+        return {int(i) + 5000 * corpus for corpus in (0, 1) for i in flat[corpus].nonzero()}
+
+    assert hidden(32, 0) == hidden(LENGTH, 0) == hidden(100, 0) != hidden(32, 1)
+    both = hidden(32, 0) & hidden(32, 1)
+    assert len(both) == pytest.approx(2 * 1024 * SHARE**2, abs=5 * (2 * 1024 * SHARE**2) ** 0.5)

@@ -140,7 +140,8 @@ def test_a_bad_text_is_told_of(lab: StackLab):
 def test_nbytes_counts_shared_arrays_once(lab: StackLab):
     one = LAYERS * lab.shape["self"][1] * N * N * 4  # float32
     live, constant = models.run(lab, TEXT), models.run(lab, TEXT, PLANS["constant"](lab))
-    others = [*live.norms.values(), live.losses, *(output.distribution for output in live.outputs)]
+    others = [*live.norms.values(), *live.gates.values(), live.losses,
+              *(output.distribution for output in live.outputs)]
     others += [] if live.mask is None else [live.mask]
     assert live.nbytes == 2 * one + sum(array.nbytes for array in others)  # live weights are those used
     assert constant.nbytes == live.nbytes + one

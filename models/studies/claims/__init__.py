@@ -6,12 +6,14 @@
 One file a claim; verdict.py has the rules, evidence.py reads what was measured, measure.py measures.
 """
 
-from models.studies.claims import normalisation, selective, synthesizer
+from dataclasses import replace
+
+from models.studies.claims import method, normalisation, selective, synthesizer
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Claim, Statement
-from models.studies.claims.verdict import FAILS, HOLDS, OPEN, PART, Verdict
+from models.studies.claims.verdict import FAILS, HOLDS, OPEN, PART, UNSURE, Verdict
 
-__all__ = ["FAILS", "HOLDS", "OPEN", "PART", "Chart", "Claim", "Evidence", "Statement", "Verdict", "claims"]
+__all__ = ["FAILS", "HOLDS", "OPEN", "PART", "UNSURE", "Chart", "Claim", "Evidence", "Statement", "Verdict", "claims"]
 
 MODULES = {"synthesizer": synthesizer, "selective": selective, "normalisation": normalisation}  # by Claim.key
 
@@ -19,4 +21,6 @@ MODULES = {"synthesizer": synthesizer, "selective": selective, "normalisation": 
 def claims(evidence: Evidence | None = None) -> list[Claim]:
     """All claims with their present verdicts; `evidence` is the repository's by default."""
     evidence = evidence or Evidence()
-    return [module.claim(evidence) for module in MODULES.values()]
+    found = [module.claim(evidence) for module in MODULES.values()]
+    return [replace(claim, trainings=method.trainings(evidence, claim.models),
+                    curves=method.curves(evidence, claim.models)) for claim in found]

@@ -9,10 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy
+from numpy import ndarray
+
 from models import catalogue, checkpoint
 from models.damage import broken
 from models.studies import store
-from models.studies.seeds import SEEDS, read_seeds
+from models.studies.bootstrap import error
+from models.studies.seeds import SEEDS, is_enough, read_seeds
 from models.words import told
 
 CLAIMS = "claims.json"  # what `python -m models.studies.claims all` measures
@@ -46,14 +50,14 @@ class Evidence:
 
     def _collected(self, name: str) -> dict[int, dict[int, Metric]]:
         result: dict[int, dict[int, Metric]] = {}
-        card = _read_dict(self._checkpoints / name / "card.json")
+        card = self.card(name)
         if card:
             readings = self.measured_of(name, "readings")
             own = card["metric"] | ({"readings": readings} if readings else {})
             others = {int(seed): metric for seed, metric in card.get("other_seeds", {}).items()}
             result[card["training"]["steps"]] = {card["training"]["seed"]: own} | others
         seeds = _read_dict(self._seeds / f"{name}.json")
-        if seeds:
+        if seeds and is_enough(name, seeds["steps"]):
             known = result.setdefault(seeds["steps"], {})
             for seed, metric in seeds["metrics"].items():
                 known.setdefault(int(seed), metric)
@@ -70,11 +74,26 @@ class Evidence:
                     continue
         return {steps: values for steps, values in result.items() if values}
 
+    def card(self, name: str) -> dict[str, Any]:
+        """A shipped model's card; empty where there is none."""
+        return _read_dict(self._checkpoints / name / "card.json") or {}
+
+    def weights(self, name: str) -> str:
+        """SHA-256 of the shipped model's weights, as its card has it; empty where there is none."""
+        return store.sha(self.card(name)) or ""
+
+    def study(self, name: str, kind: str) -> dict[str, Any]:
+        """What a study of this kind measured of a model; empty as `memory` is."""
+        try:
+            return store.read(name, kind, self._measurements, self._checkpoints) or {}
+        except checkpoint.CheckpointError:  # `damaged` tells of it
+            return {}
+
     def measured_of(self, name: str, what: str) -> Any:
         """What claims.json says of a shipped model; None if it was measured on a model that has since been replaced."""
         entry = self.measured.get(what, {}).get(name)
-        card = _read_dict(self._checkpoints / name / "card.json") or {}
-        return entry["values"] if entry and entry["metric"] == card.get("metric") else None
+        card = self.card(name)
+        return entry["values"] if entry and card and store.is_of(entry, card) else None
 
     def memory(self, name: str, way: str = "chosen") -> dict[float, float]:
         """Factor -> perplexity of a model that keeps 1 / factor of its memory, on the same windows for all models;
@@ -86,6 +105,32 @@ class Evidence:
                     if point["way"] == way or point["factor"] == 1}
         except (KeyError, TypeError, AttributeError):  # `damaged` tells of it
             return {}
+
+    def memory_losses(self, name: str, way: str = "chosen") -> dict[float, ndarray]:
+        """Factor -> (W,) losses of the windows in nats; otherwise as `memory`."""
+        found = self.study(name, "memory")
+        points = [*found.get("points", []), *found.get("comparisons", [])]
+        return {point["factor"]: numpy.array(point["losses"]) for point in points
+                if "losses" in point and (point["way"] == way or point["factor"] == 1)}
+
+    def text_error(self, one: str | tuple[str, str], other: str | tuple[str, str], length: int, what: str) -> float:
+        """Standard error of the difference between two shipped models by the choice of texts, which were the same for
+        both; 0 while that is not measured.
+
+        Args:
+            one, other: names, or (name, policy of scale) where it is not read as trained.
+            length: tokens of a text.
+            what: `losses`, nats; or `rights`, shares.
+        """
+        (first, count), (second, _) = (
+            self._texts(*((its, "trained") if isinstance(its, str) else its), length, what) for its in (one, other))
+        return error(first - second, count) if len(first) and len(first) == len(second) else 0.0
+
+    def _texts(self, name: str, policy: str, length: int, what: str) -> tuple[ndarray, ndarray]:
+        """(T,) a mean a text, as the shipped model reads it, and what it counts; empty if not measured."""
+        found = self.study(name, "length")
+        texts = found.get("readings", {}).get(policy, {}).get(str(length), {}).get("texts", {})
+        return numpy.array(texts.get(what, [])), numpy.array(texts.get("predictions", []))
 
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
         """Length -> mean entropy of each head in nats, all layers in one list; empty as `memory` is."""

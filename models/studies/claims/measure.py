@@ -16,14 +16,17 @@ import numpy
 import torch
 from numpy import ndarray
 from torch import Tensor
+from torch.nn import functional
 
-from models.attention.base import UNTOUCHED, Intervention, Record
-from models.attention.rotary import rotary_table
+from models.attention.base import UNTOUCHED, Intervention, Record, Rotary, split
+from models.attention.dot_product import DotProduct
+from models.attention.rotary import rotary_table, rotate
+from models.attention.softmax import Softmax
 from models.catalogue import names
 from models.heads import HeadPlan
 from models.recipes import RECIPES, short_recipe, task_of
 from models.stack import own
-from models.studies import seeds
+from models.studies import seeds, store
 from models.tasks.base import generator
 from models.tasks.masked import LENGTH, Masked
 from models.tasks.stories import CONTEXT, VOCABULARY, Stories
@@ -49,7 +52,7 @@ def no_attention(data: Path, runs: Path) -> dict[str, Any]:
     layers, heads = lab.shape["self"]
     plan = HeadPlan().with_heads([("self", i, j) for i in range(layers) for j in range(heads)], gate=0.0)
     closed = _Gated(lab.model, lab.interventions(plan, CONTEXT))
-    return {"stories-softmax": {"metric": lab.card["metric"], "values": {
+    return {"stories-softmax": {"weights": store.sha(lab.card), "metric": lab.card["metric"], "values": {
         "gates_0": task.metric(cast(Transformer, closed))["perplexity"], "trained_without": pairs_perplexity(task)}}}
 
 
@@ -107,7 +110,7 @@ def readings(data: Path, runs: Path) -> dict[str, Any]:
             task = task_of(name, data, runs)
             assert isinstance(task, Masked)
             values = seeds.readings(lab.model, task)
-            result[name] = {"metric": lab.card["metric"], "values": values}
+            result[name] = {"weights": store.sha(lab.card), "metric": lab.card["metric"], "values": values}
     return result
 
 
@@ -119,7 +122,8 @@ def fixed_scale(data: Path, runs: Path) -> dict[str, Any]:
     level = replace(recipe, config=replace(recipe.config, table_std=LEVEL))
     found = {str(seed): task.metric(train(level, task, runs / name / f"level-{seed}", seed, torch.device("cpu")))
              for seed in (0, 1, 2)}
-    return {name: {"metric": own(name).card["metric"], "values": {
+    card = own(name).card
+    return {name: {"weights": store.sha(card), "metric": card["metric"], "values": {
         "table_std": LEVEL, "steps": recipe.steps, "perplexity": {s: m["perplexity"] for s, m in found.items()}}}}
 
 
@@ -154,21 +158,44 @@ def _relu2_rows(scores: Tensor) -> Tensor:
 @torch.inference_mode()
 def speed(data: Path, runs: Path) -> dict[str, Any]:
     """Time of random over time of softmax, forward, untrained (time does not depend on the weights): the repetitions
-    of both alternate, each pair gives a ratio, and median and quartiles of the ratios are kept."""
-    models = [Transformer(RECIPES[f"stories-{name}"].config).eval() for name in ("random", "softmax")]
+    of both alternate, each pair gives a ratio, and median and quartiles of the ratios are kept. Softmax is our own,
+    whose weights can be seen, and torch's fused one, which never has them in memory."""
+    random = Transformer(RECIPES["stories-random"].config).eval()
+    others = {N_("softmax"): Transformer(RECIPES["stories-softmax"].config).eval(), N_("fused softmax"): fused()}
     rows = []
     for tokens in (128, 256):
         for texts in TEXTS:
             ids = torch.randint(1, VOCABULARY, (texts, tokens), generator=generator(5))
-            x = torch.randn(texts, tokens, models[0].config.width, generator=generator(6))
-            rotary = rotary_table(tokens, models[0].config.head_width)
+            x = torch.randn(texts, tokens, random.config.width, generator=generator(6))
+            rotary = rotary_table(tokens, random.config.head_width)
             for what, work in ((N_("attention layer"), lambda m, x=x, r=rotary: m.blocks[0].attention(x, r, UNTOUCHED)),
                                (N_("whole model"), lambda m, ids=ids: m.logits(m(ids)))):
-                ratios = [_seconds(work, models[0]) / _seconds(work, models[1]) for _ in range(REPETITIONS + 5)][5:]
-                first, median, third = statistics.quantiles(ratios, n=4)
-                rows.append({"what": what, "texts": texts, "tokens": tokens, "median": round(median, 3),
-                             "quartiles": [round(first, 3), round(third, 3)]})
+                for against, other in others.items():
+                    ratios = [_seconds(work, random) / _seconds(work, other) for _ in range(REPETITIONS + 5)][5:]
+                    first, median, third = statistics.quantiles(ratios, n=4)
+                    rows.append({"what": what, "against": against, "texts": texts, "tokens": tokens,
+                                 "median": round(median, 3), "quartiles": [round(first, 3), round(third, 3)]})
     return {"rows": rows, "repetitions": REPETITIONS}
+
+
+def fused() -> Transformer:
+    """A Transformer of stories-softmax's shape whose attention is torch's own, which shows no weights."""
+    model = Transformer(RECIPES["stories-softmax"].config).eval()
+    for block in model.blocks:
+        own_attention, block.attention = block.attention, _Fused(model.config)
+        block.attention.load_state_dict(own_attention.state_dict())
+    return model
+
+
+class _Fused(Softmax):
+    """Softmax attention in one kernel, without plans and records."""
+
+    def forward(self, x: Tensor, rotary: Rotary, *rest: Any) -> Tensor:
+        source = cast(DotProduct, self.source)
+        query, key = (rotate(split(project(x), self.heads), cast(tuple[Tensor, Tensor], rotary))
+                      for project in (source.query, source.key))
+        outputs = functional.scaled_dot_product_attention(query, key, self.values(x), is_causal=True)
+        return self.output(outputs.transpose(1, 2).flatten(2))
 
 
 def _seconds(work: Callable[[Transformer], Tensor], model: Transformer) -> float:

@@ -71,10 +71,18 @@ class Claim:
         title: of its section.
         source: where it was published.
         setting: what differs between the source's experiments and ours.
+        models: that its statements speak of.
+        family: what these are called.
+        trainings: rows of a table: how long each of these was trained, how often, and on what it was measured.
+        curves: loss while they were trained; None where no card has it.
     """
 
     key: str
     title: str
     source: str
     setting: str
+    models: tuple[str, ...]
+    family: str
     statements: list[Statement] = field(default_factory=list)
+    trainings: list[dict[str, str]] = field(default_factory=list)
+    curves: Chart | None = None

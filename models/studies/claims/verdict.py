@@ -1,26 +1,35 @@
 """Verdicts by rule. Nothing here knows a model: differences come in, a word and its reason come out.
 
-A difference is taken between two models trained with the same seed and steps, so on the same texts in the same order.
-The longest training decides, and a difference is clear if chance alone makes one as large less than once in twenty:
-by Student's t over its seeds; where it has one seed, over those of a shorter training; where there are none either,
-beyond a fixed margin, and the verdict says `one seed`. A shorter training of several seeds must not clearly say the
-opposite.
+A difference is paired: two models trained with the same seed and steps, so on the same texts in the same order, and
+measured on the same held-out texts. The largest number of steps with two seeds or more decides, by its mean m and
+
+    s² = variance over seeds / seeds + variance over texts,   t = Student's of seeds − 1, 95% on one side
+
+    clearly below a limit: m + t s < limit     clearly not: m − t s > limit     else it cannot be told
+
+`No worse` is the same test against a stated margin (non-inferiority; of two sides, Schuirmann's 1987): noise makes no
+claim true, and what is worse by the margin or more passes once in twenty at most. A longer training with one seed, as
+that of what ships, may object: where it lies on the other side of the limit, nothing is clear. One seed alone decides
+nothing. tests/models/test_verdicts.py simulates how often each rule errs.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from numpy import ndarray
+
+from models.studies.bootstrap import quantiles_of_means
 from models.words import N_, listed, told, told_n
 
-HOLDS, PART, FAILS, OPEN = N_("holds"), N_("holds in part"), N_("does not hold here"), N_("not measured yet")
-YES, PARTLY, NO, UNKNOWN = "yes", "partly", "no", "unknown"
+HOLDS, PART, FAILS = N_("holds"), N_("holds in part"), N_("does not hold here")
+UNSURE, OPEN = N_("inconclusive"), N_("not measured yet")
+YES, NO, UNCLEAR, UNKNOWN = "yes", "no", "unclear", "unknown"
 
 STUDENT = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83)  # t at 95%, one side, 1 to 9 degrees of freedom
-MARGIN = 0.02  # of one seed: 2% of perplexity, or two points of accuracy
 TOLERANCE = 0.01  # what `no worse` allows: 1% of perplexity, or one point of accuracy
 
 Samples = Mapping[int, Mapping[int, float]]  # steps -> seed -> value
@@ -32,13 +41,15 @@ class Check:
 
     Attributes:
         what: in words, as what should be true.
-        outcome: YES; PARTLY, the right side of the limit but not clearly; NO; or UNKNOWN.
+        outcome: YES, NO, UNCLEAR or UNKNOWN.
         seeds: that tell what is chance; 0 if unknown, None if seeds do not come into it.
+        steps: of the training that decides; 0 if unknown or not about one.
     """
 
     what: str
     outcome: str
     seeds: int | None = None
+    steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -57,63 +68,69 @@ def differences(one: Samples, other: Samples, scale: Callable[[float], float] = 
     return result
 
 
-def spread(samples: Samples) -> tuple[float, float, int]:
-    """Mean of the longest training, how far from it is still chance, and the number of seeds that say so."""
-    values = list(samples[max(samples)].values())
-    if len(values) > 1:
-        return statistics.fmean(values), _half_width(values) / math.sqrt(len(values)), len(values)
-    others = max((list(its.values()) for its in samples.values()), key=len)
-    return values[0], _half_width(others) if len(others) > 1 else MARGIN, len(others)
+def deciding(samples: Samples) -> int:
+    """The largest number of steps with two seeds or more, else the largest; 0 if nothing was measured."""
+    known = {steps: len(values) for steps, values in samples.items() if values}
+    return max((steps for steps, seeds in known.items() if seeds > 1), default=max(known, default=0))
 
 
-def _half_width(values: list[float]) -> float:
-    """How far one more value may be from the true mean: t times the standard deviation of these."""
-    return STUDENT[min(len(values) - 1, len(STUDENT)) - 1] * statistics.stdev(values)
+def spread(values: Sequence[float], texts: float = 0.0) -> tuple[float, float]:
+    """Mean, and how far from it is still chance.
+
+    Args:
+        values: one a seed, two or more.
+        texts: standard error of one value by the choice of texts, which all seeds share.
+    """
+    error = math.hypot(statistics.stdev(values) / math.sqrt(len(values)), texts)
+    return statistics.fmean(values), STUDENT[min(len(values) - 1, len(STUDENT)) - 1] * error
 
 
-def below(what: str, samples: Samples, limit: float = 0.0) -> Check:
-    """Is the mean below `limit`? Clearly so is YES, otherwise PARTLY; not below is NO."""
-    return _decided(what, samples, lambda mean: mean - limit, _is_negative)
+def below(what: str, samples: Samples, limit: float = 0.0, texts: float = 0.0) -> Check:
+    """Is the mean below `limit`?"""
+    return _decided(what, samples, texts, lambda mean: mean - limit)
 
 
-def not_above(what: str, samples: Samples, limit: float = TOLERANCE) -> Check:
-    """Is the mean at `limit` or below? Above, but within chance, is PARTLY: noise makes no claim true."""
-    return _decided(what, samples, lambda mean: mean - limit, _is_not_positive)
+def no_worse(what: str, samples: Samples, margin: float = TOLERANCE, texts: float = 0.0) -> Check:
+    """Is the mean above 0 by less than `margin`?"""
+    return below(what, samples, margin, texts)
 
 
-def within(what: str, samples: Samples, limit: float) -> Check:
-    """Is the mean between -limit and limit? Clearly so is YES, otherwise PARTLY; outside is NO."""
-    return _decided(what, samples, lambda mean: abs(mean) - limit, _is_negative)
+def within(what: str, samples: Samples, limit: float, texts: float = 0.0) -> Check:
+    """Is the mean between -limit and limit? Two tests of one side each."""
+    return _decided(what, samples, texts, lambda mean: abs(mean) - limit)
 
 
-def _is_negative(excess: float, chance: float) -> str:
-    return YES if excess < -chance else PARTLY if excess < 0 else NO
-
-
-def _is_not_positive(excess: float, chance: float) -> str:
-    return YES if excess <= 0 else PARTLY if excess <= chance else NO
-
-
-def _decided(what: str, samples: Samples, excess: Callable[[float], float],
-             outcome: Callable[[float, float], str]) -> Check:
+def _decided(what: str, samples: Samples, texts: float, excess: Callable[[float], float]) -> Check:
     """
     Args:
-        excess: how far a mean is over the limit.
-        outcome: of an excess and how far from it is still chance.
+        excess: how far a mean is over the limit; its slope is 1 at most, so chance of a mean is chance of it.
     """
-    samples = {steps: values for steps, values in samples.items() if values}
-    if not samples:
+    steps = deciding(samples)
+    if not steps:
         return Check(what, UNKNOWN, 0)
-    mean, chance, seeds = spread(samples)
-    result = outcome(excess(mean), chance)
-    for steps, values in samples.items():
-        if steps < max(samples) and len(values) > 1:
-            mean, chance, _ = spread({steps: values})
-            clearly_not = outcome(excess(mean) - chance, 0.0) == NO
-            clearly = outcome(excess(mean), chance) == YES
-            if (result == YES and clearly_not) or (result == NO and clearly):
-                return Check(told("{what} (not with every number of steps)", what=what), PARTLY, seeds)
-    return Check(what, result, seeds)
+    values = list(samples[steps].values())
+    if len(values) == 1:
+        return Check(what, UNCLEAR, 1, steps)
+    mean, chance = spread(values, texts)
+    over = excess(mean)
+    outcome = YES if over < -chance else NO if over > chance else UNCLEAR
+    for longer in (statistics.fmean(its.values()) for count, its in samples.items() if count > steps and its):
+        if (outcome == YES and excess(longer) > 0) or (outcome == NO and excess(longer) < 0):
+            return Check(told("{what} (a longer training says otherwise)", what=what), UNCLEAR, len(values), steps)
+    return Check(what, outcome, len(values), steps)
+
+
+def below_in_texts(what: str, values: Sequence[float] | ndarray | None, limit: float = 0.0, best_of: int = 1) -> Check:
+    """Is the mean of one model's texts below `limit`? By a bootstrap over its texts.
+
+    Args:
+        values: one a text; None while not measured.
+        best_of: how many were looked at to find this one, which makes chance so many times as likely (Bonferroni).
+    """
+    if values is None or not len(values):
+        return Check(what, UNKNOWN, 0)
+    low, high = quantiles_of_means(values, (0.05 / best_of, 1 - 0.05 / best_of))
+    return Check(what, YES if high < limit else NO if low > limit else UNCLEAR, 1)
 
 
 def fact(what: str, is_true: bool | None) -> Check:
@@ -122,31 +139,38 @@ def fact(what: str, is_true: bool | None) -> Check:
 
 
 def conclude(checks: list[Check]) -> Verdict:
-    """`holds` if every part does, clearly; `does not hold here` if no part clearly does; `holds in part` between;
-    `not measured yet` while parts that are not measured could still decide it."""
+    """`holds` if every part clearly does; `holds in part` if one clearly does and one clearly does not; `does not hold
+    here` if one clearly does not, and none clearly does; `inconclusive` otherwise; `not measured yet` while parts that
+    are not measured could still decide it."""
     outcomes = [check.outcome for check in checks]
     missing = outcomes.count(UNKNOWN)
     known = len(checks) - missing
-    decided = YES in outcomes and (PARTLY in outcomes or NO in outcomes)
-    if missing and not decided:
+    if missing and not (YES in outcomes and NO in outcomes):
         return Verdict(OPEN, told("{known} of {count} parts are measured", known=known, count=len(checks))
                        if known else "")
-    if NO not in outcomes and PARTLY not in outcomes:
-        word = HOLDS
-    elif YES not in outcomes:
-        word = FAILS
+    if NO in outcomes:
+        word = PART if YES in outcomes else FAILS
     else:
-        word = PART
+        word = UNSURE if UNCLEAR in outcomes else HOLDS
     parts = [_count(checks)] if len(checks) > 1 else []
-    labels = {PARTLY: N_("Not clearly: {parts}"), NO: N_("Not: {parts}"), UNKNOWN: N_("Not measured yet: {parts}")}
+    labels = {UNCLEAR: N_("Cannot be told: {parts}"), NO: N_("Not: {parts}"), UNKNOWN: N_("Not measured yet: {parts}")}
     parts += [told(label, parts=listed((check.what for check in checks if check.outcome == outcome), N_("; ")))
-              for outcome, label in labels.items()
-              if outcome in outcomes and (word != FAILS or len(checks) > 1 or outcome == PARTLY)]
+              for outcome, label in labels.items() if outcome in outcomes]
+    return Verdict(word, listed([*parts, *_budget(checks)], N_(". ")))
+
+
+def _budget(checks: Sequence[Check]) -> list[str]:
+    """What is said of seeds and steps, the fewest of all parts."""
     counts = [check.seeds for check in checks if check.seeds]
-    if counts:
-        fewest = min(counts)
-        parts.append(told_n("One seed", "Spread over {n} seeds", fewest))
-    return Verdict(word, listed(parts, N_(". ")))
+    steps = [check.steps for check in checks if check.steps]
+    if not counts:
+        return []
+    if not steps:
+        return [told("One model; chance is that of its texts")]
+    if min(counts) == 1:
+        return [told("One seed of {steps:,} steps, which tells nothing of chance", steps=min(steps))]
+    return [told_n("Decided by {n} seed of {steps:,} steps", "Decided by {n} seeds of {steps:,} steps", min(counts),
+                   steps=min(steps))]
 
 
 def _count(checks: list[Check]) -> str:

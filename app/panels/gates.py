@@ -1,0 +1,58 @@
+"""The gates that a model computes itself (models/attention/gated.py), and what becomes of its first token with them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import compute, serving
+from app.compute import Seen
+from app.panels.heads import selected
+from app.state.lab_state import LabState
+from app.texts import _
+from components.charts import dots_chart
+from components.gates_chart import gates_chart, gates_table
+from models import HeadPlan, Lab, Trace, catalogue
+from models.checkpoint import CheckpointError
+from models.trace import sink
+
+
+def offered(trace: Seen) -> bool:
+    """True if there is something to be seen."""
+    return bool(trace.gates)
+
+
+def section(lab: Lab, state: LabState, trace: Seen) -> None:
+    """Tokens down and heads across, live; beside it attention to the first token, here and in softmax attention."""
+    kind, layer, _head = selected(lab, state)
+    gates = trace.gates[kind.name]
+    table = gates_table(gates, trace.rows[kind.query_row])
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(_("**Gates**, of every token and head: closed is empty, open is full. The model computes them from "
+                      "the token; a bar or a key of yours multiplies them."))
+        mean = ", ".join(_("layer {layer} {share:.0%}", layer=number, share=values.mean())
+                         for number, values in enumerate(gates, 1))
+        st.altair_chart(gates_chart(table, layer), alt=_("Mean of all gates: {mean}", mean=mean))
+        st.download_button(_("Gates as CSV"), table.to_csv(index=False), f"{lab.name}-gates.csv", "text/csv",
+                           on_click="ignore")
+    with right:
+        st.markdown(_("**Attention to the first token**, mean over the queries after it. A query that finds nothing "
+                      "must put its weight somewhere, and often puts it there; a gate lets it say nothing instead."))
+        found = {lab.name: trace} | _without_gates(lab, state)
+        points = [{"name": _("layer {layer}", layer=number), "value": round(float(share), 4), "which": name}
+                  for name, its in found.items() if isinstance(its, Trace)
+                  for number, share in enumerate(sink(its.weights[kind.name]).mean(1), 1)]
+        told = "; ".join(f"{point['which']}, {point['name']}: {point['value']:.0%}" for point in points)
+        st.altair_chart(dots_chart(points, _("share of attention"), form=".0%"), alt=told)
+
+
+def _without_gates(lab: Lab, state: LabState) -> dict[str, Seen]:
+    """Softmax attention of the same family, on the same text; nothing where there is none."""
+    name = f"{lab.task.name}-softmax"
+    if name not in catalogue.names() or name == lab.name:
+        return {}
+    try:
+        other = serving.load(name)
+    except CheckpointError:
+        return {}
+    return {name: compute.traces_of(other, compute.read(other, state.text), HeadPlan())[0]}

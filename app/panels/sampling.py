@@ -1,0 +1,48 @@
+"""How a text is continued: always the likeliest token, or drawn by chance, which a seed decides."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.state import events, session
+from app.state.lab_state import LabState
+from app.texts import _
+from models import Lab
+from models.sampling import MAX_SEED, MAX_TEMPERATURE, MIN_TOP_P
+
+
+def choose(lab: Lab, state: LabState) -> None:
+    """A button that says how tokens are chosen, with the choice behind it, and one for the next seed."""
+    if not lab.task.writes:
+        return
+    sampling = state.sampling
+    if sampling.is_greedy:
+        said = _("The likeliest words")
+    else:
+        said = _("Drawn: temperature {temperature:g}, top-p {top_p:g}, seed {seed}", temperature=sampling.temperature,
+                 top_p=sampling.top_p, seed=sampling.seed)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        place = st.popover(said, key=session.SAMPLING, on_change="rerun")
+        st.button(_("Another seed"), key="another", on_click=events.draw_another, icon=":material/casino:",
+                  disabled=sampling.is_greedy, help=_("Continues the text with other numbers of chance"))
+    if place.open:  # what nobody looks at need not be sent with every click
+        with place:
+            _details(state)
+
+
+def _details(state: LabState) -> None:
+    sampling = state.sampling
+    st.session_state[session.GREEDY] = sampling.is_greedy
+    st.checkbox(_("Always the likeliest token"), key=session.GREEDY, on_change=events.on_greedy)
+    if not sampling.is_greedy:
+        st.session_state[session.TEMPERATURE] = sampling.temperature
+        st.session_state[session.TOP_P] = sampling.top_p
+        st.session_state[session.SEED] = sampling.seed
+        st.slider(_("Temperature"), 0.05, MAX_TEMPERATURE, step=0.05, key=session.TEMPERATURE,
+                  on_change=events.on_sampling, help=_("Below 1 likely tokens come more often than the model expects "
+                                                       "them, above 1 less often"))
+        st.slider(_("Top-p"), MIN_TOP_P, 1.0, step=0.05, key=session.TOP_P, on_change=events.on_sampling,
+                  help=_("Only the likeliest tokens that have this probability together are drawn from"))
+        st.number_input(_("Seed"), 0, MAX_SEED, key=session.SEED, on_change=events.on_sampling)
+    st.caption(_("As trained and under the plan, the same numbers of chance choose: with the same seed the two texts "
+                 "differ by the plan and not by luck."))

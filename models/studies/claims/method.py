@@ -1,0 +1,82 @@
+"""How what the claims speak of was trained and measured: read from cards and sweeps, where nothing is written twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from models import sweeps
+from models.studies.claims import tables
+from models.studies.claims.evidence import Evidence
+from models.studies.claims.statement import Chart
+from models.words import N_, listed, told, told_n
+
+DIGITS = 12  # of a SHA-256 that a table shows
+
+
+def trainings(evidence: Evidence, names: Sequence[str]) -> list[dict[str, str]]:
+    """A row a model: how long it was trained, with how many seeds, on how many texts it was measured, and which
+    weights these are."""
+    rows = []
+    for name in names:
+        card = evidence.card(name)
+        if not card:
+            continue
+        metric = card["metric"]
+        seeds = {steps: len(its) for steps, its in evidence.metrics(name).items()}
+        rows.append({
+            N_("model"): name,
+            N_("seeds"): listed((told_n("{n} seed of {steps:,} steps", "{n} seeds of {steps:,} steps", count,
+                                        steps=steps) for steps, count in sorted(seeds.items(), reverse=True)), "; "),
+            N_("measured on"): _measured_on(metric),
+            N_("weights, SHA-256"): evidence.weights(name)[:DIGITS] or tables.NOTHING})
+    return rows
+
+
+def _measured_on(metric: dict[str, Any]) -> str:
+    if "texts_per_length" in metric:
+        return told("{n:,} texts of each length", n=metric["texts_per_length"])
+    if "tokens_per_length" in metric:
+        return told_n("{tokens:,} tokens at each length, {n} draw of what is hidden",
+                      "{tokens:,} tokens at each length, {n} draws of what is hidden", metric.get("draws", 1),
+                      tokens=metric["tokens_per_length"])
+    return told("{tokens:,} tokens", tokens=metric["tokens"]) if "tokens" in metric else tables.NOTHING
+
+
+def curves(evidence: Evidence, names: Sequence[str]) -> Chart | None:
+    """Loss on the validation split while the models trained, of those whose card has it."""
+    points = []
+    for name in names:
+        curve = evidence.card(name).get("curve", {})
+        points += [{"name": name, "x": step, "seed": 0, "value": loss}
+                   for step, loss in zip(curve.get("step", ()), curve.get("validation_loss", ()), strict=True)]
+    if not points:
+        return None
+    last = {point["name"]: point for point in points}
+    return Chart("lines", points, told("loss on the validation split, nats"), told("steps of training"),
+                 alt=listed((told("{name} after {steps:,} steps {loss:.3f}", name=point["name"], steps=point["x"],
+                                  loss=point["value"]) for point in last.values()), "; "))
+
+
+def sweep(family: str) -> list[dict[str, str]]:
+    """A row a type of attention: its loss with every rate that was tried, and what was chosen; none where there was no
+    sweep."""
+    trials = sweeps.read(family)
+    rates = sweeps.PLANS[family].rates
+    rows = []
+    for attention in dict.fromkeys(trial["attention"] for trial in trials):
+        its = [trial for trial in trials if trial["attention"] == attention]
+        by_rate = {t["learning_rate"]: t["loss"] for t in its if t["table_rate"] == sweeps.USUAL_TABLE_RATE}
+        chosen = sweeps.chosen(family, attention)
+        row = {N_("attention"): attention}
+        row |= {told("rate {rate:g}", rate=rate): f"{by_rate[rate]:.3f}" if rate in by_rate else tables.NOTHING
+                for rate in rates}
+        best = chosen.get("learning_rate")
+        by_table = {t["table_rate"]: t["loss"] for t in its if t["learning_rate"] == best}
+        row |= {told("tables {rate:g}×", rate=rate): f"{by_table[rate]:.3f}" if rate in by_table and len(by_table) > 1
+                else tables.NOTHING for rate in sweeps.TABLE_RATES}
+        row[N_("chosen")] = tables.NOTHING if best is None else told(
+            "{rate:g}, tables {tables:g}×", rate=best, tables=chosen["table_rate"]) if len(by_table) > 1 \
+            else f"{best:g}"
+        rows.append(row)
+    return rows

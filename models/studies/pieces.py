@@ -1,0 +1,106 @@
+"""A name in pieces: does the later piece ask that the first be forgotten, as in the source's "Bar ##ack Obama"?
+
+    python -m models.studies.pieces stories-selective
+
+"Bar" alone may become many things; once "ack" is there, it is one, and the first piece only misleads. Over held-out
+windows: S, what a token says against the one before it (models/attention/selective.py), where the two are the first
+pieces of a capitalised word, and beside it where both begin words of their own. By layer, means over windows, with the
+error that drawing windows again gives. Writes models/studies/measurements/NAME.pieces.json. Where no layer says more
+against a first piece than against a word, the source's picture is not found, and the Results page says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from models.attention.base import Record
+from models.attention.selective import selection
+from models.catalogue import names
+from models.checkpoint import CheckpointError
+from models.data import add_data_option
+from models.recipes import task_of
+from models.stack import own
+from models.studies import store
+from models.tasks.stories import CONTEXT, Stories
+from models.transformer import Transformer
+
+WINDOWS = 240  # held-out ones, books and stories in their own proportion
+SHOWN = 12  # names that are listed, those with the most said against their first piece
+
+
+def pairs(labels: Sequence[str], tokens: Tensor) -> tuple[Tensor, Tensor]:
+    """(B, N) bool twice, at the later token of each pair: where it continues a capitalised word's first piece, and
+    where both begin words.
+
+    Args:
+        labels: V texts, one a token id.
+        tokens: (B, N) ids.
+    """
+    def which(form: str) -> Tensor:
+        return torch.tensor([bool(re.fullmatch(form, label)) for label in labels])[tokens]
+
+    def after(of: Tensor) -> Tensor:
+        return functional.pad(of, (1, -1), value=False)
+
+    word = which(r" [A-Za-z]+")
+    return after(which(r" [A-Z][a-z]*")) & which(r"[a-z]+"), after(word) & word
+
+
+@torch.inference_mode()
+def measure(model: Transformer, labels: Sequence[str], tokens: Tensor) -> dict[str, Any]:
+    """By layer what is said against first pieces and against words, a mean a window; and the names where most is said.
+
+    Args:
+        tokens: (B, N) ids, BOS first.
+    """
+    names_, words = pairs(labels, tokens)
+    kept = names_.any(1) & words.any(1)  # windows that have both
+    tokens, names_, words = tokens[kept], names_[kept], words[kept]
+    layers: list[dict[str, list[float]]] = [{"names": [], "words": []} for _ in range(model.config.layers)]
+    found: dict[tuple[int, str], list[float]] = {}
+    for part, are_names, are_words in zip(tokens.split(16), names_.split(16), words.split(16), strict=True):
+        records: list[Record] = []
+        model(part, records=records)
+        for layer, record in enumerate(records):
+            said = functional.pad(selection(record.scores).diagonal(-1, 1, 2), (1, 0))  # (B, N) against the one before
+            for kind, where in (("names", are_names), ("words", are_words)):
+                layers[layer][kind] += ((said * where).sum(1) / where.sum(1)).tolist()
+            for row, place in are_names.nonzero().tolist():
+                name = "|".join(labels[int(i)].strip() for i in part[row, place - 1:place + 1])
+                found.setdefault((layer, name), []).append(float(said[row, place]))
+    most = sorted(((sum(its) / len(its), layer, name, len(its)) for (layer, name), its in found.items()), reverse=True)
+    return {"windows": len(tokens), "names": int(names_.sum()), "words": int(words.sum()),
+            "layers": [{kind: [round(value, 4) for value in its] for kind, its in layer.items()} for layer in layers],
+            "most": [{"name": name, "layer": layer + 1, "said": round(said, 2), "times": times}
+                     for said, layer, name, times in most[:SHOWN]]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    choices = [name for name in names() if name.startswith("stories-selective")]
+    parser.add_argument("name", choices=choices, metavar="NAME", help=", ".join(choices))
+    add_data_option(parser)
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
+    arguments = parser.parse_args()
+    try:
+        lab, task = own(arguments.name), task_of(arguments.name, arguments.data, arguments.runs)
+        assert isinstance(task, Stories)  # by the choices above
+        rows = task.windows(CONTEXT)
+        targets = rows[torch.linspace(0, len(rows) - 1, WINDOWS).long()]
+    except (CheckpointError, FileNotFoundError) as error:
+        parser.error(str(error))
+    tokens = functional.pad(targets, (1, -1), value=0)
+    store.write(arguments.name, "pieces", lab.card["metric"], {
+        "command": f"python -m models.studies.pieces {arguments.name}"} | measure(lab.model, task.labels, tokens))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""The picture of a model's own gates, on a tiny model with random weights in the place of one that ships.
+
+    pytest tests/app/test_gates_panel.py
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import models
+from app.panels import gates
+from app.views import explore
+from components.gates_chart import gates_chart, gates_table
+from models.attention.base import Record
+from models.heads import HeadPlan
+from models.trace import run, sink
+from tests.browser import ROOT
+from tests.models.tiny import TEXT, make_lab
+
+MODEL = "stories-softmax"
+
+
+def test_a_traces_gates_are_those_that_multiplied():
+    lab = make_lab("gated")
+    trace = run(lab, TEXT)
+    records: list[Record] = []
+    lab.model(torch.tensor([trace.prompt.ids]), records=records)
+    expected = numpy.stack([record.gates[0].numpy() for record in records])
+    numpy.testing.assert_allclose(trace.gates["self"], expected, atol=1e-6)
+    assert trace.gates["self"].shape == (*lab.shape["self"], len(trace.tokens))
+    assert trace.gates["self"].min() > 0 and trace.gates["self"].max() < 1
+    assert run(make_lab("softmax"), TEXT).gates == {}
+    closed = run(lab, TEXT, HeadPlan().gate("self", 0, 1, 0.0))  # a plan's gate multiplies, it does not replace
+    numpy.testing.assert_allclose(closed.gates["self"][0], expected[0], atol=1e-6)
+    assert closed.norms["self"][0, 1].max() == 0
+
+
+def test_the_sink_is_what_the_first_token_gets():
+    weights = numpy.array([[[1.0, 0, 0], [0.5, 0.5, 0], [0.1, 0.4, 0.5]]])
+    assert sink(weights).tolist() == pytest.approx([0.3])
+    assert sink(numpy.ones((2, 1, 1))).tolist() == [0, 0]
+
+
+def test_the_picture_has_every_gate_and_tokens_are_text():
+    values = numpy.random.default_rng(1).random((2, 3, 4))
+    tokens = ["start", " it's", "'\\\\", "</b>"]
+    table = gates_table(values, tokens)
+    assert len(table) == 24
+    row = table[(table.layer == 2) & (table["head"] == 3) & (table.place == 4)].iloc[0]
+    assert row.gate == pytest.approx(values[1, 2, 3], abs=1e-4) and row.token == "</b>"
+    spec = gates_chart(table, 1).to_dict()
+    told = json.dumps(spec["hconcat"][0]["encoding"]["y"])
+    assert "'start'" in told and "it's" not in told and "</b>" not in told
+    assert [field["title"] for field in spec["hconcat"]] == ["layer 1", "layer 2 (selected)"]
+
+
+def test_the_section_shows_gates_and_the_sink_beside_softmax(monkeypatch: pytest.MonkeyPatch):
+    """stories-dense, given gates: the page cannot know the difference."""
+    shipped = models.load("stories-dense")
+    traces = explore.compute.traces_of
+
+    def gated(lab, prompt, plan):
+        found = traces(lab, prompt, plan)
+        if lab is not shipped:
+            return found
+        layers, heads = lab.shape["self"]
+        given = numpy.full((layers, heads, len(found[0].tokens)), 0.25, dtype=numpy.float32)
+        return tuple(replace(trace, gates={"self": given}) for trace in found)
+
+    monkeypatch.setattr(explore.compute, "traces_of", gated)
+    drawn: list[dict] = []
+    chart = gates.dots_chart
+    monkeypatch.setattr(gates, "dots_chart", lambda points, *a, **k: drawn.extend(points) or chart(points, *a, **k))
+    app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
+    for key, value in {"model": "stories-dense", "text": "Once upon a time", "open": "gates"}.items():
+        app.query_params[key] = value
+    app.run()
+    assert not app.exception
+    expected = {}
+    for name in ("stories-dense", "stories-softmax"):
+        share = sink(run(models.load(name), "Once upon a time").weights["self"]).mean(1)
+        expected |= {(name, f"layer {layer}"): pytest.approx(value, abs=1e-4) for layer, value in enumerate(share, 1)}
+    assert {(point["which"], point["name"]): point["value"] for point in drawn} == expected
+
+
+def test_models_without_gates_offer_none():
+    app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
+    app.query_params["model"] = MODEL
+    app.query_params["open"] = "gates"
+    app.run()
+    assert not app.exception
+    assert "gates" not in app.button_group(key="section").options and "Gates" not in app.button_group(
+        key="section").options
+    assert not gates.offered(run(make_lab("softmax"), TEXT))

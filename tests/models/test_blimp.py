@@ -1,0 +1,61 @@
+"""Sentences' probabilities against sums written out, and BLiMP as it lies in the repository.
+
+    pytest tests/models/test_blimp.py
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import pytest
+import torch
+
+from models.data import DATA
+from models.stack import own
+from models.studies import blimp
+from models.studies.blimp import accuracy, log_probabilities, measure, read_pairs
+from models.tasks.stories import Stories
+
+
+def test_a_sentences_probability_is_the_product_of_its_tokens(monkeypatch: pytest.MonkeyPatch):
+    """One token after the other, alone; sentences of several lengths in one batch, and in several."""
+    lab = own("stories-selective")
+    sentences = [lab.read(text).ids[1:] for text in ("The cat sat.", "A", "Once upon a time there was a dragon.")]
+    expected = []
+    for ids in sentences:
+        total = 0.0
+        for i, token in enumerate(ids):
+            hidden = lab.model(torch.tensor([[0, *ids[:i]]]))[0, -1]
+            total += math.log(float(lab.model.logits(hidden).softmax(-1)[token]))
+        expected.append(total)
+    assert log_probabilities(lab.model, sentences).tolist() == pytest.approx(expected, abs=1e-3)
+    monkeypatch.setattr(blimp, "BATCH", 1)
+    assert log_probabilities(lab.model, sentences).tolist() == pytest.approx(expected, abs=1e-3)
+
+
+def test_the_pairs_are_evenly_of_all_paradigms():
+    pairs = read_pairs(DATA, 3)
+    counts = Counter(pair["paradigm"] for pair in pairs)
+    assert len(counts) == 67 and set(counts.values()) == {3}
+    assert len({pair["phenomenon"] for pair in pairs}) == 13
+    assert all(pair["good"] != pair["bad"] for pair in pairs)
+    assert len({(pair["good"], pair["bad"]) for pair in pairs}) > 190
+
+
+def test_a_measure_says_which_pairs_are_right():
+    lab, task = own("stories-softmax"), Stories()
+    pairs = [{"good": good, "bad": bad, "paradigm": paradigm, "phenomenon": "order"} for good, bad, paradigm in (
+        ("Once upon a time there was a king.", "Once a upon time king there a was.", "words"),
+        ("Once a upon time king there a was.", "Once upon a time there was a king.", "words"),
+        ("The dog was happy.", "The dog was happy.", "same"))]
+    found = measure(lab.model, task, pairs)
+    assert found["rights"] == {"words": "10", "same": "0"}
+    assert found["accuracy"] == 0.25 and found["by_phenomenon"] == {"order": pytest.approx(1 / 3, abs=1e-4)}
+
+
+def test_the_error_is_that_of_stratified_means():
+    """Two paradigms of 4 pairs: variances p (1 - p) / 3, over the square of 2."""
+    found = accuracy({"a": [True, True, True, False], "b": [True, False, True, False]})
+    assert found["accuracy"] == 0.625
+    assert found["accuracy_error"] == pytest.approx(math.sqrt(0.1875 / 3 + 0.25 / 3) / 2, abs=1e-5)

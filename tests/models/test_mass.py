@@ -1,0 +1,83 @@
+"""What rows of relu² weigh: constant heads have the mass of live ones at every length, under every reading of n.
+
+    pytest tests/models/test_mass.py
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from models import mass
+from models.attention.base import Record
+from models.heads import HeadPlan
+from models.stack import StackLab
+from tests.models.tiny import LAYERS, make_lab, random_ids
+
+RELU2 = ("gau-relu2", "gau-relu2-mixed", "gau-relu2-learned")
+TEXTS = random_ids(48, 128, seed=3)
+
+
+def lab_of(attention: str) -> StackLab:
+    lab = make_lab(attention, causal=False)
+    return replace(lab, card={mass.KEY: mass.measured(lab.model, TEXTS)})
+
+
+def live_mass(lab: StackLab, ids: torch.Tensor, plan: HeadPlan) -> torch.Tensor:
+    """(L, H) mean sum of a live row."""
+    records: list[Record] = []
+    lab.model(ids, lab.interventions(plan, ids.shape[1]), records)
+    return torch.stack([record.live.sum(-1).mean((0, 2)) for record in records])
+
+
+@pytest.mark.parametrize("policy", ["trained", "fixed", "length"])
+@pytest.mark.parametrize("attention", RELU2)
+def test_constant_rows_weigh_what_live_ones_do(attention: str, policy: str):
+    lab = lab_of(attention)
+    plan = HeadPlan().with_scale(policy)
+    for n in (8, 20, 64, 128):
+        live = live_mass(lab, TEXTS[:, :n], plan)
+        for layer in range(LAYERS):
+            rows = torch.from_numpy(lab.constant_of("self", layer, n, n, plan.scale)).sum(-1).mean(-1)
+            assert_close(rows, live[layer], rtol=0.15 if n == 20 else 1e-3, atol=1e-5)
+    untold = replace(lab, card={})  # as before there were masses: the matrix as it is
+    live = live_mass(lab, TEXTS[:, :20], plan)
+    rows = torch.stack([torch.from_numpy(untold.constant_of("self", layer, 20, 20)).sum(-1).mean(-1)
+                        for layer in range(LAYERS)])
+    assert not torch.allclose(rows, live, rtol=0.15)
+
+
+def test_a_plans_constant_head_has_it_too():
+    """Under n = length and under n fixed, of the same text; the head's form is its matrix's."""
+    lab = lab_of("gau-relu2")
+    ids = TEXTS[:1, :20]
+    for policy in ("fixed", "length"):
+        plan = HeadPlan().with_scale(policy).constant("self", 1, 0)
+        records: list[Record] = []
+        lab.model(ids, lab.interventions(plan, 20), records)
+        used = records[1].weights[0, 0]
+        assert float(used.sum(-1).mean()) == pytest.approx(
+            float(mass.at(lab.card[mass.KEY], policy, 1, 20)), rel=1e-4)
+        form = lab.constant["self"][1, 0, :20, :20]
+        assert_close(used / used.sum(), form / form.sum())
+
+
+def test_between_two_lengths_masses_are_interpolated():
+    masses = {"lengths": [8, 32], "policies": {"trained": [[[1.0, 3.0]]]}}
+    found = [float(mass.at(masses, "trained", 0, n)) for n in (2, 8, 16, 32, 128)]
+    assert found == pytest.approx([1.0, 1.0, 2.0, 3.0, 3.0])
+
+
+def test_a_head_without_any_weight_stays_so():
+    assert not mass.with_mass(torch.zeros(1, 4, 4), torch.ones(1, 1, 1)).any()
+
+
+@pytest.mark.parametrize("attention", ["softmax", "selective", "gau-softmax"])
+def test_rows_that_sum_to_1_have_no_masses(attention: str):
+    from models.cards import masses_of
+
+    lab = make_lab(attention)
+    assert masses_of(lab.model, lab.task) == {}

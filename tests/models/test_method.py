@@ -1,0 +1,77 @@
+"""What is said of trainings comes from cards and sweeps.
+
+    pytest tests/models/test_method.py
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from models import sweeps
+from models.studies import blimp, bootstrap, seeds
+from models.studies.claims import Evidence, method
+from models.studies.claims.verdict import TOLERANCE
+from models.tasks import masked
+
+ROOT = Path(__file__).parents[2]
+METHOD = (ROOT / "assets" / "method.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def evidence(tmp_path: Path) -> Evidence:
+    def card(name: str, **more: object) -> None:
+        folder = tmp_path / "checkpoints" / name
+        folder.mkdir(parents=True)
+        (folder / "card.json").write_text(json.dumps({
+            "training": {"steps": 4800, "seed": 0}, "weights": {"model.safetensors": "0123456789abcdef"},
+            "metric": {"perplexity": 40.0, "tokens": 369_152}} | more))
+
+    card("stories-softmax", curve={"step": [50, 4800], "validation_loss": [6.0, 3.5]})
+    card("stories-dense")
+    card("masked-softmax", metric={"tokens_per_length": 32_768, "draws": 3})
+    for seed in (0, 1, 2):
+        seeds.add("stories-softmax", 1200, seed, {"perplexity": 50.0}, tmp_path / "seeds")
+    return Evidence(tmp_path / "checkpoints", tmp_path / "seeds", tmp_path)
+
+
+def test_a_row_says_steps_seeds_texts_and_weights(evidence: Evidence):
+    rows = {row["model"]: row for row in method.trainings(evidence, (
+        "stories-softmax", "masked-softmax", "stories-of-nobody"))}
+    assert set(rows) == {"stories-softmax", "masked-softmax"}
+    assert rows["stories-softmax"]["seeds"] == "1 seed of 4,800 steps; 3 seeds of 1,200 steps"
+    assert rows["stories-softmax"]["measured on"] == "369,152 tokens"
+    assert rows["stories-softmax"]["weights, SHA-256"] == "0123456789ab"
+    assert rows["masked-softmax"]["measured on"] == "32,768 tokens at each length, 3 draws of what is hidden"
+
+
+def test_curves_are_those_of_the_cards(evidence: Evidence):
+    chart = method.curves(evidence, ("stories-softmax", "stories-dense"))
+    assert chart is not None and "stories-softmax after 4,800 steps 3.500" in chart.alt
+    assert [(p["name"], p["x"], p["value"]) for p in chart.points] == [
+        ("stories-softmax", 50, 6.0), ("stories-softmax", 4800, 3.5)]
+    assert method.curves(evidence, ("stories-dense",)) is None
+
+
+def test_a_sweep_shows_every_rate_and_what_was_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sweeps, "SWEEPS", tmp_path)
+    assert method.sweep("stories") == []
+    for rate, loss in ((4e-3, 5.0), (8e-3, 4.0), (16e-3, 4.5)):
+        sweeps.add("stories", {"attention": "random", "learning_rate": rate, "table_rate": 10.0, "loss": loss})
+    sweeps.add("stories", {"attention": "softmax", "learning_rate": 4e-3, "table_rate": 10.0, "loss": 6.0})
+    for table, loss in ((3.0, 3.9), (30.0, 4.1)):
+        sweeps.add("stories", {"attention": "random", "learning_rate": 8e-3, "table_rate": table, "loss": loss})
+    rows = {row["attention"]: row for row in method.sweep("stories")}
+    assert rows["random"]["rate 0.008"] == "4.000" and rows["random"]["tables 3×"] == "3.900"
+    assert rows["random"]["chosen"] == "0.008, tables 3×"
+    assert rows["softmax"]["rate 0.008"] == rows["softmax"]["chosen"] == "–"
+
+
+def test_the_page_of_method_says_the_numbers_of_the_code():
+    text = " ".join(METHOD.split())
+    for said in (f"{bootstrap.DRAWS:,} times", f"{blimp.PAIRS} pairs of each", f"{TOLERANCE:.0%} of perplexity",
+                 f"{masked.STRETCH} of masked words", "three draws"):
+        assert said in text
+    assert masked.DRAWS == 3

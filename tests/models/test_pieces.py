@@ -1,0 +1,47 @@
+"""Names in pieces: which pairs of tokens are looked at, and the numbers against the trace of a single text.
+
+    pytest tests/models/test_pieces.py
+"""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import models
+from models.stack import own
+from models.studies.pieces import measure, pairs
+from models.tasks.stories import Stories
+
+TEXT = "One day Emma saw a little bird. The bird looked at Emma and"
+
+
+def test_pairs_are_first_pieces_of_names_and_words():
+    lab = own("stories-selective")
+    ids = torch.tensor([lab.read(TEXT).ids])
+    names, words = pairs(lab.task.labels, ids)
+    labels = [lab.task.labels[i] for i in ids[0].tolist()]
+    assert [labels[i - 1:i + 1] for i in names[0].nonzero().flatten().tolist()] == [[" Em", "ma"]] * 2
+    assert [" day", " Em"] in [labels[i - 1:i + 1] for i in words[0].nonzero().flatten().tolist()]
+    assert not (names & words).any() and not names[0, 0]
+
+
+def test_what_is_said_is_the_traces_s():
+    lab = own("stories-selective")
+    found = measure(lab.model, lab.task.labels, torch.tensor([lab.read(TEXT).ids]))
+    trace = models.run(lab, TEXT)
+    names, words = pairs(lab.task.labels, torch.tensor([trace.prompt.ids]))
+    for layer, its in enumerate(found["layers"]):
+        said = lab.selected(trace.scores["self"][layer])
+        for kind, places in (("names", names), ("words", words)):
+            chosen = [float(said[k, k - 1]) for k in places[0].nonzero().flatten().tolist()]
+            assert its[kind] == pytest.approx([sum(chosen) / len(chosen)], abs=1e-3)
+    assert found["windows"] == 1 and found["names"] == 2
+    assert {its["name"] for its in found["most"]} == {"Em|ma"}
+
+
+def test_the_example_has_a_name_in_pieces():
+    text = dict(Stories.examples)["A name in pieces"]
+    task = Stories()
+    names, _ = pairs(task.labels, torch.tensor([task.read(text).ids]))
+    assert names.any()

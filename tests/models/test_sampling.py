@@ -1,0 +1,142 @@
+"""How tokens are drawn, against a reference that sorts and adds up, and against transformers' own top-p.
+
+    pytest tests/models/test_sampling.py
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional
+
+from models.decoding import write_on
+from models.heads import HeadPlan
+from models.sampling import GREEDY, MAX_SEED, Sampling, nucleus
+from models.stack import own
+from models.tasks.base import generator
+from models.trace import generate
+
+LOGITS = st.lists(st.floats(-8, 8, width=32), min_size=1, max_size=40)
+
+
+def naive_nucleus(p: list[float], top_p: float) -> set[int]:
+    """One token after the other, the likeliest first, until they have `top_p` together."""
+    chosen: set[int] = set()
+    for token in sorted(range(len(p)), key=lambda i: (-p[i], i)):
+        chosen.add(token)
+        if math.fsum(p[i] for i in chosen) >= top_p:
+            break
+    return chosen
+
+
+@given(LOGITS, st.floats(0.05, 0.999))
+def test_top_p_keeps_what_a_naive_reference_keeps(logits: list[float], top_p: float):
+    log_p = torch.tensor(logits, dtype=torch.float64).log_softmax(-1)
+    p = log_p.exp().tolist()
+    kept = {i for i, value in enumerate(nucleus(log_p, top_p).tolist()) if value > -math.inf}
+    expected = naive_nucleus(p, top_p)
+    # Where a sum reaches top_p to within rounding, one token more or less is right too.
+    sums = torch.tensor(sorted(p, reverse=True)).cumsum(0)
+    if (sums - top_p).abs().min() > 1e-9:
+        assert kept == expected
+    assert len(kept) >= 1 and all(p[i] >= max([p[j] for j in range(len(p)) if j not in kept], default=0) for i in kept)
+
+
+def test_top_p_is_transformers():
+    from transformers import TopPLogitsWarper  # type: ignore[attr-defined]
+
+    for seed in range(20):
+        logits = 3 * torch.randn(1, 300, generator=generator(seed), dtype=torch.float64)
+        for top_p in (0.3, 0.9, 0.95):
+            theirs = TopPLogitsWarper(top_p)(torch.zeros(1, 1, dtype=torch.int64), logits)[0]
+            ours = nucleus(logits[0].log_softmax(-1), top_p)
+            assert torch.equal(ours.isneginf(), theirs.isneginf())
+
+
+def test_tokens_come_as_often_as_they_are_probable():
+    """Over many places, at a temperature and within a nucleus: Pearson's chi-square of six tokens, below what chance
+    passes once in a thousand."""
+    sampling, logits = Sampling(0.7, 0.95, 3), torch.tensor([2.0, 1.5, 1.0, 0.5, 0.0, -3.0])
+    p = (logits / 0.7).softmax(-1)
+    inside = naive_nucleus(p.tolist(), 0.95)
+    assert 5 not in inside and len(inside) == 4
+    p = torch.tensor([float(p[i]) if i in inside else 0.0 for i in range(6)])
+    p /= p.sum()
+    counts = torch.bincount(torch.tensor([sampling.choose(logits, place) for place in range(4000)]), minlength=6)
+    expected = 4000 * p
+    assert counts[4:].sum() == 0
+    assert float(((counts - expected)[:4] ** 2 / expected[:4]).sum()) < 16.3  # three degrees of freedom
+
+
+@settings(max_examples=40)
+@given(LOGITS, st.integers(0, MAX_SEED), st.integers(0, 500))
+def test_a_low_temperature_is_greedy(logits: list[float], seed: int, place: int):
+    values = torch.tensor(logits)
+    ordered = values.sort(descending=True).values
+    if len(values) == 1 or ordered[0] - ordered[1] > 0.01:
+        assert Sampling(1e-4, 1.0, seed).choose(values, place) == int(values.argmax())
+    assert Sampling(0, 1.0, seed).choose(values, place) == int(values.argmax())
+
+
+def test_a_seed_decides_and_another_decides_otherwise():
+    lab = own("stories-softmax")
+    prompt = lab.read("Once upon a time")
+    first, again, other = ("".join(generate(lab, prompt, count=20, sampling=Sampling(0.9, 0.95, seed)))
+                           for seed in (5, 5, 6))
+    assert first == again != other
+    assert "".join(generate(lab, prompt, count=20)) == "".join(generate(lab, prompt, count=20, sampling=GREEDY))
+    assert first != "".join(generate(lab, prompt, count=20))
+
+
+def test_two_plans_differ_by_the_plan_and_not_by_luck():
+    """What chance decides is the same for both: where distributions differ by little, so do the tokens. Two seeds on
+    the very same distributions differ far more."""
+    logits = 2 * torch.randn(300, 50, generator=generator(1))
+    changed = logits + 0.05 * torch.randn(300, 50, generator=generator(2))
+    distance = 0.5 * (logits.softmax(-1) - changed.softmax(-1)).abs().sum(-1).mean()  # total variation
+
+    def drawn(of: torch.Tensor, seed: int) -> torch.Tensor:
+        return torch.tensor([Sampling(1.0, 1.0, seed).choose(row, place) for place, row in enumerate(of)])
+
+    by_plan = float((drawn(logits, 1) != drawn(changed, 1)).float().mean())
+    by_luck = float((drawn(logits, 1) != drawn(logits, 2)).float().mean())
+    assert by_plan <= 4 * float(distance) < 0.2 < 0.5 < by_luck
+
+
+def test_a_plan_that_does_nothing_writes_the_same():
+    lab = own("stories-selective")
+    prompt = lab.read("The old sailor sat down")
+    nothing = HeadPlan().with_scale("logn", lab.trained_length).with_scale("trained")
+    sampled = Sampling(1.0, 0.95, 7)
+    assert list(generate(lab, prompt, nothing, 12, sampled)) == list(generate(lab, prompt, HeadPlan(), 12, sampled))
+
+
+def test_with_all_its_memory_it_writes_the_same():
+    lab = own("stories-selective")
+    prompt = lab.read("Once upon a time")
+    sampled = Sampling(1.0, 0.9, 11)
+    within = [step.token for step in write_on(lab, prompt, (99,) * 4, count=15, sampling=sampled) if step.is_new]
+    assert within == list(generate(lab, prompt, count=15, sampling=sampled))
+
+
+def test_probabilities_of_zero_and_equal_ones_are_drawn_as_well():
+    for logits in (torch.zeros(7), torch.tensor([-math.inf, 0.0, -math.inf]), torch.full((3,), -1e9)):
+        token = Sampling(1.0, 0.5, 0).choose(logits, 0)
+        assert math.isfinite(float(functional.log_softmax(logits, -1)[token]))
+
+
+@given(st.integers(0, 200), st.integers(5, 100), st.integers(0, MAX_SEED))
+def test_a_ways_text_says_all_of_it(temperature: int, top_p: int, seed: int):
+    sampling = Sampling(temperature / 100, top_p / 100, seed)
+    assert Sampling.parse(str(sampling)) == sampling
+
+
+@pytest.mark.parametrize("text", ["", "1", "0.8-0.95", "3-0.9-1", "0.8-0-1", "0.8-1.5-1", "0.8-0.95-10000", "-1-0.9-1",
+                                  "nan-0.9-1", "0.8-0.95-1-", "\u0661-0.9-1", "0.801-0.9-1", "1e0-0.9-1"])
+def test_what_says_no_way_to_sample_is_refused(text: str):
+    with pytest.raises(ValueError, match="sampl|expected"):
+        Sampling.parse(text)
