@@ -91,7 +91,7 @@ def do(page: Page, step: Step) -> None:
     if "keep" in what:
         page.get_by_role("combobox", name="Tokens that writing keeps").click()
         page.get_by_role("option", name="Writing keeps 8 tokens a layer").click()
-        expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=30_000)  # it wrote to its end
+        expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=30_000)  # at its end
 
 
 @pytest.mark.parametrize("key", ORDER)
