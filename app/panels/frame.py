@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import streamlit as st
 
@@ -42,14 +42,15 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T],
             return None
 
 
-def in_one_column(draw: Callable[[], None]) -> None:
-    """A page without the text box. What the opened link said that could not be read is told first."""
+def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 960) -> None:
+    """A page without the text box, and without the choice of a model, which does nothing there. What the opened link
+    said that could not be read is told first."""
     history = session.history()
     session.fill_widgets()
     answering(None)
     with serving.drawing():
         header.draw(history)
-        with st.container(width=960):
+        with st.container(width=width):
             for problem in history.problems:
                 st.warning(literal(_(problem)))
             draw()

@@ -13,7 +13,19 @@ import streamlit as st
 from app.state import session
 from app.state.company import fit, policies_of, views_of
 from app.state.heads_view import MEASURES, SOURCES, HeadsView, is_role
-from app.state.lab_state import CLAIMS, FORMS, HEAD, LAST, MAX_COMPARED, MAX_TEXT, MEANS, PAGES, SECTIONS, LabState
+from app.state.lab_state import (
+    CLAIMS,
+    FORMS,
+    HEAD,
+    LAST,
+    MAX_COMPARED,
+    MAX_TEXT,
+    MEANS,
+    PAGES,
+    PARTS,
+    SECTIONS,
+    LabState,
+)
 from app.state.link import MAX_ASKED, MAX_LENGTH, read_query
 from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection
@@ -72,7 +84,10 @@ def on_compared() -> None:
     present = history().present
     family = catalogue.family(present.model)
     chosen = [name for name in widget(session.COMPARED, list, present.compared) if name in family]
-    history().do(replace(present, compared=tuple(chosen[:MAX_COMPARED])).with_model(present.model))
+    # In the order in which they were chosen: one too many takes the place of the first.
+    order = [name for name in present.compared if name in chosen]
+    order += [name for name in chosen if name not in order]
+    history().do(replace(present, compared=tuple(order[-MAX_COMPARED:])).with_model(present.model))
 
 
 def on_length() -> None:
@@ -81,10 +96,22 @@ def on_length() -> None:
         history().do(replace(history().present, length=length), merge="length")
 
 
+def on_length_chart(event: dict[str, Any]) -> None:
+    """A place in a chart of lengths."""
+    if event.get("type") == "at" and _index(event.get("x"), MAX_LENGTH + 1):
+        history().do(replace(history().present, length=event["x"]), merge="length")
+
+
 def on_section() -> None:
     section = widget(session.SECTION, str)
     if section in (HEAD, *SECTIONS):
         history().do(replace(history().present, section="" if section == HEAD else section), merge="viewing")
+
+
+def on_part() -> None:
+    part = widget(session.PART, str)
+    if part in PARTS:
+        history().do(replace(history().present, part=part), merge="viewing")
 
 
 def on_search() -> None:
@@ -194,6 +221,9 @@ def on_heads(event: dict[str, Any]) -> None:
     """A click or a key on the grid."""
     past = history()
     present = past.present
+    if event.get("type") == "take":
+        session.ask_for(event.get("what"))
+        return
     if event.get("type") == "scale":
         if event.get("policy") in [*policies_of(present.models)]:
             past.do(replace(present, plan=_scaled(present.plan, event)), merge="scale")

@@ -26,6 +26,8 @@ SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "gates": N_(
             "memory": N_("Forgetting"), "card": N_("Model card")}
 FORMS = ("words", "matrix")  # of the large picture of a head
 MEANS = ("head", "layer", "all")  # whose weights tint the words: the head's, its layer's mean, that of all heads
+# On Compare, level for all models.
+PARTS = {"map": N_("Map"), "prediction": N_("Prediction"), "entropy": N_("Entropy of each row")}
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 LAST = -1  # of a text's predictions
 MAX_TEXT = 200_000  # characters that are kept of a text
@@ -74,6 +76,7 @@ class LabState:
         length: tokens, the length that the Length page looks at; 0 for the trained one.
         budgets: tokens that each layer of a selective model keeps while it writes; none for all.
         section: what stands in the place of the head's picture, one of SECTIONS; empty for the picture.
+        part: which of PARTS the Compare page shows below the heads.
         claim: which of CLAIMS the Results page shows.
         page: which of PAGES is open.
         form, mean: how a head is shown large, of FORMS; and whose weights tint the words, of MEANS.
@@ -101,6 +104,7 @@ class LabState:
     search: Search = Search()
     heads: HeadsView = HeadsView()
     sampling: Sampling = Sampling()
+    part: str = "map"
 
     def __post_init__(self) -> None:
         if self.text is None:

@@ -19,14 +19,16 @@ from app.texts import _
 from models.foreign import is_foreign
 
 # Keys of Streamlit's widgets.
-TEXT, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
-    "text", "example", "compared", "length", "hidden", "memory", "section", "claim")
+TEXT, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM, PART = (
+    "text", "example", "compared", "length", "hidden", "memory", "section", "claim", "part")
 SAMPLING, GREEDY, TEMPERATURE, TOP_P, SEED = "sampling", "greedy", "temperature", "top p", "seed"
 WANTED, WHOLE, BOUND, SEARCH = "wanted heads", "whole text", "bound", "search"
 MEASURE_X, MEASURE_Y, MEASURED, ROLE, SCATTER = "measure across", "measure up", "measured", "role", "scatter"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM = "looked", "job problem"
+TAKE = "take"  # which of FILES was asked for last
+FILES = ("npz", "json", "csv")
 HISTORY, CONTINUATION, BEGIN, ALLOWANCES, _ADDRESSES, _DRAWN = (
     "history", "continuation", "begin writing", "allowances", "addresses", "library drawn")
 MAX_QUERY = 4 * MAX_TEXT  # characters of an address
@@ -49,6 +51,12 @@ def widget(key: str, kind: type, default: Any = None) -> Any:
     """A widget's value, or `default` where it has none or, forged, one of another type."""
     value = st.session_state.get(key)
     return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else default
+
+
+def ask_for(ending: object) -> None:
+    """A file of all numbers, one of FILES: the page that is drawn next has the button that fetches it."""
+    if ending in [*FILES]:
+        st.session_state[TAKE] = ending
 
 
 def begin_continuation() -> None:

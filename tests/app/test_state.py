@@ -14,12 +14,13 @@ import models
 from app.state.company import VIEWS, fit
 from app.state.heads_view import MEASURES, SOURCES, HeadsView
 from app.state.history import History
-from app.state.lab_state import CLAIMS, FORMS, MAX_COMPARED, MEANS, PAGES, SECTIONS, LabState
+from app.state.lab_state import CLAIMS, FORMS, MAX_COMPARED, MEANS, PAGES, PARTS, SECTIONS, LabState
 from app.state.link import MAX_LINK_TEXT, query_of, read_query
 from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection
 from models import HeadPlan
 from models.catalogue import family, find
+from models.kind import policies_of
 from models.sampling import Sampling
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
@@ -35,15 +36,17 @@ HEADS_VIEWS = st.builds(HeadsView, st.sampled_from([*MEASURES]), st.sampled_from
 @st.composite
 def states(draw) -> LabState:
     model = draw(st.sampled_from(models.names()))
-    layers, heads = models.load(model).shape["self"]
-    addresses = st.tuples(st.just("self"), st.integers(0, layers - 1), st.integers(0, heads - 1))
+    shape = find(model).shape
+    kind = draw(st.sampled_from([*shape]))
+    layers, heads = shape[kind]
+    addresses = st.tuples(st.just(kind), st.integers(0, layers - 1), st.integers(0, heads - 1))
     plan = HeadPlan()
     for address in draw(st.lists(addresses, max_size=6)):
         plan = plan.with_heads([address], constant=draw(st.booleans()), gate=draw(st.floats(0, 1)))
     policy = draw(st.sampled_from(find(model).kinds[0].attention.policies))
     plan = plan.with_scale(policy, draw(st.integers(2, 9999)) if policy == "logn" else None)
     selection = Selection(draw(st.integers(0, layers - 1)), draw(st.integers(0, heads - 1)),
-                          draw(st.sampled_from(SCOPES)))
+                          draw(st.sampled_from(SCOPES)), kind)
     views = [view for view in VIEWS if view != "mask" or find(model).selects]
     others = [name for name in family(model) if name != model]
     compared = draw(st.lists(st.sampled_from(others), unique=True, max_size=MAX_COMPARED))
@@ -53,7 +56,7 @@ def states(draw) -> LabState:
                     draw(st.sampled_from(["", *SECTIONS])), draw(st.sampled_from(list(CLAIMS))),
                     draw(st.sampled_from(list(PAGES))), form=draw(st.sampled_from(FORMS)),
                     mean=draw(st.sampled_from(MEANS)), search=draw(SEARCHES), heads=draw(HEADS_VIEWS),
-                    sampling=draw(SAMPLINGS))
+                    sampling=draw(SAMPLINGS), part=draw(st.sampled_from(list(PARTS))))
 
 
 def params(query: str) -> dict[str, str]:
@@ -85,9 +88,9 @@ def test_any_link_opens(query):
     assert fit(state.plan, state.models) == (state.plan, [])
     for name in state.models:  # each of them can be shown alone, and first
         alone = state.alone(name)
-        layers, heads = models.load(name).shape["self"]
-        assert alone.plan.within({"self": (layers, heads)}, find(name).kinds[0].attention.policies) == (alone.plan, [])
-        assert alone.selection == alone.selection.within({"self": (layers, heads)})
+        shape = models.load(name).shape
+        assert alone.plan.within(shape, policies_of(find(name).kinds)) == (alone.plan, [])
+        assert alone.selection == alone.selection.within(shape)
         first = state.with_model(name)
         assert set(first.models) == set(state.models) - ({state.model} - {name})
         assert read_query(params(query_of(first))) == (first, [])

@@ -296,6 +296,22 @@ def test_plans_are_run_each_on_its_own():
     assert after.written == models.run(which, TEXT_TYPED, plan).written != before.written
 
 
+def test_an_anchored_text_has_the_untouched_row():
+    """Maps and predictions of two plans are about the same tokens, and do not wait for what the plan writes."""
+    which = make_lab()
+    prompt = which.anchored(TASK.read(TEXT_TYPED))
+    plan = HeadPlan().with_heads(which.kind(CROSS).addresses, gate=0)
+    before, after = models.trace.run_both(which, prompt, plan)
+    assert which.anchored(prompt) is prompt and before.rows == after.rows
+    assert before.rows == models.run(which, TEXT_TYPED).rows and before.written == models.run(which, TEXT_TYPED).written
+    assert all(output.row == TARGET for output in before.outputs + after.outputs)
+    assert after.written is None and which.rewrite(prompt, HeadPlan()) == before.written
+    assert which.rewrite(prompt, plan) == models.run(which, TEXT_TYPED, plan).written != before.written
+    text, target = torch.tensor(prompt.ids), torch.tensor(prompt.target)
+    expected = logits(which, text, target, plan).softmax(-1)
+    assert_close(torch.tensor(numpy.stack([output.distribution for output in after.outputs])), expected)
+
+
 def test_an_empty_plan_in_other_words_changes_nothing():
     """Bit by bit: gates of 1, and an intervention without effect."""
     which, (texts, targets) = make_lab(), random_pairs(1, 9, 8)
