@@ -19,8 +19,7 @@ def choose(lab: Lab, state: LabState) -> None:
     if sampling.is_greedy:
         said = _("The likeliest words")
     else:
-        said = _("Drawn: temperature {temperature:g}, top-p {top_p:g}, seed {seed}", temperature=sampling.temperature,
-                 top_p=sampling.top_p, seed=sampling.seed)
+        said = _("Drawn with seed {seed}", seed=sampling.seed)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         place = st.popover(said, key=session.SAMPLING, on_change="rerun")
         st.button(_("Another seed"), key="another", on_click=events.draw_another, icon=":material/casino:",
