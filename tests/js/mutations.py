@@ -103,6 +103,7 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("differences on the scale of weights", _WORDS, "return lab.differenceStep(value, most);",
      "return lab.weightStep(value, most);", "words"),
     ("a word is called by its name where it looks at itself", _WORDS, "j === self ?", "j === null ?", "words"),
+    ("a pruned head looks alive", _WORDS, "if (pruned) return", "if (about && pruned) return", "words"),
     ("the looked at look", _WORDS, "if (what === 'seen')", "if (what === 'shown')", "words"),
     ("parts of words apart", _WORDS, "!some || blank(token)", "true || blank(token)", "words"),
     ("any bracket is a mark", _WORDS, "(?!MASK\\])", "", "words"),
