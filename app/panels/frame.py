@@ -10,7 +10,7 @@ import streamlit as st
 from app import serving
 from app.limits import LimitError
 from app.markdown import literal, plain
-from app.panels import header, text
+from app.panels import header, lesson, text
 from app.panels.text import Reading
 from app.state import session, visitor_models
 from app.state.history import History
@@ -34,9 +34,15 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T],
     """
     history = session.history()
     with serving.drawing():
-        above = _top(history, limit)
+        above = _read(history, limit)
+        if above is None:
+            return None
+        lab, reading = above
+        header.draw(history, reading.prompt.read_chars)
         try:
-            return draw(*above, history.present) if above else None
+            with lesson.beside(lab, reading, history.present):
+                text.draw(lab, history, reading)
+                return draw(lab, reading, history.present)
         except LimitError as error:  # what was drawn so far stays, and so does the visitor's state
             st.warning(str(error))
             return None
@@ -56,7 +62,7 @@ def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 96
             draw()
 
 
-def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:
+def _read(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:
     session.fill_widgets()
     answering(history.present.text)
     try:
@@ -67,7 +73,4 @@ def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tupl
         said = _(str(error))
         st.error(plain(said) if isinstance(error, CheckpointError) else literal(said))
         return None
-    reading = text.read(lab, history, limit and limit(lab, history.present.alone(lab.name).plan))
-    header.draw(history, reading.prompt.read_chars)
-    text.draw(lab, history, reading)
-    return lab, reading
+    return lab, text.read(lab, history, limit and limit(lab, history.present.alone(lab.name).plan))

@@ -8,7 +8,7 @@ from app import texts
 from app.panels import choosing
 from app.state import events, session
 from app.state.history import History
-from app.state.lab_state import PAGES
+from app.state.lab_state import PAGES, START
 from app.state.link import MAX_LINK_TEXT, query_of
 from app.texts import _
 from components import navigation, toolbar
@@ -38,7 +38,7 @@ def draw(history: History, read_chars: int = MAX_LINK_TEXT) -> None:
 def _navigate(history: History, query: str) -> None:
     """What a page that stands in another one does not show."""
     st.markdown("# Attention Lab", width="content")
-    navigation(key="navigation", pages={page: _(title) for page, title in PAGES.items()},
+    navigation(key="navigation", pages={page: _(title) for page, title in PAGES.items() if page != START},
                present=history.present.page, query=query, on_event=events.on_toolbar)
     if history.present.page not in WITHOUT_MODEL:
         with st.container(width=260, key="model"):

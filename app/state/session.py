@@ -14,6 +14,7 @@ import streamlit as st
 from app import serving, texts
 from app.state.history import MAX_HELD, History
 from app.state.lab_state import FIRST_PAGE, MAX_TEXT, LabState
+from app.state.lessons import Place
 from app.state.link import read_query
 from app.texts import _
 from models.foreign import is_foreign
@@ -31,6 +32,7 @@ TAKE = "take"  # which of FILES was asked for last
 FILES = ("npz", "json", "csv")
 HISTORY, CONTINUATION, BEGIN, ALLOWANCES, _ADDRESSES, _DRAWN = (
     "history", "continuation", "begin writing", "allowances", "addresses", "library drawn")
+_ANSWERS, _TICKED, _ASIDE = "answers", "steps done", "before the lesson"
 MAX_QUERY = 4 * MAX_TEXT  # characters of an address
 MAX_ADDRESSES = 300  # that a session remembers as its own
 
@@ -57,6 +59,26 @@ def ask_for(ending: object) -> None:
     """A file of all numbers, one of FILES: the page that is drawn next has the button that fetches it."""
     if ending in [*FILES]:
         st.session_state[TAKE] = ending
+
+
+def answers() -> dict[Place, str]:
+    """What this visitor answered in lessons, as LabState.answer."""
+    return st.session_state.setdefault(_ANSWERS, {})
+
+
+def ticked() -> set[Place]:
+    """The steps of lessons that this visitor has done."""
+    return st.session_state.setdefault(_TICKED, set())
+
+
+def put_aside(state: LabState | None) -> None:
+    """Keeps what a visitor had before a lesson; None forgets it."""
+    st.session_state[_ASIDE] = state
+
+
+def aside() -> LabState | None:
+    """What was put aside."""
+    return st.session_state.get(_ASIDE)
 
 
 def begin_continuation() -> None:

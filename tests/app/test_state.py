@@ -68,9 +68,9 @@ def test_link_restores_every_state(state):
     assert read_query(params(query_of(state))) == (state, [])
 
 
-def test_default_state_needs_no_query():
-    assert query_of(LabState()) == ""
-    assert read_query({}) == (LabState(), [])
+def test_default_state_says_only_that_it_is_no_first_visit():
+    assert query_of(LabState()) == "page=explore"
+    assert read_query({"page": "explore"}) == (LabState(), [])
 
 
 NAMES = st.sampled_from(models.names()) | TEXTS

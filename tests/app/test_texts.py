@@ -83,7 +83,7 @@ def test_what_holds_texts_is_remembered_by_language(chinese):
 
 def test_the_language_is_part_of_the_link_and_no_step_of_undo():
     assert "lang" not in query_of(LabState())
-    assert query_of(replace(LabState(), language="zh")) == "lang=zh"
+    assert query_of(replace(LabState(), language="zh")) == "page=explore&lang=zh"
     assert read_query({"lang": "zh", "page": "about"})[0].language == "zh"
     state, problems = read_query({"lang": "<b>"})
     assert state.language == ENGLISH

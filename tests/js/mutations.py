@@ -15,9 +15,9 @@ class Mutation(NamedTuple):
     tests: str
 
 
-_ATTENTION, _SCALES, _LAYOUT, _PLAN, _ASKING, _EFFECTS, _TEXT, _PAYLOAD, _TEXTS, _WORDS = (
+_ATTENTION, _SCALES, _LAYOUT, _PLAN, _ASKING, _EFFECTS, _TEXT, _PAYLOAD, _TEXTS, _WORDS, _LESSONS = (
     f"core/{name}.js" for name in ("attention", "scales", "layout", "plan", "asking", "effects", "text", "payload",
-                                   "texts", "words"))
+                                   "texts", "words", "lessons"))
 _SVG, _CSV, _STANDALONE, _PICTURE, _AXES, _MARKS, _LINES, _CHART = (
     f"core/{name}.js" for name in ("svg", "csv", "standalone", "picture", "axes", "marks", "lines", "chart"))
 
@@ -153,4 +153,9 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("squares of one colour", _CHART, "Math.max(0, value / most)", "Math.max(0, most / most)", "chart"),
     ("layers and heads swapped", _CHART, "[title, layer + 1, head + 1, value]", "[title, head + 1, layer + 1, value]",
      "chart"),
+    ("the answer given away", _LESSONS, "if (right !== null && index === right)", "if (index === (right ?? 2))",
+     "lessons"),
+    ("a wrong choice called right", _LESSONS, "mark: right === null ? 'chosen' : 'wrong'", "mark: 'right'", "lessons"),
+    ("names of controls not marked", _LESSONS, "isName: index % 2 === 1", "isName: false", "lessons"),
+    ("Page Down taken from who scrolls", _LESSONS, "!(isOwn || shiftKey)", "false", "lessons"),
 )]
