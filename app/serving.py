@@ -106,8 +106,7 @@ def _collect_now_and_then() -> None:
     while True:
         time.sleep(FULL_COLLECTION)
         gc.collect()
-        with contextlib.suppress(AttributeError, OSError):
-            ctypes.CDLL(None).malloc_trim(0)
+        trim()
 
 
 def tune() -> None:
@@ -134,10 +133,18 @@ def resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def trim() -> None:
+    """Gives freed memory back to the system, wherever it lies."""
+    with contextlib.suppress(AttributeError, OSError):  # another C library than glibc
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def settle() -> None:
-    """After imports and loads: what is there now stays, so the collector need not look at it again."""
+    """After imports and loads: what is there now stays, so the collector need not look at it again; what a load has
+    unpacked on its way does not."""
     gc.collect()
     gc.freeze()
+    trim()
 
 
 _settled: weakref.WeakSet[Lab] = weakref.WeakSet()

@@ -55,7 +55,7 @@ def _load(browser: Browser, address: str) -> float:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     page = context.new_page()
     began = time.perf_counter()
-    page.goto(address)
+    page.goto(f"{address}/?page=explore")
     page.locator('[data-part="heads"][data-drawn]').wait_for(state="attached")
     taken = time.perf_counter() - began
     context.close()

@@ -1,15 +1,19 @@
 """What the browser draws: one function a component. They take plain values and know nothing of the app."""
 
+from components.chart import chart
 from components.chooser import catalogue, chooser
+from components.comparison import comparison
 from components.effect import effect
 from components.head_map import head_map
 from components.heads import Grid, heads
+from components.lesson import lesson
 from components.library import library
 from components.mounting import answering
 from components.navigation import navigation
 from components.notice import notice
+from components.opening import opening
 from components.toolbar import toolbar
 from components.written import written
 
-__all__ = ["Grid", "answering", "catalogue", "chooser", "effect", "head_map", "heads", "library", "navigation",
-           "notice", "toolbar", "written"]
+__all__ = ["Grid", "answering", "catalogue", "chart", "chooser", "comparison", "effect", "head_map", "heads", "lesson",
+           "library", "navigation", "notice", "opening", "toolbar", "written"]

@@ -1,257 +1,208 @@
-"""Charts below the fold, in Altair: they can be saved as PNG and SVG from their own menu."""
+"""What charts show, as values for components/chart: lines in panels, dots in rows, squares of heads.
+
+A spec has `form` (`lines`, `dots` or `squares`) and:
+
+    lines    x {title, scale: linear | log2 | band, shared}, series [{name, colour, dash, kind}], panels [{title, unit,
+             percent, marked, lines [{series, points [x, y, spread or None, note]}], rings and seeds [{series, x, y,
+             note}], rules [{x or y, label, dashed}]}], columns, least (px of a panel), height (px); and where it is
+             so: together (one scale for all panels), zero (it begins there), keyed (names above), chooses (events)
+    dots     x {title}, percent, rows [name], series, points [row, series, value], rule {at, label}
+    squares  unit, most, panels [{title, values (L, H), note}]
+
+A series is a model, told by its colour on every page (`style`), its dashes and its form; or, with a colour `ink`,
+`accent` or `faint`, something else.
+"""
 
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
 
-import altair
-import numpy
-import pandas
 from numpy import ndarray
 
 from app.texts import N_, _
-from components.colours import COLOURS
 
-TRAINED, PLANNED = N_("as trained"), N_("under the plan")
-UNIFORM = "ln n"
+Spec = dict[str, Any]
+
+# For what Altair and Plotly draw (found_charts.py, head_charts.py), which have one colour for both themes: Okabe and
+# Ito's without yellow, told apart by colour-blind eyes, on white and on black; and dashes that go with them.
+SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [2, 5]]
+
+TRAINED, PLANNED, UNIFORM = N_("as trained"), N_("under the plan"), N_("ln n, the most there can be")
+
+# Colour (of assets/colours.json) and dashes of a model, by its name without its family. Those that are compared most
+# differ in both.
+_STYLES = {
+    "softmax": (0, 0), "selective": (1, 0), "selective-memory": (6, 1), "log-n": (2, 2), "random": (3, 1),
+    "dense": (4, 3), "scalable-softmax": (5, 1), "temperature": (6, 3), "factorized-random": (7, 4),
+    "fixed-random": (6, 5), "factorized-dense": (2, 4), "random-dense": (5, 3), "random-softmax": (7, 2),
+    "dense-softmax": (1, 5), "gau-softmax": (3, 1), "gau-log-n": (4, 2), "gau-relu2": (7, 0),
+    "gau-relu2-learned": (1, 4), "gau-relu2-mixed": (5, 5)}
+_FAMILIES = ("assignment-", "stories-", "masked-", "translation-")
+# What the Results page calls a model, or a way to read one -> whose colour it has, and how far its dashes are moved.
+_CALLED = {
+    "log n": ("log-n", 0), "factorised random": ("factorized-random", 0), "memory loss": ("selective-memory", 0),
+    "1/√d": ("softmax", 0), "constant temperature": ("temperature", 0), "relu²": ("gau-relu2", 0),
+    "relu²/n, n fixed": ("gau-relu2", 0), "relu²/n, n = length": ("gau-relu2", 2),
+    "relu²/n, mixed lengths": ("gau-relu2-mixed", 0), "selective, the oldest go": ("selective", 2),
+    "memory loss, the oldest go": ("selective-memory", 2), "softmax, the oldest go": ("softmax", 2),
+    "source, log n": ("log-n", 3), "source, 1/√d": ("softmax", 3)}
 
 
-def entropy_table(before: ndarray, after: ndarray, changed: bool, causal: bool) -> pandas.DataFrame:
-    """Columns n, nats, head (from 1), which.
+def short(model: str) -> str:
+    """A model's name without its family's, which those beside it share."""
+    return next((model.removeprefix(family) for family in _FAMILIES if model.startswith(family)), model)
+
+
+def style(name: str, reading: int = 0) -> dict[str, Any]:
+    """Colour and dashes of a model, the same wherever it stands.
+
+    Args:
+        reading: 0 as it was trained; others move the dashes on.
+    """
+    called, moved = _CALLED.get(name, (short(name), 0))
+    number = zlib.crc32(called.encode())
+    colour, dash = _STYLES.get(called, (number % 8, number // 8 % 6))
+    return {"colour": colour, "dash": (dash + moved + reading) % 6}
+
+
+def plain(name: str, colour: str, dash: int = 0) -> dict[str, Any]:
+    """A line without forms that is no model's."""
+    return {"name": name, "colour": colour, "dash": dash, "kind": "plain"}
+
+
+def entropy_chart(before: ndarray, after: ndarray, changed: bool, causal: bool, selected: int) -> Spec:
+    """The entropy of each head of a layer, one small chart a head.
 
     Args:
         before, after: (H, N) nats, as trained and under the plan.
         changed: False leaves out `after`, which then equals `before`.
         causal: query i sees n = i + 1 keys; else n is the query's number, and each sees N.
-    """
-    heads, n = before.shape
-    keys = numpy.arange(1, n + 1) if causal else numpy.full(n, n)
-    series = {UNIFORM: numpy.log(keys)[None].repeat(heads, 0), _(TRAINED): before} \
-        | ({_(PLANNED): after} if changed else {})
-    return pandas.concat([pandas.DataFrame({"n": numpy.arange(1, n + 1), "nats": values[head].round(4),
-                                            "head": head + 1, "which": name})
-                          for name, values in series.items() for head in range(heads)])
-
-
-def entropy_chart(table: pandas.DataFrame, selected: int) -> altair.FacetChart:
-    """The entropy of each head of a layer, one small chart a head.
-
-    Args:
-        table: entropy_table's.
         selected: head whose title is marked, counted from 0.
     """
-    names = list(dict.fromkeys(table["which"]))
-    marked = {head: _("head {head} (selected)", head=head) if head == selected + 1 else _("head {head}", head=head)
-              for head in sorted(set(table["head"]))}
-    lines = altair.Chart(table.assign(head=table["head"].map(marked))).mark_line(strokeWidth=2).encode(
-        x=altair.X("n:Q", title="n", scale=altair.Scale(nice=False), axis=altair.Axis(tickCount=4)),
-        y=altair.Y("nats:Q", title=_("entropy, nats"), axis=altair.Axis(tickCount=4)),
-        color=altair.Color("which:N", sort=names, title=None, legend=altair.Legend(orient="top"), scale=altair.Scale(
-            domain=names, range=["#b5b5c3", "#8a8aa0", COLOURS["light"]["diverging"][-4]][:len(names)])),
-        strokeDash=altair.StrokeDash("which:N", sort=names, legend=None, scale=altair.Scale(
-            domain=names, range=[[2, 3], [1, 0], [1, 0]][:len(names)])),
-        tooltip=[altair.Tooltip("head", title=_("head")), altair.Tooltip("which", title=_("weights")), "n",
-                 altair.Tooltip("nats", title=_("nats"), format=".3f")])
-    return lines.properties(width=270, height=110).facet(
-        facet=altair.Facet("head:N", sort=list(marked.values()), title=None), columns=4)
+    heads, n = before.shape
+    series = [plain(_(UNIFORM), "faint", 2), plain(_(TRAINED), "ink", 0)]
+    rows = [[_most(causal, n, i) for i in range(n)], None, None]
+    series += [plain(_(PLANNED), "accent", 0)] if changed else []
+    panels = []
+    for head in range(heads):
+        values = [rows[0], before[head].tolist(), after[head].tolist()][:len(series)]
+        title = _("head {head}, selected", head=head + 1) if head == selected else _("head {head}", head=head + 1)
+        panels.append({"title": title, "marked": head == selected, "lines": _numbered(values)})
+    return {"form": "lines", "x": {"title": "n", "scale": "linear", "shared": True}, "series": series, "panels": panels,
+            "columns": 4, "least": 230, "height": 170, "together": True, "zero": True, "keyed": True}
 
 
-# Okabe and Ito's colours without yellow: told apart by colour-blind eyes, on white and on black.
-SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
-DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [2, 5]]
-
-
-def row_entropy_table(entropies: Mapping[str, Sequence[float]], causal: bool) -> pandas.DataFrame:
-    """Columns query (from 1), nats, model; and ln n, the most there can be.
+def row_entropy_chart(entropies: Mapping[str, Sequence[float]], causal: bool) -> Spec:
+    """The entropy of one head's rows, a line a model; and ln n, the most there can be.
 
     Args:
         entropies: name of a model -> (N,) nats, one a query.
         causal: query i sees i + 1 keys; else all N.
     """
     n = max(map(len, entropies.values()))
-    most = [math.log(i + 1 if causal else n) for i in range(n)]
-    return pandas.DataFrame([{"query": i + 1, "nats": round(value, 4), "model": name}
-                             for name, values in {**entropies, UNIFORM: most}.items()
-                             for i, value in enumerate(values)])
+    series = [*({"name": short(name), **style(name)} for name in entropies), plain(_(UNIFORM), "faint", 2)]
+    lines = _numbered([*entropies.values(), [_most(causal, n, i) for i in range(n)]])
+    return {"form": "lines", "x": {"title": _("query"), "scale": "linear"}, "series": series, "zero": True,
+            "panels": [{"unit": _("entropy, nats"), "lines": lines}], "height": 300}
 
 
-def row_entropy_chart(table: pandas.DataFrame) -> altair.Chart:
-    """The entropy of one head's rows, a line a model, told apart by colour and by dashes; row_entropy_table's."""
-    order = list(dict.fromkeys(table["model"]))
-    return altair.Chart(table).mark_line(strokeWidth=2.5).encode(
-        x=altair.X("query:Q", title=_("query"), scale=altair.Scale(nice=False), axis=altair.Axis(tickMinStep=1)),
-        y=altair.Y("nats:Q", title=_("entropy, nats")),
-        color=altair.Color("model:N", sort=order, title=None, legend=altair.Legend(orient="top", labelLimit=400),
-                           scale=altair.Scale(domain=order, range=SERIES[:len(order) - 1] + ["#9a9aae"])),
-        strokeDash=altair.StrokeDash("model:N", sort=order, legend=None,
-                                     scale=altair.Scale(domain=order, range=DASHES[:len(order) - 1] + [[2, 3]])),
-        tooltip=[altair.Tooltip("model", title=_("model")), altair.Tooltip("query", title=_("query")),
-                 altair.Tooltip("nats", title=_("nats"), format=".4f")]).properties(height=260)
+def _most(causal: bool, n: int, i: int) -> float:
+    return math.log(i + 1 if causal else n)
 
 
-def length_chart(values: list[dict], title: str, length: int, trained: int) -> altair.LayerChart:
-    """A measured quantity against the number of tokens: a colour and a form a model, dashes for each reading.
+def _numbered(rows: Sequence[Sequence[float]]) -> list[dict[str, Any]]:
+    """Lines over 1, 2, 3 ..., one a row."""
+    return [{"series": index, "points": [[i, round(float(value), 4)] for i, value in enumerate(row, 1)]}
+            for index, row in enumerate(rows)]
 
-    The last layer, of rings, has no data yet: rows of n, value, model and reading.
+
+def length_chart(series: Sequence[dict[str, Any]], panels: Sequence[dict[str, Any]], length: int, trained: int) -> Spec:
+    """Measured quantities against the number of tokens, a panel each; a place that is chosen is a length.
 
     Args:
-        values: with n, value, model, reading, spread (one standard deviation, None where unknown).
-        title: of the values.
+        series: name, colour and dash of each line.
+        panels: title, unit, percent, lines and rings of each.
         length, trained: tokens; a rule stands at each.
     """
-    models, readings = _distinct(values, "model"), _distinct(values, "reading")
-    x = altair.X("n:Q", title=_("tokens"), scale=altair.Scale(type="log", base=2, nice=False),
-                 axis=altair.Axis(values=sorted(set(_distinct(values, "n")))))
-    legend = altair.Legend(orient="top", columns=1, labelLimit=260)
-    colour = altair.Color("model:N", title=None, legend=legend,
-                          scale=altair.Scale(domain=models, range=cycle(SERIES, models)))
-    form = altair.Shape("model:N", title=None, legend=legend,
-                        scale=altair.Scale(domain=models, range=cycle(_SHAPES, models)))
-    dashes = altair.StrokeDash("reading:N", title=None, scale=altair.Scale(
-        domain=readings, range=cycle(DASHES, readings)),
-        legend=altair.Legend(orient="top", columns=1, symbolType="stroke", symbolSize=500,
-                             symbolStrokeColor="#8a8aa0") if len(readings) > 1 else None)
-    y = altair.Y("value:Q", title=title, scale=altair.Scale(zero=False))
-    base = altair.Chart(_inline(values)).encode(x=x)
-    lines = base.mark_line(strokeWidth=2.5).encode(y=y, color=colour, strokeDash=dashes, detail="reading:N")
-    dots = base.mark_point(size=50, filled=True, opacity=1).encode(
-        y=y, color=colour, shape=form,
-        tooltip=[*_told_of_points(), altair.Tooltip("spread:Q", title=_("spread"), format=".4f")])
-    bars = base.transform_filter("isValid(datum.spread)").transform_calculate(
-        low="datum.value - datum.spread", high="datum.value + datum.spread").mark_rule(strokeWidth=1.5).encode(
-        y="low:Q", y2="high:Q", color=colour)
-    rules = altair.Chart(_inline([{"n": trained, "kind": "trained"}, {"n": length, "kind": "chosen"}])).mark_rule(
-        strokeWidth=1.5).encode(x="n:Q", color=altair.value("#9a9aae"), strokeDash=altair.condition(
-            "datum.kind == 'chosen'", altair.value([4, 3]), altair.value([1, 0])))
-    rings = altair.Chart(_inline([])).mark_point(size=150, strokeWidth=3, filled=False, shape="circle").encode(
-        x="n:Q", y="value:Q", color=colour,
-        tooltip=_told_of_points())
-    rows = max(len(models), len(readings) if len(readings) > 1 else 0)
-    return _layered(rules, bars, lines, dots, rings).properties(height=300 + 20 * rows)
+    rules = [{"x": trained, "label": _("trained")}]
+    rules += [{"x": length, "dashed": True, "label": _("shown")}] if length != trained else []
+    return {"form": "lines", "x": {"title": _("tokens"), "scale": "log2", "shared": True}, "series": list(series),
+            "panels": [panel | {"rules": rules} for panel in panels], "columns": 2, "least": 380, "height": 230,
+            "chooses": True}
 
 
-def _told_of_points() -> list[altair.Tooltip]:
-    """What pointing at a point of the length chart says."""
-    return [altair.Tooltip("model:N", title=_("model")), altair.Tooltip("reading:N", title=_("reading")),
-            altair.Tooltip("n:Q", title=_("tokens")), altair.Tooltip("value:Q", title=_("value"), format=".4f")]
-
-
-def head_chart(values: list[dict], order: Sequence[str]) -> altair.FacetChart:
+def head_chart(panels: Sequence[dict[str, Any]], unit: str) -> Spec:
     """Each head as a square of one colour, layers down, a picture a model.
 
     Args:
-        values: with which, layer, head (from 1), nats.
+        panels: title, and values (L, H) or a note that says why there are none.
+        unit: of the values.
     """
-    squares = altair.Chart(_inline(values)).mark_rect().encode(
-        x=altair.X("head:O", title=_("head"), axis=altair.Axis(labelAngle=0)), y=altair.Y("layer:O", title=_("layer")),
-        color=altair.Color("nats:Q", title=_("nats"), scale=altair.Scale(range=COLOURS["light"]["sequential"])),
-        tooltip=[altair.Tooltip("which:N", title=_("model")), altair.Tooltip("layer:O", title=_("layer")),
-                 altair.Tooltip("head:O", title=_("head")), altair.Tooltip("nats:Q", title=_("nats"), format=".3f")])
-    # Models differ in layers and heads: each picture has axes of its own.
-    return squares.properties(width=200, height=110).facet(
-        facet=altair.Facet("which:N", sort=list(order), title=None), columns=4).resolve_scale(
-        x="independent", y="independent")
+    most = max((value for panel in panels for row in panel.get("values") or [] for value in row), default=1.0)
+    return {"form": "squares", "unit": unit, "most": most, "panels": list(panels)}
 
 
-_SHAPES = ["diamond", "circle", "triangle-up", "square", "cross"]
+_ORIGINS = [("ink", 0), ("faint", 2), ("accent", 1)]  # of dots: measured here, in a shorter training; the source's
 
 
-def dots_chart(points: list[dict], title: str, rule: tuple[float, str] | None = None,
-               form: str = ".4~r") -> altair.LayerChart:
+def dots_chart(points: Sequence[dict[str, Any]], title: str, rule: tuple[float, str] | None = None,
+               percent: bool = False) -> Spec:
     """Values along a line, a row for each name; what they come from by colour and form.
 
     Args:
-        points: with name, value, which.
+        points: with name, value, which; names are looked up here, for they say the colour.
         title: of the values.
         rule: a value that a rule marks, and what it means.
-        form: of the values on their axis, as d3 has it.
     """
-    names, whiches = _distinct(points, "name"), _distinct(points, "which")
-    # Beside each other in a row, so that equal values of different origins can be seen.
-    offset = altair.YOffset("which:N", sort=whiches) if len(whiches) > 1 else altair.Undefined
-    dots = altair.Chart(_inline(points)).mark_point(size=80, filled=True, opacity=0.85).encode(
-        x=altair.X("value:Q", title=None, scale=altair.Scale(zero=False, padding=12),
-                   axis=altair.Axis(format=form, tickCount=6)),
-        y=altair.Y("name:N", sort=names, title=None, axis=altair.Axis(labelLimit=170, grid=True)),
-        yOffset=offset,
-        color=altair.Color("which:N", title=None, scale=altair.Scale(domain=whiches, range=cycle(SERIES, whiches)),
-                           legend=altair.Legend(orient="top", columns=1)),
-        shape=altair.Shape("which:N", title=None, scale=altair.Scale(domain=whiches, range=cycle(_SHAPES, whiches))),
-        tooltip=[altair.Tooltip("name:N", title=_("name")), altair.Tooltip("which:N", title=_("where")),
-                 altair.Tooltip("value:Q", title=_("value"), format=".4~r")])
-    layers = [dots, *([_rule(rule, "x")] if rule else [])]
-    height = max(210, 120 + len(names) * (16 + 10 * len(whiches)))  # title, legend and axis are part of it
-    return _layered(*layers).properties(height=height, title=_heading(title))
+    rows, whiches = _distinct(points, "name"), _distinct(points, "which")
+    ours = [which for which in whiches if which != "source"]
+    series = []
+    for which in whiches:
+        colour, dash = _ORIGINS[-1] if which == "source" else _ORIGINS[min(ours.index(which), 1)]
+        series.append({"name": _(which), "colour": colour, "dash": dash, "kind": "dots"})
+    return {"form": "dots", "x": {"title": _(title)}, "percent": percent, "rows": [_(row) for row in rows],
+            "series": series,
+            "points": [[rows.index(p["name"]), whiches.index(p["which"]), p["value"]] for p in points],
+            "rule": None if rule is None else {"at": rule[0], "label": _(rule[1])}}
 
 
-def lines_chart(points: list[dict], title: str, across: str, rule: tuple[float, str] | None = None,
-                form: str = ".4~r") -> altair.LayerChart:
+def lines_chart(points: Sequence[dict[str, Any]], title: str, across: str, rule: tuple[float, str] | None = None,
+                percent: bool = False) -> Spec:
     """Means over seeds as lines, each seed as a ring; names differ in colour and dashes.
 
     Args:
         points: with name, x, value, seed.
         title, across: of the values and of x, whose values stand at equal distances.
         rule: a value that a rule marks, and what it means.
-        form: of the values on their axis, as d3 has it.
     """
     names = _distinct(points, "name")
-    base = altair.Chart(_inline(points)).encode(
-        x=altair.X("x:O", title=across, sort=sorted(_distinct(points, "x")), axis=altair.Axis(labelAngle=0)),
-        color=altair.Color("name:N", title=None, scale=altair.Scale(domain=names, range=cycle(SERIES, names)),
-                           legend=altair.Legend(orient="top", columns=1, labelLimit=300, symbolType="stroke",
-                                                symbolSize=400)))
-    lines = base.mark_line(strokeWidth=2.5).encode(
-        y=altair.Y("mean(value):Q", title=None, scale=altair.Scale(zero=False),
-                   axis=altair.Axis(format=form, tickCount=5)),
-        strokeDash=altair.StrokeDash("name:N", title=None,
-                                     scale=altair.Scale(domain=names, range=cycle(DASHES, names))))
-    rings = base.mark_point(size=40, filled=False, strokeWidth=1.8).encode(
-        y="value:Q", tooltip=[altair.Tooltip("name:N", title=_("name")), altair.Tooltip("x:Q", title=across),
-                              altair.Tooltip("value:Q", title=_("value"),
-                                             format=".1%" if form.endswith("%") else ".4~r"),
-                              altair.Tooltip("seed:N", title=_("seed"))])
-    layers = [lines, rings, *([_rule(rule, "y")] if rule else [])]
-    return _layered(*layers).properties(height=320 + 24 * len(names), title=_heading(title))
+    series, lines, seeds = [], [], []
+    for index, name in enumerate(names):
+        faint = name.startswith("ln n")
+        series.append(plain(_(name), "faint", 2) if faint else {"name": _(name), **style(name)})
+        at: dict[float, list[dict[str, Any]]] = {}
+        for point in points:
+            if point["name"] == name:
+                at.setdefault(point["x"], []).append(point)
+        lines.append({"series": index, "points": [[x, fmean(p["value"] for p in at[x])] for x in sorted(at)]})
+        seeds += [{"series": index, "x": p["x"], "y": p["value"], "note": _("seed {seed}", seed=p["seed"])}
+                  for its in at.values() if len(its) > 1 for p in its]
+    rules = [] if rule is None else [{"y": rule[0], "label": _(rule[1]), "dashed": True}]
+    panel = {"title": _(title), "percent": percent, "lines": lines, "seeds": seeds, "rules": rules}
+    return {"form": "lines", "x": {"title": _(across), "scale": "band"}, "series": series, "panels": [panel],
+            "height": 320}
 
 
-def to_spec(chart: altair.TopLevelMixin) -> dict:
-    """A chart as Vega-Lite without Altair's own sizes: Streamlit's theme has others."""
-    spec = chart.to_dict()
-    spec.pop("config", None)
-    return spec
-
-
-def _heading(text: str) -> altair.TitleParams:
-    """Above the picture, where a phone has room for it and a saved one keeps it."""
-    return altair.TitleParams(text, anchor="start", frame="bounds", fontSize=13, fontWeight="normal")
-
-
-def _layered(*layers: altair.Chart) -> altair.LayerChart:
-    chart = altair.layer(*layers)
-    assert isinstance(chart, altair.LayerChart)  # facets come of facets only
-    return chart
-
-
-def _rule(rule: tuple[float, str], axis: str) -> altair.Chart:
-    """A thin line at a value, told in its tooltip."""
-    at = {"x": altair.X("at:Q")} if axis == "x" else {"y": altair.Y("at:Q")}
-    chart = altair.Chart(_inline([{"at": rule[0], "what": rule[1]}]))
-    return chart.mark_rule(strokeDash=[3, 3], color="#8a8aa0", strokeWidth=1.5).encode(
-        **at, tooltip=[altair.Tooltip("what:N", title=_("rule")), altair.Tooltip("at:Q", title=_("value"))])
+def _distinct(points: Sequence[dict[str, Any]], key: str) -> list:
+    """In the order of their first appearance."""
+    return list(dict.fromkeys(point[key] for point in points))
 
 
 def cycle(values: list, names: Sequence[str]) -> list:
     """As many of the values as there are names, from the first again where there are too few."""
     return [values[i % len(values)] for i in range(len(names))]
-
-
-def _inline(points: list[dict]) -> altair.InlineData:
-    """Data as part of the chart: unlike a data frame's, its form does not depend on Altair's global settings."""
-    return altair.InlineData(values=[point | {"seed": str(point["seed"])} if "seed" in point else point
-                                     for point in points])  # a seed is a number, or the word `source`
-
-
-def _distinct(points: list[dict], key: str) -> list:
-    """In the order of their first appearance."""
-    return list(dict.fromkeys(point[key] for point in points))

@@ -13,11 +13,13 @@ class Colours(TypedDict):
     Attributes:
         sequential: weights, 0 to the largest; light: white to deep indigo, dark: near-black to amber.
         diverging: differences, negative blue, zero the ground, positive orange.
+        series: lines and dots of charts, a colour for each model; readable as text on the theme's ground.
         accent: what is selected or changed; readable as text on the theme's ground.
     """
 
     sequential: list[str]
     diverging: list[str]
+    series: list[str]
     accent: str
 
 

@@ -1,34 +1,30 @@
-"""The chart of perplexity against memory, in Altair like those of charts.py."""
+"""The chart of perplexity against memory, of the form of those of charts.py."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import altair
-import pandas
+from typing import Any
 
 from app.texts import _
-from components.charts import DASHES, SERIES, cycle
+from components.charts import Spec, style
 
 
-def memory_chart(table: pandas.DataFrame, order: Sequence[str]) -> altair.Chart:
+def memory_chart(rows: Sequence[dict[str, Any]]) -> Spec:
     """Perplexity against memory, a line for each way to forget.
 
     Args:
-        table: columns line, factor (1, 2, 4, ...: whole memory over what is kept), perplexity, and budgets as text.
-        order: the lines' names.
+        rows: line, model, factor (1, 2, 4, ...: whole memory over what is kept), perplexity, and budgets as text;
+            together by line.
     """
-    order = list(order)
-    factors = sorted(set(table["factor"]))
-    return altair.Chart(table).mark_line(strokeWidth=2.5, point=altair.OverlayMarkDef(size=30)).encode(
-        x=altair.X("factor:Q", title=_("whole memory / kept memory"), axis=altair.Axis(values=factors),
-                   scale=altair.Scale(type="log", base=2, nice=False)),
-        y=altair.Y("perplexity:Q", title=_("perplexity"), scale=altair.Scale(zero=False)),
-        color=altair.Color("line:N", sort=order, title=None,
-                           legend=altair.Legend(orient="top", columns=2, labelLimit=420),
-                           scale=altair.Scale(domain=order, range=cycle(SERIES, order))),
-        strokeDash=altair.StrokeDash("line:N", sort=order, legend=None,
-                                     scale=altair.Scale(domain=order, range=cycle(DASHES, order))),
-        tooltip=[altair.Tooltip("line", title=_("way to forget")), altair.Tooltip("factor", title=_("factor")),
-                 altair.Tooltip("perplexity", title=_("perplexity"), format=".2f"),
-                 altair.Tooltip("budgets", title=_("tokens that each layer keeps"))]).properties(height=420)
+    names = list(dict.fromkeys(row["line"] for row in rows))
+    ways: dict[str, int] = {}  # lines of the model so far
+    series, lines = [], []
+    for index, name in enumerate(names):
+        its = [row for row in rows if row["line"] == name]
+        model = its[0]["model"]
+        series.append({"name": name, **style(model, ways.get(model, 0))})
+        ways[model] = ways.get(model, 0) + 1
+        lines.append({"series": index, "points": [
+            [row["factor"], row["perplexity"], None, _("budgets {budgets}", budgets=row["budgets"])] for row in its]})
+    return {"form": "lines", "x": {"title": _("whole memory / kept memory"), "scale": "log2"}, "series": series,
+            "panels": [{"unit": _("perplexity"), "lines": lines}], "height": 380}

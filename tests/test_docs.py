@@ -134,8 +134,8 @@ FLOW = {  # who -> what of ours they import, as CONTRIBUTING.md says
     "components": ("components", "app.texts", "streamlit"),
     "app/hosting": ("app.hosting", "app.caches", "app.limits", "app.serving", "app.state", "models", "streamlit"),
     "app/state": ("app.state", "app.serving", "app.jobs", "app.texts", "models", "streamlit"),
-    "app/panels": ("app.panels", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute", "app.limits",
-                   "app.markdown", "app.texts", "components", "models", "streamlit"),
+    "app/panels": ("app.panels", "app.exports", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute",
+                   "app.limits", "app.markdown", "app.texts", "components", "models", "streamlit"),
     "app/views": ("app.panels", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute", "app.limits",
                   "app.markdown", "app.texts", "components", "models", "streamlit"),
 }

@@ -26,7 +26,7 @@ def _card(name: str, changed: tuple[int, ...]) -> dict[str, Any]:
 def draw(card: Mapping[str, Any]) -> None:
     facts, training, attention = card["model"], card["training"], card["attention"]
     st.markdown(linked(f"**{plain(card['name'])}** · {plain(_(attention['title']))} · {plain(attention['source'])}"))
-    st.code(_(attention["formula"]), language=None)
+    st.code(_(attention["formula"]), language=None, wrap_lines=True)
     st.markdown(_("{parameters:,} parameters, {layers} layers of {heads} heads, width {width}, {vocabulary:,} "
                   "tokens; a typed text may have {longest}.", parameters=facts["parameters"],
                   layers=facts["layers"], heads=facts["heads"], width=facts["width"], vocabulary=facts["vocabulary"],
@@ -39,7 +39,7 @@ def draw(card: Mapping[str, Any]) -> None:
     st.markdown(_("**Numbers**, on held-out data: {numbers}.", numbers=plain(_(headline(card)))))
     for seed, metric in card.get("other_seeds", {}).items():
         st.markdown(_("Seed {seed}: {numbers}.", seed=seed, numbers=plain(_(headline(card, metric)))))
-    st.code(card["evaluate"], language="bash")
+    st.code(card["evaluate"], language="bash", wrap_lines=True)
     st.markdown(_("**Training**: {steps:,} steps of {tokens:,} tokens, {optimiser}, highest rate {rate}, seed {seed}, "
                   "{minutes} minutes on one core.", steps=training["steps"], tokens=training["tokens_per_step"],
                   optimiser=training["optimiser"], rate=training["learning_rate"], seed=training["seed"],
@@ -48,7 +48,7 @@ def draw(card: Mapping[str, Any]) -> None:
         st.markdown(_("Memory loss: {weight}.", weight=training["memory_loss"]))
     if "lengths" in training:
         st.markdown(_("Lengths of the texts: {lengths}.", lengths=", ".join(map(str, training["lengths"]))))
-    st.code(training["command"], language="bash")
+    st.code(training["command"], language="bash", wrap_lines=True)
     data = "; ".join(plain(_(source["name"])) + (f" ({plain(source['licence'])}; {plain(source['attribution'])})"
                                                  if source["licence"] else "") for source in card["data"])
     st.markdown(linked(_("**Data**: {data}. **Licence**: {licence}.", data=data, licence=plain(card["licence"]))))

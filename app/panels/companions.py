@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.markdown import literal
 from app.state import events, session
 from app.state.lab_state import MAX_COMPARED
 from app.texts import _
+from components.charts import short
 from models import catalogue
 
 
 def choose(first: str) -> None:
-    """The models beside the first one."""
-    st.multiselect(_("Beside it"), [name for name in catalogue.family(first) if name != first], key=session.COMPARED,
-                   max_selections=MAX_COMPARED, on_change=events.on_compared, label_visibility="collapsed",
-                   placeholder=_("Choose up to three models to stand beside {first}", first=first))
+    """The models beside the first one, all of its family in sight; a fourth takes the place of the first chosen."""
+    others = [name for name in catalogue.family(first) if name != first]
+    if not others:
+        st.info(_("No other model reads the same texts as {model}.", model=literal(first)))
+        return
+    st.pills(_("Beside {model}, up to {most}", model=literal(short(first)), most=MAX_COMPARED), others,
+             selection_mode="multi", key=session.COMPARED, format_func=lambda name: literal(short(name)),
+             on_change=events.on_compared)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import streamlit as st
+
 from app import compute
 from app.compute import Seen
 from app.state import events
@@ -18,6 +20,9 @@ from models.trace import divergence
 
 def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effect") -> None:
     """The panel. A model that predicts nothing is asked how far its vectors moved."""
+    if state.hides_answer:
+        st.caption(_("What the model answers is shown when the question is answered, or its answer asked for."))
+        return
     shown: dict[str, Any] = {"tokens": token_losses(lab, before, after)}
     if before.vectors is not None:
         shown = in_vectors(before, after)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-import pandas
 import streamlit as st
 
 from app.markdown import literal, plain, spaces
 from app.state import events, session
 from app.state.lab_state import LabState
 from app.texts import N_, _, tip
+from components import chart
 from components.memory_chart import memory_chart
 from models import Lab
 from models.checkpoint import CheckpointError
@@ -23,6 +24,8 @@ BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
 CONTROL = "stories-softmax"  # what forgetting with F is compared with
 _WAYS = {"chosen": N_("chosen budgets"), "equal": N_("equal budgets"),
          "chosen-oldest": N_("chosen budgets, the oldest goes"), "equal-oldest": N_("equal budgets, the oldest goes")}
+_OLDEST = {"chosen": _WAYS["chosen-oldest"], "equal": _WAYS["equal-oldest"]} | \
+    {way: title for way, title in _WAYS.items() if way.endswith("oldest")}  # of a model that has no F, the oldest go
 
 
 def choose(lab: Lab, state: LabState) -> None:
@@ -35,7 +38,7 @@ def choose(lab: Lab, state: LabState) -> None:
         offered[_("Writing keeps {budgets} tokens, by layer", budgets=by_layer)] = state.budgets
     st.session_state[session.MEMORY] = next(name for name, its in offered.items() if its == state.budgets)
     st.selectbox(_("Tokens that writing keeps"), list(offered), key=session.MEMORY, label_visibility="collapsed",
-                 help=_("How many tokens each layer keeps while the text is read and written on"),
+                 width=300, help=_("How many tokens each layer keeps while the text is read and written on"),
                  on_change=_on_memory, args=(offered,))
 
 
@@ -95,22 +98,23 @@ def section(lab: Lab) -> None:
         st.error(plain(_(str(error))))
         return
     if result is None:
-        st.caption(_("Not measured yet: `python -m models.studies.forgetting {name}`", name=lab.name))
+        st.caption(_("Not measured yet: `{command}`", command=f"python -m models.studies.forgetting {lab.name}"))
         return
     control = _measured(CONTROL)
-    table, order = points(lab.name, result, control)
     st.markdown(_("**Perplexity against memory**, on {windows} held-out windows of {window} tokens, half of them from "
                   "books. At 8, the layers together keep an eighth of all tokens; those with the largest F go, or, for "
-                  "comparison, the oldest but the first.", windows=result["windows"], window=result["window"])
-                + " " + _verdict(result, control), help=tip("perplexity"))
+                  "comparison, the oldest but the first.", windows=result["windows"], window=result["window"]),
+                help=tip("perplexity"))
+    verdict = _verdict(result, control)
+    if verdict:
+        st.markdown(verdict)
     chosen = ", ".join(f"1/{point['factor']} {point['perplexity']:.2f}" for point in result["points"])
-    st.altair_chart(memory_chart(table, order), alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}",
-                                                      name=lab.name, chosen=chosen))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.download_button(_("Points as CSV"), table.to_csv(index=False), f"{lab.name}-memory.csv", "text/csv",
-                           on_click="ignore")
-        st.caption(_("Chosen budgets: shared out among the layers on {windows} other windows. `{command}`",
-                     windows=result["validation_windows"], command=result["command"]))
+    budgets = _("Chosen budgets: shared out among the layers on {windows} other windows.",
+                windows=result["validation_windows"])
+    chart(key="memory chart", spec=memory_chart(points(lab.name, result, control)), models=[lab.name], what="memory",
+          title=_("Perplexity against memory"), about=[budgets],
+          alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}", name=lab.name, chosen=chosen))
+    st.caption(f"{budgets} `{result['command']}`")
 
 
 def _measured(name: str) -> dict | None:
@@ -121,8 +125,8 @@ def _measured(name: str) -> dict | None:
         return None
 
 
-def points(name: str, result: dict, control: dict | None) -> tuple[pandas.DataFrame, list[str]]:
-    """All measured points of a model, and of the control, a row each; and the names of the lines in order."""
+def points(name: str, result: dict, control: dict | None) -> list[dict[str, Any]]:
+    """All measured points of a model, and of the control, a row each; those of a line together."""
     rows = []
     for model, its in ((name, result), (CONTROL, control)):
         if its is None:
@@ -130,12 +134,12 @@ def points(name: str, result: dict, control: dict | None) -> tuple[pandas.DataFr
         whole, *lessened = its["points"]
         for way, title in _WAYS.items():
             line = [point for point in (*lessened, *its["comparisons"]) if point["way"] == way]
-            title = _(title) if model == name else _("{model}, {way}, the oldest goes", model=model, way=_(title))
+            called = _(title) if model == name else _("{model}: {way}", model=model, way=_(_OLDEST[way]))
             for point in [whole, *line] if line else []:  # every line starts where nothing is forgotten
                 budgets = " ".join(map(str, point["budgets"]))
-                rows.append({"line": title, "model": model} | point | {"way": way, "budgets": budgets})
-    table = pandas.DataFrame(rows)
-    return table, list(dict.fromkeys(table["line"]))
+                rows.append({"line": called, "model": model, "factor": point["factor"],
+                             "perplexity": point["perplexity"], "budgets": budgets})
+    return rows
 
 
 def _verdict(result: dict, control: dict | None) -> str:
@@ -146,8 +150,8 @@ def _verdict(result: dict, control: dict | None) -> str:
     factor = largest_factor({point["factor"]: point["perplexity"] for point in result["points"]}, limit)
     if not factor:
         return _("{control} with all its memory: {limit:.2f}.", control=CONTROL, limit=limit)
-    if factor > 1:
-        return _("With 1/{factor} of the memory it reads as well as {control} with all of its own ({limit:.2f}) or "
-                 "better.", factor=factor, control=CONTROL, limit=limit)
-    return _("With all the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
-             control=CONTROL, limit=limit)
+    if factor == 1:
+        return _("With all the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
+                 control=CONTROL, limit=limit)
+    return _("With 1/{factor} of the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
+             factor=factor, control=CONTROL, limit=limit)

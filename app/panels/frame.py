@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import streamlit as st
 
 from app import serving
 from app.limits import LimitError
 from app.markdown import literal, plain
-from app.panels import header, text
+from app.panels import header, lesson, text
 from app.panels.text import Reading
 from app.state import session, visitor_models
 from app.state.history import History
@@ -34,28 +34,35 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T],
     """
     history = session.history()
     with serving.drawing():
-        above = _top(history, limit)
+        above = _read(history, limit)
+        if above is None:
+            return None
+        lab, reading = above
+        header.draw(history, reading.prompt.read_chars)
         try:
-            return draw(*above, history.present) if above else None
+            with lesson.beside(lab, reading, history.present):
+                text.draw(lab, history, reading)
+                return draw(lab, reading, history.present)
         except LimitError as error:  # what was drawn so far stays, and so does the visitor's state
             st.warning(str(error))
             return None
 
 
-def in_one_column(draw: Callable[[], None]) -> None:
-    """A page without the text box. What the opened link said that could not be read is told first."""
+def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 960) -> None:
+    """A page without the text box, and without the choice of a model, which does nothing there. What the opened link
+    said that could not be read is told first."""
     history = session.history()
     session.fill_widgets()
     answering(None)
     with serving.drawing():
         header.draw(history)
-        with st.container(width=960):
+        with st.container(width=width):
             for problem in history.problems:
                 st.warning(literal(_(problem)))
             draw()
 
 
-def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:
+def _read(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:
     session.fill_widgets()
     answering(history.present.text)
     try:
@@ -66,7 +73,4 @@ def _top(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tupl
         said = _(str(error))
         st.error(plain(said) if isinstance(error, CheckpointError) else literal(said))
         return None
-    reading = text.read(lab, history, limit and limit(lab, history.present.alone(lab.name).plan))
-    header.draw(history, reading.prompt.read_chars)
-    text.draw(lab, history, reading)
-    return lab, reading
+    return lab, text.read(lab, history, limit and limit(lab, history.present.alone(lab.name).plan))

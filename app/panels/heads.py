@@ -20,11 +20,13 @@ from models.heads import MIN_BASE, Address, Scale
 from models.kind import policies_of
 
 
-def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads",
+def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False, files: bool = False,
          notes: Mapping[Address, str] | None = None) -> None:
     """All heads, a grid a kind, with the controls of what is selected.
 
     Args:
+        bare: without the controls.
+        files: the page draws panels/taking.py too.
         notes: what stands in the corner of a head's tile.
     """
     selection, scale = state.selection, state.plan.scale
@@ -32,7 +34,8 @@ def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads",
     heads(key=key, grids=[_grid(lab, kind, state, trace, notes or {}) for kind in lab.kinds],
           selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
                      "scope": selection.scope},
-          scale=scale_of(lab, scale, len(trace.tokens)), policies=policies, on_event=events.on_heads)
+          scale=scale_of(lab, scale, len(trace.tokens)), policies=policies, bare=bare, model=lab.name,
+          files=files, on_event=events.on_heads)
 
 
 def scale_of(lab: Lab, scale: Scale, n: int) -> dict[str, Any]:
@@ -87,7 +90,7 @@ def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
              scores=None if voted is None else maps.scores[head], selected=voted,
              view=state.view, form=state.form, mean=state.mean,
              at=asked.position if asked is not None and asked.row == kind.query_row else None,
-             is_constant=chosen.constant, gate=chosen.gate, on_event=events.on_map)
+             is_constant=chosen.constant, gate=chosen.gate, model=lab.name, on_event=events.on_map)
 
 
 def _asked(trace: Seen, state: LabState) -> Output | None:

@@ -12,7 +12,8 @@ from app.panels.heads import selected
 from app.state import events, session
 from app.state.lab_state import HEAD, SECTIONS, LabState
 from app.texts import N_, _, tip
-from components.charts import entropy_chart, entropy_table
+from components import chart
+from components.charts import entropy_chart
 from models import HeadPlan, Lab
 from models.checkpoint import CheckpointError
 from models.trace import row_entropy
@@ -51,20 +52,19 @@ def draw(section: str, lab: Lab, state: LabState, before: Seen, after: Seen) -> 
 def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
     kind, layer, head = selected(lab, state)
     if kind.causal:
-        subject = _("**Entropy against n**, all heads of layer {layer}; n is the number of keys that a query sees.",
-                    layer=layer + 1)
+        told = _("**Entropy against n**, all heads of layer {layer}; n is the number of keys that a query sees. A "
+                 "scale of log n aims to keep a head's entropy from growing with n (Su Jianlin); the effect panel "
+                 "shows what that does to the prediction. The Length page shows longer texts.", layer=layer + 1)
     else:
-        subject = _("**Entropy of each query's row**, all heads of layer {layer}; every query sees all n keys.",
-                    layer=layer + 1)
-    st.markdown(_("{subject} Dotted: ln n, the most there can be. A scale of log n aims to keep a head's entropy from "
-                  "growing with n (Su Jianlin); the effect panel shows what that does to the prediction. The Length "
-                  "page shows longer texts.", subject=subject), help=tip("entropy"))
+        told = _("**Entropy of each query's row**, all heads of layer {layer}; every query sees all n keys. A scale "
+                 "of log n aims to keep a head's entropy from growing with n (Su Jianlin); the effect panel shows what "
+                 "that does to the prediction. The Length page shows longer texts.", layer=layer + 1)
+    st.markdown(told, help=tip("entropy"))
     trained, planned = (row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
                         for seen, plan in ((before, HeadPlan()), (after, state.plan)))
-    table = entropy_table(trained, planned, bool(state.plan), kind.causal)
     last = ", ".join(_("head {number} {nats:.2f}", number=number, nats=nats)
                      for number, nats in enumerate(planned[:, -1], 1))
-    st.altair_chart(entropy_chart(table, head), alt=_("Entropy of the last query in layer {layer}, nats: {last}",
-                                                      layer=layer + 1, last=last))
-    st.download_button(_("Entropies as CSV"), table.to_csv(index=False), f"{lab.name}-entropy.csv", "text/csv",
-                       on_click="ignore")
+    chart(key="entropy of heads", spec=entropy_chart(trained, planned, bool(state.plan), kind.causal, head),
+          title=_("Entropy of each row, layer {layer}, nats", layer=layer + 1), models=[lab.name],
+          what=f"entropy-layer-{layer + 1}",
+          alt=_("Entropy of the last query in layer {layer}, nats: {last}", layer=layer + 1, last=last))

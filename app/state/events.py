@@ -13,8 +13,24 @@ import streamlit as st
 from app.state import session
 from app.state.company import fit, policies_of, views_of
 from app.state.heads_view import MEASURES, SOURCES, HeadsView, is_role
-from app.state.lab_state import CLAIMS, FORMS, HEAD, LAST, MAX_COMPARED, MAX_TEXT, MEANS, PAGES, SECTIONS, LabState
-from app.state.link import MAX_ASKED, MAX_LENGTH, read_query
+from app.state.lab_state import (
+    CLAIMS,
+    FIRST_PAGE,
+    FORMS,
+    HEAD,
+    LAST,
+    MAX_COMPARED,
+    MAX_TEXT,
+    MEANS,
+    PAGES,
+    PARTS,
+    SECTIONS,
+    SHOWN,
+    START,
+    LabState,
+)
+from app.state.lessons import CHOICES, ORDER, Place, step_at
+from app.state.link import MAX_ASKED, MAX_LENGTH, opened_by, read_query, settled
 from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection
 from app.state.session import history, widget
@@ -45,6 +61,8 @@ def on_chooser(event: dict[str, Any]) -> None:
     name = event.get("model")
     if event.get("type") == "model" and isinstance(name, str) and (name in catalogue.names() or held(name) is not None):
         history().go_to_model(name)
+        if history().present.page == START:
+            go_to(FIRST_PAGE)
 
 
 def open_model(name: str) -> None:
@@ -72,7 +90,10 @@ def on_compared() -> None:
     present = history().present
     family = catalogue.family(present.model)
     chosen = [name for name in widget(session.COMPARED, list, present.compared) if name in family]
-    history().do(replace(present, compared=tuple(chosen[:MAX_COMPARED])).with_model(present.model))
+    # In the order in which they were chosen: one too many takes the place of the first.
+    order = [name for name in present.compared if name in chosen]
+    order += [name for name in chosen if name not in order]
+    history().do(replace(present, compared=tuple(order[-MAX_COMPARED:])).with_model(present.model))
 
 
 def on_length() -> None:
@@ -81,10 +102,22 @@ def on_length() -> None:
         history().do(replace(history().present, length=length), merge="length")
 
 
+def on_length_chart(event: dict[str, Any]) -> None:
+    """A place in a chart of lengths."""
+    if event.get("type") == "at" and _index(event.get("x"), MAX_LENGTH + 1):
+        history().do(replace(history().present, length=event["x"]), merge="length")
+
+
 def on_section() -> None:
     section = widget(session.SECTION, str)
     if section in (HEAD, *SECTIONS):
         history().do(replace(history().present, section="" if section == HEAD else section), merge="viewing")
+
+
+def on_part() -> None:
+    part = widget(session.PART, str)
+    if part in PARTS:
+        history().do(replace(history().present, part=part), merge="viewing")
 
 
 def on_search() -> None:
@@ -194,6 +227,9 @@ def on_heads(event: dict[str, Any]) -> None:
     """A click or a key on the grid."""
     past = history()
     present = past.present
+    if event.get("type") == "take":
+        session.ask_for(event.get("what"))
+        return
     if event.get("type") == "scale":
         if event.get("policy") in [*policies_of(present.models)]:
             past.do(replace(present, plan=_scaled(present.plan, event)), merge="scale")
@@ -230,6 +266,68 @@ def on_effect(event: dict[str, Any]) -> None:
     """Another of the text's predictions."""
     if event.get("type") == "prediction" and _index(event.get("index"), MAX_ASKED + 1):
         history().do(replace(history().present, asked=event["index"]), merge="asking")
+
+
+def on_lesson(event: dict[str, Any]) -> None:
+    """A step of a lesson, an answer to its question, the way out, large type. Of a first visit: its one button."""
+    past = history()
+    present = past.present
+    match event.get("type"):
+        case "step" if isinstance(event.get("to"), str):
+            with contextlib.suppress(ValueError):
+                take_step(Place.parse(event["to"]))
+        case "answer" if present.lesson is not None and not present.answer:
+            question, choice = step_at(present.lesson).question, event.get("choice")
+            if question is not None and (choice is None or _index(choice, len(question.choices))):
+                answer = SHOWN if choice is None else CHOICES[choice]
+                session.answers()[present.lesson] = answer
+                past.do(replace(present, answer=answer), merge="answering")
+        case "teach" if isinstance(event.get("on"), bool):
+            past.do(replace(present, teach=event["on"]))
+        case "leave":
+            leave_lesson()
+
+
+def take_step(place: Place) -> None:
+    """Opens a step. What the visitor had before the first one comes back when the lesson is left."""
+    past = history()
+    present = past.present
+    if present.lesson is None:
+        session.put_aside(None if present.page == START else present)
+    opened = settled(present, opened_by(place))
+    past.do(replace(opened, lesson=place, answer=session.answers().get(place, "")))
+
+
+def leave_lesson() -> None:
+    """Back to what stood there before the lesson; without that, the lesson's experiment stays."""
+    past = history()
+    kept = settled(past.present, session.aside() or past.present)
+    past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer="", teach=False))
+    session.put_aside(None)
+
+
+def restart() -> None:
+    """A first visit's experiment, once more."""
+    first = settled(history().present, opened_by(None))
+    history().do(replace(first, lesson=None, answer="", teach=False))
+
+
+def _work_page(page: str) -> str:
+    return FIRST_PAGE if page == START else page
+
+
+def on_start(event: dict[str, Any]) -> None:
+    """A first visit's one experiment: heads are taken away or come back, or it is left for the lab."""
+    past = history()
+    match event.get("type"):
+        case "plan" if isinstance(event.get("plan"), str):
+            past.do(replace(past.present, plan=fit(HeadPlan.read(event["plan"])[0], past.present.models)[0]))
+        case "skip":
+            past.do(settled(past.present, LabState()))
+        case "lab":
+            past.do(replace(past.present, page=FIRST_PAGE))
+        case "lesson":
+            take_step(Place(ORDER[0], 1))
 
 
 def _index(value: object, count: int) -> TypeGuard[int]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from app.state.company import shape_of
 from app.state.heads_view import HeadsView
+from app.state.lessons import Place, step_at
 from app.state.search import Search
 from app.state.selection import Selection
 from app.texts import ENGLISH, N_
@@ -17,8 +18,10 @@ from models.sampling import Sampling
 from models.studies.claims import MODULES
 
 DEFAULT_MODEL = "stories-selective"
+START = "start"  # what a first visit opens; no link of the navigation leads there
 PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"), "length": N_("Length"),
-         "yours": N_("Your model"), "results": N_("Results"), "about": N_("About")}
+         "lessons": N_("Lessons"), "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"),
+         START: N_("Start")}
 CLAIMS = MODULES
 # What can stand in the place of the head's picture, so that one can type and see it change.
 HEAD = "head"
@@ -26,7 +29,10 @@ SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "gates": N_(
             "memory": N_("Forgetting"), "card": N_("Model card")}
 FORMS = ("words", "matrix")  # of the large picture of a head
 MEANS = ("head", "layer", "all")  # whose weights tint the words: the head's, its layer's mean, that of all heads
+# On Compare, level for all models.
+PARTS = {"map": N_("Map"), "prediction": N_("Prediction"), "entropy": N_("Entropy of each row")}
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
+SHOWN = "shown"  # in place of an answer: somebody asked for it
 LAST = -1  # of a text's predictions
 MAX_TEXT = 200_000  # characters that are kept of a text
 MAX_COMPARED = 3  # models beside the first
@@ -74,10 +80,14 @@ class LabState:
         length: tokens, the length that the Length page looks at; 0 for the trained one.
         budgets: tokens that each layer of a selective model keeps while it writes; none for all.
         section: what stands in the place of the head's picture, one of SECTIONS; empty for the picture.
+        part: which of PARTS the Compare page shows below the heads.
         claim: which of CLAIMS the Results page shows.
         page: which of PAGES is open.
         form, mean: how a head is shown large, of FORMS; and whose weights tint the words, of MEANS.
         sampling: how the text is continued.
+        lesson: the step of a lesson that is being taken; None for the free lab.
+        answer: what was answered to the step's question: one of lessons.CHOICES, SHOWN without a guess, or nothing.
+        teach: True for large type, and nothing but the lesson, the picture and the answer.
         language: which of texts.LANGUAGES all texts are in; those of the models stay as they are.
         search: what is asked of the section `needs`.
         heads: what the Heads page shows.
@@ -95,12 +105,16 @@ class LabState:
     section: str = ""
     claim: str = FIRST_CLAIM
     page: str = FIRST_PAGE
+    lesson: Place | None = None
+    answer: str = ""
+    teach: bool = False
     language: str = ENGLISH
     form: str = FORMS[0]
     mean: str = MEANS[0]
     search: Search = Search()
     heads: HeadsView = HeadsView()
     sampling: Sampling = Sampling()
+    part: str = "map"
 
     def __post_init__(self) -> None:
         if self.text is None:
@@ -115,6 +129,11 @@ class LabState:
     def shape(self) -> Shape:
         """Kind -> the most layers and heads of its models."""
         return shape_of(self.models)
+
+    @property
+    def hides_answer(self) -> bool:
+        """True while a class is to guess what the model answers."""
+        return self.teach and not self.answer and self.lesson is not None and step_at(self.lesson).question is not None
 
     def alone(self, name: str) -> LabState:
         """What of this state concerns one of its models: a plan and a selection that it has the heads for."""

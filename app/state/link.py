@@ -2,12 +2,14 @@
 
     ?page=compare&model=assignment-selective&text=x%3D1%3B+x%3D%3F&plan=self-0.3c&at=0.3&view=mask
 
-What has its default value is left out of the link. Reading never fails: what cannot be read becomes a
+What has its default value is left out of the link. Two addresses are shorter than their states: `lesson=constant.3`
+alone is that step as it opens, and nothing at all is a first visit.  Reading never fails: what cannot be read becomes a
 sentence for the visitor, and the rest opens.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -18,17 +20,22 @@ from app.state.company import entries, fit, views_of
 from app.state.heads_view import HeadsView
 from app.state.lab_state import (
     CLAIMS,
+    FIRST_PAGE,
     FORMS,
     LAST,
     MAX_COMPARED,
     MAX_TEXT,
     MEANS,
     PAGES,
+    PARTS,
     SECTIONS,
+    SHOWN,
+    START,
     LabState,
     default_model,
     example_text,
 )
+from app.state.lessons import CHOICES, Place, step_at
 from app.state.search import Search
 from app.state.selection import Selection
 from app.texts import LANGUAGES, N_
@@ -43,6 +50,8 @@ from models.words import listed, told
 MAX_LINK_TEXT = 4000  # characters; of a longer text a link holds what the model reads
 MAX_LENGTH = 9999  # tokens that the Length page can be asked for
 MAX_ASKED = 999
+# What a first visit opens: chosen by measurement, see tests/app/test_opening.py.
+FIRST_VISIT = {"page": START, "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
 MIN_BUDGET = 2  # tokens that a layer keeps at least: the first one and the present one
 
 Read = tuple[Any, list[str]]  # a value, and a sentence for each part that could not be read
@@ -71,6 +80,8 @@ class Field:
         parse: its text, and the state as read so far (fields are read in the table's order) -> the value.
         format: the value as text.
         carry: (old state, new state as made so far, attribute) -> the value when the model is another one.
+        is_setting: True if it says how things are shown, and nothing of what is: of an address that has nothing else,
+            the rest is a first visit's, or a lesson's.
     """
 
     key: str
@@ -78,6 +89,7 @@ class Field:
     parse: Callable[[str, LabState], Read]
     format: Callable[[Any], str] = str
     carry: Callable[[LabState, LabState, str], Any] = _kept
+    is_setting: bool = False
 
     def fits(self, old: LabState, new: LabState) -> Any:
         """What becomes of the value when `old` goes over to the model of `new`, whose earlier fields are set."""
@@ -223,6 +235,19 @@ def fits_memory(model: str, budgets: tuple[int, ...]) -> bool:
     return entry.selects and len(budgets) == entry.kinds[0].layers
 
 
+def _parse_lesson(text: str, state: LabState) -> Read:
+    try:
+        return Place.parse(text), []
+    except ValueError:
+        return None, [told("This link opens a step “{step}” of a lesson, which is not here.", step=cut(text))]
+
+
+def _parse_answer(text: str, state: LabState) -> Read:
+    asked = step_at(state.lesson).question if state.lesson else None
+    known = asked is not None and (text == SHOWN or text in [*CHOICES[:len(asked.choices)]])
+    return (text, []) if known else ("", [told("This link answers “{answer}”, which is no choice.", answer=cut(text))])
+
+
 FIELDS = (
     Field("page", "page", _one_of(N_("This link opens a page “{text}”, which is not here."), PAGES)),
     Field("model", "model", _parse_model, carry=_as_default),
@@ -243,10 +268,15 @@ FIELDS = (
     Field("draw", "sampling", _parse_sampling),
     Field("open", "section", _one_of(N_("This link opens “{text}”, which is not here."),
                                      {"": "", **SECTIONS})),
+    Field("part", "part", _one_of(N_("This link opens “{text}”, which is not here."), PARTS)),
     Field("need", "search", _parse_search),
     Field("show", "heads", _parse_heads),
     Field("claim", "claim", _one_of(N_("This link asks for the claim “{text}”, which is not here."), CLAIMS)),
-    Field("lang", "language", _one_of(N_("This link asks for the language “{text}”, which is not here."), LANGUAGES)),
+    Field("lang", "language", _one_of(N_("This link asks for the language “{text}”, which is not here."), LANGUAGES),
+          is_setting=True),
+    Field("lesson", "lesson", _parse_lesson, is_setting=True),
+    Field("say", "answer", _parse_answer, is_setting=True),
+    Field("teach", "teach", lambda text, state: (text == "1", []), lambda teach: str(int(teach)), is_setting=True),
 )
 
 
@@ -269,10 +299,30 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
     default = replace(default, selection=default.selection.within(default.shape), model=default_model())
     if len(state.text) > MAX_LINK_TEXT:
         state = replace(state, text=whole_brackets(state.text[:min(read_chars, MAX_LINK_TEXT)], state.text))
-    pairs = {field.key: field.format(getattr(state, field.attribute)) for field in FIELDS
-             if getattr(state, field.attribute) != getattr(default, field.attribute)}
+    said = {field: field.format(getattr(state, field.attribute)) for field in FIELDS
+            if getattr(state, field.attribute) != getattr(default, field.attribute)}
+    if settled(state, opened_by(state.lesson)) == state:
+        said = {field: text for field, text in said.items() if field.is_setting}
+    elif all(field.is_setting for field in said):  # what would be too short to tell is said in full
+        said = {FIELDS[0]: FIRST_PAGE} | said
     # A lone surrogate cannot be written as UTF-8; the link holds a question mark in its place.
-    return urlencode(pairs, errors="replace")
+    return urlencode({field.key: text for field, text in said.items()}, errors="replace")
+
+
+def opened_by(place: Place | None) -> LabState:
+    """The state that a lesson's step opens; of no lesson, the one of a first visit."""
+    return _opened(place, tuple(catalogue.names()))
+
+
+@functools.lru_cache(64)
+def _opened(place: Place | None, models: tuple[str, ...]) -> LabState:
+    state, problems = _read(FIRST_VISIT if place is None else step_at(place).opens)
+    return replace(LabState() if problems else state, lesson=place)
+
+
+def settled(state: LabState, other: LabState) -> LabState:
+    """`other`, shown as `state` is: in its language, at its step of a lesson, in large type or not."""
+    return replace(other, **{field.attribute: getattr(state, field.attribute) for field in FIELDS if field.is_setting})
 
 
 def whole_brackets(cut_text: str, text: str) -> str:
@@ -285,6 +335,14 @@ def whole_brackets(cut_text: str, text: str) -> str:
 
 def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     """The state that a link describes, and a sentence for each part of it that could not be read."""
+    state, problems = _read(params)
+    if any(field.key in params for field in FIELDS if not field.is_setting):
+        return state, problems
+    return settled(state, opened_by(state.lesson)), problems
+
+
+def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
+    """The state whose fields these are."""
     state = LabState()
     problems: list[str] = []
     for field in FIELDS:

@@ -14,21 +14,25 @@ import streamlit as st
 from app import serving, texts
 from app.state.history import MAX_HELD, History
 from app.state.lab_state import FIRST_PAGE, MAX_TEXT, LabState
+from app.state.lessons import Place
 from app.state.link import read_query
 from app.texts import _
 from models.foreign import is_foreign
 
 # Keys of Streamlit's widgets.
-TEXT, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM = (
-    "text", "example", "compared", "length", "hidden", "memory", "section", "claim")
+TEXT, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM, PART = (
+    "text", "example", "compared", "length", "hidden", "memory", "section", "claim", "part")
 SAMPLING, GREEDY, TEMPERATURE, TOP_P, SEED = "sampling", "greedy", "temperature", "top p", "seed"
 WANTED, WHOLE, BOUND, SEARCH = "wanted heads", "whole text", "bound", "search"
 MEASURE_X, MEASURE_Y, MEASURED, ROLE, SCATTER = "measure across", "measure up", "measured", "role", "scatter"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM = "looked", "job problem"
+TAKE = "take"  # which of FILES was asked for last
+FILES = ("npz", "json", "csv")
 HISTORY, CONTINUATION, BEGIN, ALLOWANCES, _ADDRESSES, _DRAWN = (
     "history", "continuation", "begin writing", "allowances", "addresses", "library drawn")
+_ANSWERS, _TICKED, _ASIDE = "answers", "steps done", "before the lesson"
 MAX_QUERY = 4 * MAX_TEXT  # characters of an address
 MAX_ADDRESSES = 300  # that a session remembers as its own
 
@@ -49,6 +53,32 @@ def widget(key: str, kind: type, default: Any = None) -> Any:
     """A widget's value, or `default` where it has none or, forged, one of another type."""
     value = st.session_state.get(key)
     return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else default
+
+
+def ask_for(ending: object) -> None:
+    """A file of all numbers, one of FILES: the page that is drawn next has the button that fetches it."""
+    if ending in [*FILES]:
+        st.session_state[TAKE] = ending
+
+
+def answers() -> dict[Place, str]:
+    """What this visitor answered in lessons, as LabState.answer."""
+    return st.session_state.setdefault(_ANSWERS, {})
+
+
+def ticked() -> set[Place]:
+    """The steps of lessons that this visitor has done."""
+    return st.session_state.setdefault(_TICKED, set())
+
+
+def put_aside(state: LabState | None) -> None:
+    """Keeps what a visitor had before a lesson; None forgets it."""
+    st.session_state[_ASIDE] = state
+
+
+def aside() -> LabState | None:
+    """What was put aside."""
+    return st.session_state.get(_ASIDE)
 
 
 def begin_continuation() -> None:

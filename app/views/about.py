@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -18,23 +20,53 @@ TEXT = Path(__file__).parents[2] / "assets" / "about.md"
 
 
 def page() -> None:
-    frame.in_one_column(_text)
+    frame.in_one_column(_text, "stretch")
 
 
 def _text() -> None:
-    st.markdown(linked(translated(TEXT.read_text(encoding="utf-8"))))
-    st.markdown(_("#### Words"))
-    st.markdown("\n".join(f"- **{_(term)}**: {_(text)}" for term, text in texts.glossary().values()))
-    st.markdown(_("#### The models"))
     cards = []
     for name in models.names():
         try:
             cards.append(card.card_of(name))
         except CheckpointError as error:
             st.error(plain(_(str(error))))
-    st.table([{_("model"): each["name"], _("attention"): _(each["attention"]["title"]),
-               _("parameters"): f"{each['model']['parameters']:,}", _("held out"): _(card.headline(each))}
-              for each in cards])
+    with st.container(key="about"):  # style.css puts them below each other where there is no room
+        text, facts = st.columns([46, 54], gap="large")
+    with text:
+        st.markdown(linked(translated(TEXT.read_text(encoding="utf-8"))))
+        st.markdown(_("#### Words"))
+        st.markdown("\n".join(f"- **{_(term)}**: {_(text)}" for term, text in texts.glossary().values()))
+    with facts:
+        _facts(cards)
+
+
+def numbers(each: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """What a card's held-out numbers are, and each by what stands above it; of a metric without lengths, in words."""
+    metric = each["metric"]
+    if "accuracy_by_events" in metric:
+        return _("right answers, by events of a text"), {n: f"{share:.1%}" for n, share in
+                                                         metric["accuracy_by_events"].items()}
+    if "accuracy_by_length" in metric:
+        return _("hidden tokens guessed right, by tokens of a text"), {n: f"{share:.1%}" for n, share in
+                                                                       metric["accuracy_by_length"].items()}
+    if "perplexity_books" in metric:
+        return _("perplexity"), {_("all"): f"{metric['perplexity']:.1f}",
+                                 _("books"): f"{metric['perplexity_books']:.1f}",
+                                 _("stories"): f"{metric['perplexity_stories']:.1f}"}
+    return "", {_("held out"): _(card.headline(each))}
+
+
+def _facts(cards: Sequence[dict[str, Any]]) -> None:
+    st.markdown(_("#### The models"))
+    families: dict[str, list[dict[str, Any]]] = {}
+    for each in cards:
+        families.setdefault(each["task"], []).append(each)
+    for task, its in families.items():
+        what, _first = numbers(its[0])
+        st.markdown(f"**{plain(task)}**" + (f": {plain(what)}" if what else ""))
+        st.table([{_("model"): each["name"], _("attention"): plain(_(each["attention"]["title"])),
+                   _("parameters"): f"{each['model']['parameters']:,}", **numbers(each)[1]} for each in its],
+                 border="horizontal")
     for each in cards:
         if each["name"] == session.history().present.model:
             with st.container(border=True):
@@ -42,6 +74,6 @@ def _text() -> None:
     st.markdown(_("#### The data"))
     sources = {source["name"]: source for each in cards for source in each["data"] if source["licence"]}
     for source in sources.values():
-        st.markdown(linked(_("- {name}. Licence: {licence}. {attribution}.", name=plain(_(source["name"])),
-                             licence=plain(source["licence"]), attribution=plain(source["attribution"]))))
+        st.markdown(_("- {name}. Licence: {licence}. {attribution}.", name=plain(_(source["name"])),
+                      licence=plain(source["licence"]), attribution=plain(source["attribution"])))
     st.markdown(_("The code and the models' weights are under the MIT licence."))

@@ -1,4 +1,5 @@
-"""The Compare page: up to four models of a family on one text, with one selection and one plan for all."""
+"""The Compare page: up to four models of a family on one text, with one selection and one plan for all. What came of it
+stands on top, beside the heads that are acted on; below, one thing at a time, level for all models."""
 
 from __future__ import annotations
 
@@ -11,31 +12,24 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import compute, serving
 from app.compute import Seen
-from app.markdown import literal, plain
+from app.markdown import literal
 from app.panels import companions, effect, frame, heads, rewriting
 from app.panels.text import Reading
-from app.state import visitor_models
-from app.state.lab_state import LabState
+from app.state import events, session, visitor_models
+from app.state.lab_state import PARTS, LabState
 from app.texts import _, tip
-from components.charts import row_entropy_chart, row_entropy_table
-from models import Lab
+from components import chart, comparison
+from components.charts import row_entropy_chart, short, style
+from components.comparison import Answer, Row
+from models import Lab, Output
 from models.checkpoint import CheckpointError
 from models.foreign import ForeignError
 from models.tasks.base import InputError
 from models.trace import divergence, row_entropy
 
-FACTS = 56  # pixels
-
 
 def page() -> None:
     frame.under_header(_draw)
-
-
-def _draw(first: Lab, reading: Reading, state: LabState) -> None:
-    companions.choose(first.name)
-    if not state.compared:
-        st.info(_("Nothing to compare yet: choose up to three models to stand beside this one."))
-    _columns(state, reading.shown)
 
 
 @dataclass(frozen=True)
@@ -53,56 +47,40 @@ class Compared:
     after: Seen
 
 
-def _columns(state: LabState, shown: str) -> None:
-    """A row for each thing to compare, so that like stands beside like whatever the models' shapes."""
-    names = state.models
-    found: list[Compared | None] = []
-    for name, column in _beside(names):
+def _draw(first: Lab, reading: Reading, state: LabState) -> None:
+    companions.choose(first.name)
+    found = {name: read(name, state, reading.shown) for name in state.models}
+    there = [one for one in found.values() if isinstance(one, Compared)]
+    comparison(key="comparison", rows=[row(name, one, there) for name, one in found.items()],
+               asked=asked(there), changed=bool(state.plan))
+    if not there:
+        return
+    for index, (one, column) in enumerate(_beside(there, "heads")):
         with column:
-            found.append(_read(name, state, shown))
-            if found[-1] is not None:
-                _heads(found[-1], found[0], len(found) - 1)
-    for row in (_map, _effect):
-        for index, ((name, column), one) in enumerate(zip(_beside(names), found, strict=True)):
-            if one is not None:
-                serving.give_way()
-                with column:
-                    st.markdown(f"**{literal(name)}**")
-                    row(one, index)
-    if any(found):
-        _entropies([one for one in found if one is not None])
+            _name(one)
+            heads.grid(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0)
+    st.session_state[session.PART] = state.part
+    part = st.segmented_control(_("Below"), list(PARTS), format_func=lambda key: _(PARTS[key]), key=session.PART,
+                                required=True, on_change=events.on_part, label_visibility="collapsed")
+    if part == "entropy":
+        _entropies(there)
+        return
+    for index, (one, column) in enumerate(_beside(there, "part")):
+        serving.give_way()
+        with column:
+            _name(one)
+            (_effect if part == "prediction" else _map)(one, index)
 
 
-def _beside(names: Sequence[str]) -> list[tuple[str, DeltaGenerator]]:
-    """A column for each model; at least two, so that a first model has its width before a second one comes."""
-    return list(zip(names, st.columns(max(2, len(names)), gap="small"), strict=False))
+def _beside(there: Sequence[Compared], what: str) -> list[tuple[Compared, DeltaGenerator]]:
+    """A column for each model; at least two, so that a first model has its width before a second one comes. Where there
+    is no room for all, style.css sets two in a row."""
+    with st.container(key=f"beside-{what}"):
+        return list(zip(there, st.columns(max(2, len(there)), gap="small"), strict=False))
 
 
-def _read(name: str, state: LabState, shown: str) -> Compared | None:
-    """None, with the reason on the page, if the model cannot read this text."""
-    st.markdown(f"**{literal(name)}**")
-    try:
-        lab = visitor_models.with_constants(serving.load(name))
-        prompt = compute.read(lab, shown)
-    except CheckpointError as error:
-        st.error(plain(_(str(error))))
-        return None
-    except (ForeignError, InputError) as error:  # which hold what somebody typed
-        st.error(literal(_(str(error))))
-        return None
-    if lab.longest == lab.limit and prompt.left_out:
-        title = plain(_(lab.kinds[0].attention.title))
-        st.warning(_("This text has {count} tokens; {title} has weights for {limit} and no rule for more. It is not "
-                     "shown.", count=len(prompt.ids) + prompt.left_out, title=title, limit=lab.limit))
-        return None
-    fitting = state.alone(name)
-    return Compared(lab, fitting, *compute.traces_of(lab, prompt, fitting.plan))
-
-
-def _heads(one: Compared, first: Compared | None, index: int) -> None:
-    with st.container(height=FACTS, border=False):  # one line or two: what follows stays level with its neighbours
-        st.caption(facts(one, first))
-    heads.grid(one.lab, one.state, one.after, key=f"heads {index}")
+def _name(one: Compared) -> None:
+    st.markdown(f"**{literal(short(one.lab.name))}**")
 
 
 def _map(one: Compared, index: int) -> None:
@@ -111,26 +89,83 @@ def _map(one: Compared, index: int) -> None:
 
 
 def _effect(one: Compared, index: int) -> None:
+    effect.draw(one.lab, one.state, one.before, one.after, key=f"effect {index}")
     if rewriting.is_offered(one.before):
         rewriting.draw(one.lab, one.state, one.before, one.after, key=f"written {index}")
-    effect.draw(one.lab, one.state, one.before, one.after, key=f"effect {index}")
 
 
-def _entropies(found: list[Compared]) -> None:
-    st.markdown(_("**Entropy of each row** of the selected head, as used; dotted: ln n, the most there can be."),
-                help=tip("entropy"))
-    rows = {title(one): entropies(one) for one in found}
-    table = row_entropy_table(rows, heads.selected(found[0].lab, found[0].state)[0].causal)
+def _entropies(there: Sequence[Compared]) -> None:
+    rows = {one.lab.name: entropies(one) for one in there}
     last = "; ".join(f"{name} {values[-1]:.2f}" for name, values in rows.items())
-    st.altair_chart(row_entropy_chart(table), alt=_("Entropy of each query's row in nats, a line a model; last: "
-                                                    "{last}", last=last))
-    st.download_button(_("Entropies as CSV"), table.to_csv(index=False), "compare-entropy.csv", "text/csv",
-                       on_click="ignore")
+    st.markdown(_("**Entropy of each row** of the selected head, as used: {heads}.",
+                  heads=literal("; ".join(where(one) for one in there))), help=tip("entropy"))
+    causal = heads.selected(there[0].lab, there[0].state)[0].causal
+    chart(key="entropies", spec=row_entropy_chart(rows, causal), models=list(rows), what="entropy",
+          title=_("Entropy of each row, nats"), about=[where(one) for one in there],
+          alt=_("Entropy of each query's row in nats, a line a model; last: {values}", values=last))
 
 
-def title(one: Compared) -> str:
+def read(name: str, state: LabState, shown: str) -> Compared | str:
+    """A model with the text; or, in words, why it cannot read it."""
+    serving.give_way()
+    try:
+        lab = visitor_models.with_constants(serving.load(name))
+        prompt = compute.read(lab, shown)
+    except (CheckpointError, ForeignError, InputError) as error:
+        return _(str(error))
+    if lab.longest == lab.limit and prompt.left_out:
+        return _("This text has {tokens} tokens; {attention} has weights for {limit} and no rule for more.",
+                 tokens=len(prompt.ids) + prompt.left_out, attention=_(lab.kinds[0].attention.title), limit=lab.limit)
+    fitting = state.alone(name)
+    return Compared(lab, fitting, *compute.traces_of(lab, prompt, fitting.plan))
+
+
+def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:
+    """What came of the text in one model."""
+    its: Row = {"name": short(name), "title": "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
+                "answer": None, "loss": None, "moved": None, "apart": None, "problem": ""}
+    if isinstance(one, str):
+        return its | {"problem": one}
+    before, after, first = asked_of(one, one.before), asked_of(one, one.after), asked_of(there[0], there[0].after)
+    its["title"] = _(one.lab.kinds[0].attention.title)
+    if not math.isnan(one.before.loss) and not math.isnan(one.after.loss):
+        its["loss"] = (one.before.loss, one.after.loss)
+    if before is not None and after is not None:
+        its["answer"] = answer(before, after)
+        its["moved"] = divergence(before, after)
+        if first is not None and one is not there[0] and first.position == after.position:
+            its["apart"] = divergence(first, after)
+    return its
+
+
+def answer(before: Output, after: Output) -> Answer:
+    """The likeliest label before and after, whether it is right where that is known."""
+    first, now = before.order[0], after.order[0]
+    known = before.target >= 0
+    return {"before": before.names[first], "p_before": float(before.distribution[first]),
+            "right_before": bool(first == before.target) if known else None,
+            "after": after.names[now], "p_after": float(after.distribution[now]),
+            "right_after": bool(now == before.target) if known else None}
+
+
+def asked_of(one: Compared, seen: Seen) -> Output | None:
+    """The prediction that is shown, the last one by default."""
+    outputs = seen.outputs
+    return (outputs[one.state.asked] if 0 <= one.state.asked < len(outputs) else outputs[-1]) if outputs else None
+
+
+def asked(there: Sequence[Compared]) -> str:
+    """What the answers answer, as the first model's task puts it."""
+    for one in there:
+        shown = asked_of(one, one.before)
+        if shown is not None:
+            return _(one.lab.task.headline(shown, one.before.rows[shown.row][shown.position]))
+    return ""
+
+
+def where(one: Compared) -> str:
     """The model and its selected head: models of other shapes take the nearest one they have."""
-    return _("{name}, layer {layer}, head {head}", name=one.lab.name, layer=one.state.selection.layer + 1,
+    return _("{model}, layer {layer}, head {head}", model=short(one.lab.name), layer=one.state.selection.layer + 1,
              head=one.state.selection.head + 1)
 
 
@@ -139,15 +174,3 @@ def entropies(one: Compared) -> list[float]:
     at = one.state.selection
     maps = compute.layer_of(one.lab, one.after, one.state.plan, at.kind, at.layer)
     return row_entropy(maps.weights[at.head]).tolist()
-
-
-def facts(one: Compared, first: Compared | None) -> str:
-    """A model's numbers on this text, in one line."""
-    parts = [_(one.lab.kinds[0].attention.title)]
-    if not math.isnan(one.after.loss):
-        parts.append(_("loss {loss:.3f} nats", loss=one.after.loss))
-    if first is not None and first is not one:
-        theirs, ours = first.after.output, one.after.output
-        if theirs is not None and ours is not None and theirs.position == ours.position:
-            parts.append(_("KL from the first model {kl:.3f} nats", kl=divergence(theirs, ours)))
-    return plain(" · ".join(parts))

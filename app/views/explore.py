@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
 from app.compute import Seen
-from app.panels import continuation, effect, forgetting, frame, heads, picture, rewriting, sampling, sections
+from app.panels import continuation, effect, forgetting, frame, heads, picture, rewriting, sampling, sections, taking
 from app.panels.text import Reading
 from app.state.lab_state import LabState
 from models import Lab
@@ -29,7 +29,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     with st.container(key="work"):  # style.css: where there is no room for three, the effect stands under the heads
         grid, middle, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
-        heads.grid(lab, state, after)
+        heads.grid(lab, state, after, files=True)
     with middle:
         section = sections.choose(lab, state, after)
         if section:
@@ -44,6 +44,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     if said is not None:
         with said:
             rewriting.draw(lab, state, before, after)
+    taking.draw(lab, state, after, reading.prompt.read_chars)
     return place, lab, reading, state
 
 

@@ -1,18 +1,16 @@
 """The Length page: what a longer text does to loss, accuracy, entropy and normaliser of the chosen models.
 
-Curves were measured on held-out text (models/studies/lengths.py); the points are the text in the box, read now.
+Curves were measured on held-out text (models/studies/lengths.py); the rings are the text in the box, read now.
 """
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-import pandas
 import streamlit as st
 
 from app import caches, compute, serving
@@ -22,19 +20,35 @@ from app.panels.text import Reading
 from app.state import events, session
 from app.state.lab_state import LabState
 from app.texts import N_, _, tip
-from components.charts import head_chart, length_chart, to_spec
+from components import chart
+from components.charts import Spec, head_chart, length_chart, short, style
 from models import Lab
 from models.checkpoint import CheckpointError
 from models.studies import seeds, store
 from models.studies.lengths import CAPTURED, typed_limit
 from models.tasks.base import InputError
 
-QUANTITIES = {N_("Loss"): ("loss", N_("nats")), N_("Accuracy"): ("accuracy", N_("share right")),
-              N_("Entropy of a row, mean of all heads"): ("entropy", N_("nats")),
-              N_("Normaliser of a row, mean of all heads"): ("log_normaliser", "ln Z")}
-TERMS = dict(zip(QUANTITIES, ("loss", "held out", "entropy", "normaliser"), strict=True))  # of the glossary
-TRAINED = N_("as trained")
-READINGS = {"trained": TRAINED, "sqrt": "1/√d", "logn": "log n", "fixed": N_("n as trained"),
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a chart shows.
+
+    Attributes:
+        key: of models.studies.lengths.measure and facts.
+        title, unit: for people; percent: its values are shares.
+    """
+
+    key: str
+    title: str
+    unit: str
+    percent: bool = False
+
+
+ENTROPY = Quantity("entropy", N_("Entropy of a row, mean of all heads"), N_("nats"))
+QUANTITIES = (Quantity("loss", N_("Loss"), N_("nats")), Quantity("accuracy", N_("Accuracy"), N_("share right"), True),
+              ENTROPY, Quantity("log_normaliser", N_("Normaliser of a row, mean of all heads"), N_("ln Z")))
+TRAINED = "trained"
+READINGS = {TRAINED: N_("as trained"), "sqrt": N_("1/√d"), "logn": N_("log n"), "fixed": N_("n as trained"),
             "length": N_("n = length")}
 
 
@@ -44,21 +58,22 @@ class Curve:
 
     Attributes:
         model: its name.
-        reading: one of READINGS' values.
+        policy: one of READINGS.
         by_length: tokens -> what models.studies.lengths.measure returned.
         spread: (quantity, tokens) -> standard error by the choice of texts, and where there are several seeds, their
             standard deviation with it.
     """
 
     model: str
-    reading: str
+    policy: str
     by_length: dict[int, dict[str, Any]]
     spread: dict[tuple[str, int], float]
 
     @property
     def label(self) -> str:
-        return self.model if self.reading == TRAINED else _("{model}, read with {reading}", model=self.model,
-                                                            reading=_(self.reading))
+        if self.policy == TRAINED:
+            return short(self.model)
+        return _("{model}, {reading}", model=short(self.model), reading=_(READINGS[self.policy]))
 
     def value(self, length: int, quantity: str) -> float | None:
         """A number at a length; of what is there by layer and head, the mean; None where nothing was measured."""
@@ -90,31 +105,39 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         return
     lengths = sorted({n for curve in curves for n in curve.by_length})
     length = state.length if state.length in lengths else min(lengths, key=lambda n: abs(n - lab.trained_length))
-    st.session_state[session.LENGTH] = length
-    st.select_slider(_("Length, tokens"), lengths, key=session.LENGTH, on_change=events.on_length,
-                     help=tip("token"))
     points, unread = _points(state, reading.shown)
-    titles = list(QUANTITIES)
-    for row in (titles[:2], titles[2:]):
-        for column, title in zip(st.columns(2, gap="medium"), row, strict=True):
-            serving.give_way()
-            with column:
-                st.markdown(f"**{_(title)}**", help=tip(TERMS[title]))
-                st.vega_lite_chart(_with_points(_spec(curves, title, length, lab.trained_length), points, title),
-                                   width="stretch", alt=_told(curves, title, length))
-    shorter = "".join(_("; {name} reads {limit} tokens at most", name=literal(name), limit=limit)
-                      for name, limit in unread)
-    st.caption(_("Lines: held-out text, {predictions} predictions at each length; entropy and normaliser over "
-                 "{captured:,} tokens at most. Grey rule: the trained length, {trained_length}. Bars: ± one "
-                 "standard error by the choice of texts, and with it the standard deviation over seeds, where they "
-                 "were measured. Rings: the text in the box, under your plan{shorter}.",
-                 predictions=_predictions(curves), captured=CAPTURED,
-                 trained_length=lab.trained_length, shorter=shorter))
-    st.markdown(_("**Every head at {length} tokens**: mean entropy of a row in nats, of at most {most:.2f} for "
-                  "the last query.", length=length, most=math.log(length)))
-    serving.give_way()
-    st.vega_lite_chart(copy.deepcopy(_heads_spec(curves, length)), alt=_told(curves, titles[2], length))
-    st.download_button(_("Download as CSV"), _csv(curves), "length.csv", "text/csv", on_click="ignore")
+    with st.container(key="lengths"):  # style.css puts the heads below the charts where there is no room beside them
+        charts, beside = st.columns([68, 32], gap="medium")
+    with charts:
+        serving.give_way()
+        about = _about(curves, lab.trained_length)
+        chart(key="length charts", spec=_with_rings(_spec(curves, length, lab.trained_length), curves, points),
+              title=_("What a longer text does"), about=[about], models=list(found), what="length",
+              alt="; ".join(_told(curves, quantity, length) for quantity in QUANTITIES),
+              on_event=events.on_length_chart)
+        st.caption(plain(about))
+        for name, limit in unread:
+            st.caption(_("{model} reads {limit} tokens at most, fewer than the text in the box has.",
+                         model=literal(name), limit=limit))
+    with beside:
+        st.session_state[session.LENGTH] = length
+        st.select_slider(_("Length, tokens"), lengths, key=session.LENGTH, on_change=events.on_length,
+                         help=tip("token"))
+        st.markdown(_("**Every head at {length} tokens**: mean entropy of a row in nats, of at most {most:.2f} for the "
+                      "last query.", length=length, most=math.log(length)))
+        serving.give_way()
+        chart(key="length heads", spec=_heads_spec(curves, length), models=list(found), what=f"heads-at-{length}",
+              title=_("Mean entropy of each head at {length} tokens", length=length),
+              alt=_told(curves, ENTROPY, length))
+
+
+def _about(curves: Sequence[Curve], trained: int) -> str:
+    return _("Lines: held-out text, {predictions} predictions at each length; entropy and normaliser over "
+             "{captured:,} tokens at most. The models were trained at {trained} tokens. Bars: ± one standard error "
+             "by the choice of texts, and with it the standard deviation over seeds, where they were measured. "
+             "Rings: the text in the box, under your plan; one at the edge lies beyond it. A click in a chart chooses "
+             "the length.",
+             predictions=_predictions(curves), captured=CAPTURED, trained=trained)
 
 
 def curves_of(name: str) -> tuple[Curve, ...]:
@@ -127,7 +150,7 @@ def _curves(name: str, stamp: tuple[int, ...]) -> tuple[Curve, ...]:
     found = store.read(name, "length")
     if found is None:
         return ()
-    return tuple(Curve(name, READINGS[policy], {int(n): values for n, values in by_length.items()},
+    return tuple(Curve(name, policy, {int(n): values for n, values in by_length.items()},
                        _spreads(name, policy, by_length))
                  for policy, by_length in found["readings"].items())
 
@@ -154,52 +177,63 @@ def _key(metric: str, tokens: str) -> str:
 def _predictions(curves: Sequence[Curve]) -> str:
     """How many predictions a loss is the mean over: `2,494 to 16,384`."""
     counts = [values["predictions"] for curve in curves for values in curve.by_length.values()]
-    if min(counts) == max(counts):
-        return f"{counts[0]:,}"
-    return _("{least:,} to {most:,}", least=min(counts), most=max(counts))
+    least, most = min(counts), max(counts)
+    return f"{least:,}" if least == most else _("{least:,} to {most:,}", least=least, most=most)
 
 
 @caches.remembered(worded=True)
-def _spec(curves: tuple[Curve, ...], title: str, length: int, trained: int) -> dict[str, Any]:
-    """A chart as Vega-Lite, without the typed text's points. Altair takes 50 ms for it, at every letter typed."""
-    quantity, unit = QUANTITIES[title]
-    values = [{"n": n, "value": curve.value(n, quantity), "model": curve.model, "reading": _(curve.reading),
-               "spread": curve.spread.get((quantity, n))}
-              for curve in curves for n in curve.by_length if curve.value(n, quantity) is not None]
-    return to_spec(length_chart(values, _(unit), length, trained))
+def _spec(curves: tuple[Curve, ...], length: int, trained: int) -> Spec:
+    """The charts without the typed text's rings."""
+    longest = max(n for curve in curves for n in curve.by_length)
+    panels = []
+    for quantity in QUANTITIES:
+        lines = []
+        for index, curve in enumerate(curves):
+            known = {n: curve.value(n, quantity.key) for n in sorted(curve.by_length)}
+            points = [[n, value, curve.spread.get((quantity.key, n))] for n, value in known.items()
+                      if value is not None]
+            lines += [{"series": index, "points": points}] if points else []
+        panels.append({"title": _(quantity.title), "unit": _(quantity.unit), "percent": quantity.percent,
+                       "lines": lines})
+    readings: dict[str, int] = {}
+    series = []
+    for curve in curves:
+        reading = readings[curve.model] = readings.get(curve.model, -1) + 1
+        last = max(curve.by_length)
+        name = curve.label if last == longest else _("{name}, up to {n}", name=curve.label, n=last)
+        series.append({"name": name, **style(curve.model, reading)})
+    return length_chart(series, panels, length, trained)
 
 
-def _with_points(spec: dict[str, Any], points: list[dict[str, Any]], title: str) -> dict[str, Any]:
-    """A copy of the chart, which Streamlit takes the data out of, with the typed text in it."""
-    quantity = QUANTITIES[title][0]
-    spec = copy.deepcopy(spec)
-    rings = spec["layer"][-1]["data"]["name"]
-    spec["datasets"][rings] = [point | {"value": point[quantity]} for point in points if point[quantity] is not None]
-    return spec
+def _with_rings(spec: Spec, curves: Sequence[Curve], points: Sequence[dict[str, Any]]) -> Spec:
+    """The charts with the typed text in them, as each model reads it under the plan."""
+    indices = {(curve.model, curve.policy): index for index, curve in enumerate(curves)}
+    panels = []
+    for panel, quantity in zip(spec["panels"], QUANTITIES, strict=True):
+        rings = [{"series": indices[point["model"], point["policy"]], "x": point["n"], "y": point[quantity.key],
+                  "note": _("the text in the box")} for point in points
+                 if point[quantity.key] is not None and (point["model"], point["policy"]) in indices]
+        panels.append(panel | {"rings": rings})
+    return spec | {"panels": panels}
 
 
 @caches.remembered(worded=True)
-def _heads_spec(curves: tuple[Curve, ...], length: int) -> dict[str, Any]:
-    return to_spec(head_chart([
-        {"which": curve.label, "layer": layer, "head": head, "nats": value}
-        for curve in curves for layer, row in enumerate(curve.by_length.get(length, {}).get("entropy", []), 1)
-        for head, value in enumerate(row, 1)], [curve.label for curve in curves]))
+def _heads_spec(curves: tuple[Curve, ...], length: int) -> Spec:
+    panels = []
+    for curve in curves:
+        values = curve.by_length.get(length, {}).get("entropy")
+        note = _("It reads {n} tokens at most: its tables end there.", n=max(curve.by_length)) \
+            if length > max(curve.by_length) else _("Not measured at this length.")
+        panels.append({"title": curve.label, "values": values, "note": "" if values else note})
+    return head_chart(panels, _("nats"))
 
 
-@caches.remembered()
-def _csv(curves: tuple[Curve, ...]) -> str:
-    return pandas.DataFrame([
-        {"model": c.model, "reading": c.reading, "tokens": n, **{q: c.value(n, q) for q, _ in QUANTITIES.values()}}
-        for c in curves for n in sorted(c.by_length)]).to_csv(index=False)
-
-
-def _told(curves: Sequence[Curve], title: str, length: int) -> str:
+def _told(curves: Sequence[Curve], quantity: Quantity, length: int) -> str:
     """A chart in words."""
-    quantity, unit = QUANTITIES[title]
-    known = [(curve.label, curve.value(length, quantity)) for curve in curves]
+    known = [(curve.label, curve.value(length, quantity.key)) for curve in curves]
     values = "; ".join(f"{label} {value:.3f}" for label, value in known if value is not None)
-    return _("{title} at {length} tokens, {unit}: {values}", title=_(title), length=length, unit=_(unit),
-             values=values)
+    return _("{title} at {length} tokens, {unit}: {values}", title=_(quantity.title), length=length,
+             unit=_(quantity.unit), values=values)
 
 
 def _points(state: LabState, shown: str) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
@@ -217,6 +251,6 @@ def _points(state: LabState, shown: str) -> tuple[list[dict[str, Any]], list[tup
         if prompt.left_out and name != state.model:  # of the first model the page shows what it reads, and says so
             unread.append((name, limit))
             continue
-        points.append({"n": len(prompt.ids), "model": name, "reading": _(READINGS[plan.scale.policy]),
+        points.append({"n": len(prompt.ids), "model": name, "policy": plan.scale.policy,
                        **compute.facts_of(lab, prompt, plan)})
     return points, unread

@@ -3,23 +3,23 @@ computed, a chart, and the command that measures it again."""
 
 from __future__ import annotations
 
-import copy
 import csv
 import io
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import altair
 import streamlit as st
 
-from app import caches
+from app import caches, serving
 from app.markdown import linked, plain, translated
 from app.panels import frame
 from app.state import events, session
 from app.state.lab_state import FIRST_CLAIM
 from app.texts import _
-from components import charts
+from components import chart, charts
+from components.charts import Spec
 from models import checkpoint
 from models.studies import seeds
 from models.studies.claims import (
@@ -47,13 +47,14 @@ NUMBERS = "models/studies/measurements"
 
 
 def page() -> None:
-    frame.in_one_column(_claims)
+    frame.in_one_column(_claims, "stretch")
 
 
 def _claims() -> None:
-    st.markdown(_("Papers say what these kinds of attention do. Here is each statement that can be checked, the "
-                  "source's number, ours from the small models of this site, and a verdict that a rule computes from "
-                  "the numbers. A verdict is about these models and this training, not about the paper."))
+    with st.container(width=960):
+        st.markdown(_("Papers say what these kinds of attention do. Here is each statement that can be checked, the "
+                      "source's number, ours from the small models of this site, and a verdict that a rule computes "
+                      "from the numbers. A verdict is about these models and this training, not about the paper."))
     stamp = _stamp()
     for problem in _damaged(stamp):
         st.error(plain(_(problem)))
@@ -69,26 +70,31 @@ def _claims() -> None:
                                required=True, on_change=events.on_claim, label_visibility="collapsed")
     claim = found[key or FIRST_CLAIM]
     st.markdown(f"#### {plain(_(claim.title))}")
-    st.caption(linked(f"{plain(claim.source)}. {plain(_(claim.setting))}"))
-    _summary(claim)
+    with st.container(width=960):
+        st.caption(linked(f"{plain(claim.source)}. {plain(_(claim.setting))}"))
+    groups = [(word, [its for its in claim.statements if its.verdict.word == word]) for word in BADGES]
+    _overview([(word, its) for word, its in groups if its])
     specs = _specs(claim.key, stamp)
-    for statement in claim.statements:
-        _statement(statement, specs.get(statement.key))
+    for _word, statements in groups:
+        for statement in statements:
+            serving.give_way()
+            _statement(statement, specs.get(statement.key))
     _trainings(claim, specs.get(CURVES))
     with st.expander(_("How all this was measured")):
         st.markdown(translated(METHOD.read_text(encoding="utf-8")))
 
 
-def _summary(claim: Claim) -> None:
-    """How many statements have which verdict."""
-    words = [statement.verdict.word for statement in claim.statements]
-    with st.container(horizontal=True, gap="small"):
-        for word, (colour, icon) in BADGES.items():
-            if word in words:
-                st.badge(_("{verdict}: {count}", verdict=_(word), count=words.count(word)), icon=icon, color=colour)
+def _overview(groups: Sequence[tuple[str, Sequence[Statement]]]) -> None:
+    """All statements by verdict, each a link to its place below."""
+    with st.container(horizontal=True, gap="medium", key="verdicts"):
+        for word, statements in groups:
+            colour, icon = BADGES[word]
+            with st.container(width=430, gap="xsmall", key=f"group-{colour}"):
+                st.badge(_("{verdict}: {count}", verdict=_(word), count=len(statements)), icon=icon, color=colour)
+                st.markdown("\n".join(f"- [{plain(_(its.text))}](#{its.key})" for its in statements))
 
 
-def _trainings(claim: Claim, spec: dict[str, Any] | None) -> None:
+def _trainings(claim: Claim, spec: Spec | None) -> None:
     """What the claim's models were trained on, for how long, with how many seeds; and their learning curves."""
     with st.expander(_("How long, how many seeds, how many texts: the models of this claim")):
         _table(claim.trainings)
@@ -96,7 +102,8 @@ def _trainings(claim: Claim, spec: dict[str, Any] | None) -> None:
             st.caption(_("These weights were trained before learning curves were kept."))
         else:
             st.markdown(_("**Learning curves**: loss on texts that are neither trained on nor reported."))
-            st.vega_lite_chart(copy.deepcopy(spec), width="stretch", alt=_("Learning curves"))
+            chart(key="learning curves", spec=spec, title=_("Learning curves"), models=[claim.key], what="curves",
+                  alt=_("Learning curves"))
         if rows := method.sweep(claim.family):
             st.markdown(_("**Rates that were tried**: loss after a short training, on the validation split."))
             _table(rows)
@@ -109,28 +116,34 @@ def _table(rows: list[dict[str, str]]) -> None:
              hide_index=True)
 
 
-def _statement(statement: Statement, spec: dict[str, Any] | None) -> None:
+def _statement(statement: Statement, spec: Spec | None) -> None:
     colour, icon = BADGES[statement.verdict.word]
-    with st.container(border=True, key=f"claim-{statement.key}"):
-        st.markdown(f"**{plain(_(statement.text))}**")
-        st.badge(_(statement.verdict.word), icon=icon, color=colour)
-        if statement.verdict.why:
-            st.caption(_("{why}.", why=plain(_(statement.verdict.why))))
-        st.markdown(linked(_("Source: {source}. *{sure}*  \nAsked here: {rule}.",
-                             source=plain(_(statement.source)), sure=plain(_(statement.sure)),
-                             rule=plain(_(statement.rule)))))
-        if statement.chart is not None:
-            # A copy, because Streamlit takes the data out of what it is given.
-            st.vega_lite_chart(copy.deepcopy(spec), width="stretch", alt=_(statement.chart.alt))
-        _table(statement.table)
-        if statement.reason and statement.verdict.word in (PART, FAILS):
-            how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested else _("a guess, not tested")
-            st.markdown(_("Likeliest reason (*{how}*): {reason}", how=how, reason=plain(_(statement.reason))))
-        with st.container(horizontal=True, vertical_alignment="top"):
-            st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv", mime="text/csv",
-                               key=f"csv-{statement.key}", on_click="ignore", icon=":material/download:")
-            with st.popover(_("Measure it again")):
-                st.code(statement.command, language="bash", wrap_lines=True)
+    with st.container(border=True, key=f"claim-{colour}-{statement.key}"):
+        st.subheader(plain(_(statement.text)), anchor=statement.key)
+        words, picture = st.columns(2, gap="large") if spec else (st.container(width=960), None)
+        with words:
+            st.badge(_(statement.verdict.word), icon=icon, color=colour)
+            if statement.verdict.why:
+                st.caption(_("{why}.", why=plain(_(statement.verdict.why))))
+            st.markdown(linked(_("Source: {source}. *{sure}*  \nAsked here: {rule}.",
+                                 source=plain(_(statement.source)), sure=plain(_(statement.sure)),
+                                 rule=plain(_(statement.rule)))))
+            if statement.reason and statement.verdict.word in (PART, FAILS):
+                how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested \
+                    else _("a guess, not tested")
+                st.markdown(_("Likeliest reason (*{how}*): {reason}", how=how, reason=plain(_(statement.reason))))
+            _table(statement.table)
+            with st.container(horizontal=True, vertical_alignment="top"):
+                st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv",
+                                   mime="text/csv", key=f"csv-{statement.key}", on_click="ignore",
+                                   icon=":material/download:")
+                with st.popover(_("Measure it again")):
+                    st.code(statement.command, language="bash", wrap_lines=True)
+        if picture is not None and statement.chart is not None and spec is not None:
+            with picture:
+                what = _(statement.chart.title)
+                chart(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
+                      what="results", about=[what], alt=_(statement.chart.alt))
 
 
 METHOD = Path(__file__).parents[2] / "assets" / "method.md"
@@ -147,23 +160,20 @@ def as_csv(statement: Statement) -> str:
     return file.getvalue()
 
 
-def drawn(chart: Chart) -> altair.LayerChart:
+def drawn(its: Chart) -> Spec:
     """The picture of a chart's numbers."""
-    points = [{key: _(value) if key in ("name", "which", "seed") and isinstance(value, str) else value
-               for key, value in point.items()} for point in chart.points]
-    rule = None if chart.rule is None else (chart.rule[0], _(chart.rule[1]))
-    if chart.kind == "dots":
-        return charts.dots_chart(points, _(chart.title), rule, chart.form)
-    return charts.lines_chart(points, _(chart.title), _(chart.across), rule, chart.form)
+    percent = its.form.endswith("%")
+    if its.kind == "dots":
+        return charts.dots_chart(its.points, its.title, its.rule, percent)
+    return charts.lines_chart(its.points, its.title, its.across, its.rule, percent)
 
 
 @caches.remembered(8, worded=True)
-def _specs(key: str, stamp: tuple[tuple[str, int], ...]) -> dict[str, dict[str, Any]]:
-    """Key of a statement of this claim -> its chart as Vega-Lite. Altair takes 35 ms for each, so they are made once,
-    not once a visitor."""
+def _specs(key: str, stamp: tuple[tuple[str, int], ...]) -> dict[str, Spec]:
+    """Key of a statement of this claim -> its chart."""
     (claim,) = (claim for claim in _found(stamp) if claim.key == key)
     found = {s.key: s.chart for s in claim.statements} | {CURVES: claim.curves}
-    return {name: charts.to_spec(drawn(chart)) for name, chart in found.items() if chart is not None}
+    return {name: drawn(its) for name, its in found.items() if its is not None}
 
 
 def _stamp() -> tuple[tuple[str, int], ...]:

@@ -41,7 +41,7 @@ function create(state) {
     event.preventDefault();
     const next = all[(all.indexOf(event.target) + step + all.length) % all.length];
     show(state, next.dataset.task);
-    next.focus();
+    tasks.querySelector('[aria-selected="true"]').focus(); // the tabs are new ones
   });
   list.addEventListener('click', event => {
     const card = event.target.closest('a');

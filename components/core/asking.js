@@ -3,9 +3,9 @@
 /** Says of what an answer to an event changes: every number, or which head is shown large; else nothing. */
 lab.partOf = ({ type }) => (NUMBERS.includes(type) ? 'numbers' : type === 'select' ? 'selection' : null);
 
-const NUMBERS = ['heads', 'scale', 'undo', 'redo', 'reset', 'model'];
+const NUMBERS = ['heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan'];
 // There is one of each of these: the last one holds.
-const ONE = ['select', 'view', 'form', 'mean', 'model', 'prediction', 'scale', 'page', 'language', 'address'];
+const ONE = ['select', 'view', 'form', 'mean', 'model', 'prediction', 'scale', 'page', 'language', 'address', 'step', 'plan'];
 const ADDRESS = ['kind', 'layer', 'head', 'scope'];
 const FIELDS = ['constant', 'gate'];
 

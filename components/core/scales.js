@@ -34,6 +34,13 @@ lab.shade = (dark, scale, part) => {
   return `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
 };
 
+/** The same of a step, 0 to 255, as files want it: `#rrggbb`. */
+lab.hex = (dark, scale, step) => {
+  const pixel = lab.table(dark, scale)[step];
+  const pair = shift => ((pixel >> shift) & 255).toString(16).padStart(2, '0');
+  return `#${pair(0)}${pair(8)}${pair(16)}`;
+};
+
 const linear = value => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
 
 /** Black or white, whichever has the higher contrast to a scale's colour at `part`: at least 4.58 to 1 (WCAG 2.2). */

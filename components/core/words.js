@@ -88,12 +88,14 @@ const listed = (words, row, what, self) =>
  * @param {'share' | 'change' | 'taken' | 'seen'} what of a query: its shares, the difference constant - live, what F
  *   took away; `seen`: of a key, how strongly each query looks at it
  * @param {string[]} words that the numbers of `row` are of
+ * @param {boolean} pruned the head's output is gated to nothing, and so is what it would bring from where it looks
  * @param {number | null} self the place of the word itself among them, where it is there
  */
-lab.wordSentence = ({ what, word: token, words: tokens, row, self = null, about = false }) => {
+lab.wordSentence = ({ what, word: token, words: tokens, row, self = null, about = false, pruned = false }) => {
   const word = lab.quoted(token);
   const list = listed(tokens.map(lab.quoted), row, what, self);
   const values = { word, list, n: row.length };
+  if (pruned) return lab._('Pruned: what {word} looks at does not get through', values);
   if (what === 'taken')
     return list
       ? lab._('When {word} is read, F has taken away: {list}', values)

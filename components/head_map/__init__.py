@@ -16,7 +16,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
              scores: ndarray | None = None, selected: ndarray | None = None, view: str = "used",
              form: str = "words", mean: str = "head", at: int | None = None, is_constant: bool = False,
              gate: float = 1.0, causal: bool = True, is_distribution: bool = True,
-             on_event: OnEvent | None = None) -> None:
+             model: str = "", on_event: OnEvent | None = None) -> None:
     """Draws the head. Rows of its matrix are queries, columns are keys.
 
     Args:
@@ -38,6 +38,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         at: query whose words are tinted before one is pointed at; the last one by default.
         is_constant, gate: the head's state, for the title; with a gate of 0 the used weights look pruned.
         is_distribution: rows sum to 1, and the scale goes to 1 at least; else to the largest weight.
+        model: whose head it is, for what is taken away.
         causal: the matrices are zero above the diagonal, which is neither sent nor drawn; needs N = M.
         on_event: called with {type: view, view, sequence} when another view is chosen, and likewise for `form` and
             `mean`.
@@ -68,7 +69,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         arrays |= {"scores": packed(scores), "selected": packed(selected)}
     header = {"rows": queries, "kind_title": kind_title, "layer": layer, "head": head, "used": used, "view": view,
               "form": form, "mean": mean, "constant": bool(is_constant), "gate": round(float(gate), 4),
-              "causal": causal, "distribution": is_distribution, **answer(key)}
+              "causal": causal, "distribution": is_distribution, "model": model, **answer(key)}
     if keys is not None:
         header["columns"] = keys
     if at is not None:

@@ -1,6 +1,6 @@
 // The selected head, large: title, forms (words or a matrix), views, picture, readout and legend.
 
-const LABELS = {
+lab.VIEWS = {
   used: lab.N_('Used'),
   live: lab.N_('Live'),
   constant: lab.N_('Constant'),
@@ -21,15 +21,19 @@ function create(state) {
   const tabs = tabList(state, 'view', lab._('View of the head'));
   forms.classList.add('forms');
   const [readout, legend] = [lab.readout(), lab.legend()];
-  const matrix = lab.matrix((i, j) => readout.say(...lab.cellReading(state, i, j)));
+  const matrix = lab.matrix((i, j) => {
+    readout.say(...lab.cellReading(state, i, j));
+    lab.pointTogether(state, i, j);
+  });
+  const take = lab.takeAway(() => lab.mapOffer(state));
   const words = lab.wordsPanel(state, readout, legend);
   const map = lab.make('div', { className: 'map' }, words.element, matrix.element, readout.element, legend.element);
   const player = lab.forgetting();
   const attributes = { role: 'tabpanel', 'aria-labelledby': 'title' };
   const panel = lab.make('div', { id: 'panel', className: 'panel', attributes }, map, player.element);
-  const head = lab.make('div', { className: 'head' }, lab.make('div', { className: 'line' }, title, forms), tabs);
+  const head = lab.make('div', { className: 'head' }, lab.make('div', { className: 'line' }, title, take.element, forms), tabs);
   state.root.append(head, panel);
-  return { title, forms, tabs, matrix, words, readout, legend, map, player, panel, numbers: panel, besideChanged: words.refresh };
+  return { take, title, forms, tabs, matrix, words, readout, legend, map, player, panel, numbers: panel, besideChanged: words.refresh };
 }
 
 /** Tabs that send {type: name, [name]: what was chosen}; showTabs fills them. */
@@ -67,7 +71,7 @@ function update(state, data) {
   const name = lab.scopeName({ ...data, scope: 'head' }, data.kind_title);
   lab.write(state.title, `${name} · ${lab.stateName(data.constant, data.gate).replace(', ', ' · ')}`);
   showTabs(state.forms, FORMS, Object.keys(FORMS), form);
-  showTabs(state.tabs, LABELS, views, state.view, isMean ? lab._('The mean is of the weights as used') : '');
+  showTabs(state.tabs, lab.VIEWS, views, state.view, isMean ? lab._('The mean is of the weights as used') : '');
   const words = form === 'words';
   const player = state.view === 'mask' && !words;
   state.map.hidden = player;
@@ -139,5 +143,6 @@ lab.head_map = lab.component({
   destroy: state => {
     state.matrix.stop();
     state.player.stop();
+    state.take.close();
   },
 });

@@ -168,7 +168,8 @@ lab.matrix = onPoint => {
   const follow = event => {
     if (!size) return;
     const box = element.getBoundingClientRect();
-    const [px, py] = [event.clientX - box.left, event.clientY - box.top];
+    const zoom = box.width / element.clientWidth; // of large type: the pointer's pixels are the screen's
+    const [px, py] = [(event.clientX - box.left) / zoom, (event.clientY - box.top) / zoom];
     point(...(lab.cellAt(size, px, py, now.causal) ?? [null]));
   };
   element.addEventListener('pointermove', follow);

@@ -1,6 +1,8 @@
 // The text as flowing words: the one that is pointed at is framed, those that it looks at are tinted.
 
-const LONG = [48, 160]; // tokens from which the words are set smaller, and from which they scroll
+const LONG = 48; // tokens from which the words are set smaller
+const LONGER = 96; // and smaller still
+const SCROLLS = 160; // from which they scroll
 
 /**
  * {element, show(tokens, rest), paint(shown), at(), point(index)}. Words are counted through all lines: queries first, and
@@ -97,25 +99,27 @@ lab.words = onPoint => {
       [spans, framed, pointed] = [[], null, null];
       kept = kept === null || kept >= count ? null : kept;
       element.replaceChildren(...rows.flatMap((tokens, i) => flow(tokens, rows.length > 1 ? titles[i] : '')));
-      element.classList.toggle('long', count > LONG[0]);
-      element.classList.toggle('scrolls', count > LONG[1]);
+      element.classList.toggle('long', count > LONG);
+      element.classList.toggle('longer', count > LONGER);
+      element.classList.toggle('scrolls', count > SCROLLS);
       if (focused >= 0) spans[Math.min(focused, count - 1)].span.focus({ preventScroll: true });
     },
     /**
      * @param {{dark: boolean, scale: string, steps: Map<number, number>, numbers: Map<number, string>,
-     *   unseen: (index: number) => boolean}} shown by the words' places; one without a step has no tint
+     *   faded: boolean, unseen: (index: number) => boolean}} shown by the words' places; one without a step has no tint
      */
-    paint({ dark, scale, steps, numbers, unseen }) {
+    paint({ dark, scale, steps, numbers, faded, unseen }) {
       const now = at();
+      element.classList.toggle('faded', faded);
       spans.forEach((word, index) => {
         const step = steps.get(index) ?? 0;
-        const key = `${dark} ${scale} ${step}`;
+        const key = `${dark} ${scale} ${step} ${faded}`;
         if (word.key !== key) {
           word.key = key;
           // Where the scale has the ground's own colour there is nothing to see: the page shows through.
           const bare = step === (scale === 'diverging' ? 128 : 0) || !steps.has(index);
-          word.span.style.background = bare ? '' : lab.shade(dark, scale, step / 255);
-          word.span.style.color = bare ? '' : lab.ink(dark, scale, step / 255);
+          word.span.style.setProperty('--tint', bare ? '' : lab.shade(dark, scale, step / 255));
+          word.span.style.color = bare || faded ? '' : lab.ink(dark, scale, step / 255);
         }
         lab.write(word.number, numbers.get(index) ?? '');
         word.span.classList.toggle('unseen', unseen(index));

@@ -17,18 +17,20 @@ lab.wordsPanel = (state, readout, legend) => {
     const row = !now ? [] : isKey ? data.rows.map((_, i) => now.row(i)[index - n]) : Array.from(now.row(index));
     const what = isKey && now?.what === 'share' ? 'seen' : now?.what;
     const first = own || isKey ? 0 : n; // the place of the first tinted word
+    const pruned = state.mean === 'head' && state.view === 'used' && data.gate === 0;
     words.paint({
       dark,
       scale: what === 'change' ? 'diverging' : 'sequential',
       steps: new Map(row.map((value, j) => [first + j, lab.wordStep(what, value)])),
-      numbers: new Map(Array.from(lab.writtenNumbers(what, row), ([j, number]) => [first + j, number])),
+      numbers: new Map(pruned ? [] : Array.from(lab.writtenNumbers(what, row), ([j, number]) => [first + j, number])),
+      faded: pruned,
       unseen: place => own && data.causal && place > index,
     });
     if (!now) return readout.say(lab._('All of these heads are pruned: nothing gets through.'), '');
     const [word, others] = isKey ? [data.columns[index - n], data.rows] : [data.rows[index], data.columns];
     const self = own ? index : null;
     readout.say(
-      lab.wordSentence({ what, word, words: others, row, self, about: now.about }),
+      lab.wordSentence({ what, word, words: others, row, self, about: now.about, pruned }),
       secondLine(state, now, isKey ? null : index, row.length),
     );
   };

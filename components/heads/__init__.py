@@ -55,7 +55,8 @@ class Grid:
 
 
 def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: dict[str, Any],
-          policies: Sequence[str], on_event: OnEvent) -> None:
+          policies: Sequence[str], bare: bool = False, model: str = "",
+          files: bool = False, on_event: OnEvent) -> None:
     """Draws the grids, with one selection. Layers and heads count from 0 here, from 1 on the screen.
 
     Args:
@@ -64,12 +65,16 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
             (of the kind).
         scale: policy, one of `policies`, and base, a length that `logn` takes; where there is something to say of what
             the scale does to this text, note, a sentence.
+        model: whose heads these are, for what is taken away.
+        files: whether files of all numbers can be asked for.
+        bare: no controls, where those of another component act on this one's heads too.
         policies: the scale policies to choose from; the control is hidden if there is but one.
         on_event: called in Streamlit's callback, before the run, with one of
             {type: select, kind, layer, head, scope}
             {type: heads, kind, layer, head, scope, constant?: bool, gate?: number, drag?: bool}; `drag` is there if
             the slider made it: True while it moves, False when it is let go
             {type: scale, policy, base}
+            {type: take, what}: a file of all numbers was asked for, `npz`, `json` or `csv`
             each with `sequence`, a growing number. They come from the browser: check them. While Python is busy, an
             event takes the place of an earlier one with the same address whose fields it has too.
     """
@@ -80,5 +85,6 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
               "can_constant": bool(grid.can_constant),
               "notes": [list(row) for row in grid.notes]} for grid in grids]
     tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal else grid.tiles for grid in grids}
-    header = {"grids": shown, "selection": selection, "scale": scale, "policies": list(policies), **answer(key)}
+    header = {"grids": shown, "selection": selection, "scale": scale, "policies": list(policies),
+              "bare": bool(bare), "model": model, "files": bool(files), **answer(key)}
     _mount(key=key, data=pack(header, tiles), on_event_change=dispatch(key, on_event))

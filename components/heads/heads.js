@@ -12,6 +12,8 @@ function create(state) {
   const controls = lab.headControls(state, lab.make('p', { className: 'hint', id: 'hint', textContent: keys }));
   const lead = lab._('Each small picture is a head: every row looks at the columns, most where the colour is strongest.');
   state.root.append(lab.make('p', { className: 'lead', textContent: lead }), board, controls.element);
+  const take = lab.takeAway(() => lab.gridOffer(state));
+  controls.element.append(take.element);
   board.addEventListener('click', event => {
     const target = event.target.closest('[data-scope]');
     if (target) select(state, target);
@@ -20,6 +22,7 @@ function create(state) {
   return {
     board,
     controls,
+    take,
     numbers: board,
     shape: '',
     marked: () => showGrids(state),
@@ -40,6 +43,8 @@ function update(state, data) {
   state.now.selection = lab.fittingSelection(state.now.selection, data.grids);
   showGrids(state);
   state.controls.show(state.now, data);
+  state.controls.element.hidden = Boolean(data.bare);
+  state.root.classList.toggle('bare', Boolean(data.bare));
   if (state.fresh) for (const other of lab.living) other.besideChanged?.();
 }
 
@@ -129,7 +134,7 @@ lab.headKey = event => {
   const key = event.key?.toLowerCase();
   if (!KEYS.includes(key) || event.altKey || event.ctrlKey || event.metaKey || event.isComposing) return;
   const path = event.composedPath();
-  if (path.some(element => element instanceof HTMLElement && element.matches(`${TYPED}, dialog, [role="dialog"]`))) return;
+  if (path.some(element => element instanceof HTMLElement && element.matches(`${TYPED}, dialog, [role="dialog"], [role="menu"]`))) return;
   const grids = Array.from(lab.living).filter(({ act, now, root }) => act && now && root.isConnected);
   const state = grids.find(({ root }) => path.includes(root)) ?? grids[0];
   if (!state) return;
@@ -148,4 +153,4 @@ lab.gridsBeside = map => {
   return inOrder.filter(({ act }) => act)[index]?.data ?? null;
 };
 
-lab.heads = lab.component({ create, update, parts: ['numbers'] });
+lab.heads = lab.component({ create, update, parts: ['numbers'], destroy: ({ take }) => take.close() });

@@ -24,7 +24,8 @@ const shown = state => state.waiting().at(-1)?.page ?? state.data.present;
 const address = (query, page, first) => {
   const params = new URLSearchParams(query);
   params.delete('page');
-  return `?${new URLSearchParams(page === first ? params : [['page', page], ...params])}`;
+  // An address without anything is a first visit's.
+  return `?${new URLSearchParams(page === first && params.size ? params : [['page', page], ...params])}`;
 };
 
 function update(state, { pages, query }) {

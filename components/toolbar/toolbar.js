@@ -1,10 +1,13 @@
-// Undo, redo, reset, copy link, language, their keys, and the browser's address.
+// Undo, redo, reset, copy link, language, theme, their keys, and the browser's address. Embedded in another page, a
+// line that leads to the lab.
 
 // Paths in a box of 16 by 16: fonts differ in which arrows they have.
 const ICONS = {
   undo: 'M6 3 2.500 6.500 6 10 M2.500 6.500H9.500a4 4 0 0 1 0 8H7',
   redo: 'M10 3l3.500 3.500L10 10M13.500 6.500H6.500a4 4 0 0 0 0 8H9',
   reset: 'M3 3v4h4M3.300 6.800A5.300 5.300 0 1 1 2.700 9.500',
+  theme: 'M8 2.500a5.500 5.500 0 1 0 0 11z M8 2.500a5.500 5.500 0 0 1 0 11',
+  theme: 'M8 2.500a5.500 5.500 0 1 0 0 11a5.500 5.500 0 1 0 0 -11M8 2.500v11M10.500 3.200v9.600M12.500 5v6',
   copy:
     'M6.500 9.500l3-3M7.500 5l1.800-1.800a2.600 2.600 0 0 1 3.600 3.600L11 8.700M8.500 11l-1.800 1.800a2.600 2.600 0 0 1-3.600-3.600L5 7.300',
 };
@@ -15,7 +18,7 @@ function create(state) {
     lab.make(
       'button',
       { type: 'button', onclick: act, attributes: { 'aria-label': name, title: name } },
-      icon(path),
+      lab.icon(path),
       lab.make('span', { className: 'text', textContent: name }),
     );
   const act = type => () => state.send({ type });
@@ -23,6 +26,17 @@ function create(state) {
   const redo = button(ICONS.redo, lab._('Redo'), act('redo'));
   const reset = button(ICONS.reset, lab._('Reset'), act('reset'));
   const copy = button(ICONS.copy, lab._('Copy link'), () => copyLink(state));
+  const theme = lab.menu({
+    icon: ICONS.theme,
+    text: lab._('Theme'),
+    className: 'theme',
+    entries: () =>
+      Object.entries(lab.THEMES).map(([name, text]) => ({
+        text: lab._(text),
+        checked: lab.theme() === name,
+        act: () => lab.chooseTheme(name),
+      })),
+  });
   const said = lab.make('span', { className: 'said', attributes: { role: 'status' } });
   const bar = lab.make(
     'div',
@@ -32,23 +46,16 @@ function create(state) {
     reset,
     lab.make('span', { className: 'copy' }, copy, said),
     lab.make('span', { className: 'languages' }),
+    theme.element,
   );
-  state.root.append(bar);
+  const link = lab.make('a', { target: '_blank', rel: 'noopener', textContent: lab._('Open this in Attention Lab ↗') });
+  const line = lab.make('p', { className: 'line', hidden: true }, link);
+  state.root.append(bar, line);
   // Kept on the element, not in this file's memory: another version of the library must be able to end it.
   state.root.keys?.abort();
   state.root.keys = new AbortController();
   document.addEventListener('keydown', event => press(state, event), { signal: state.root.keys.signal });
-  return { undo, redo, copy, said };
-}
-
-function icon(path) {
-  const space = 'http://www.w3.org/2000/svg';
-  const [svg, line] = [document.createElementNS(space, 'svg'), document.createElementNS(space, 'path')];
-  svg.setAttribute('viewBox', '0 0 16 16');
-  svg.setAttribute('aria-hidden', 'true');
-  line.setAttribute('d', path);
-  svg.append(line);
-  return svg;
+  return { undo, redo, copy, said, theme, bar, line, link };
 }
 
 /** For a visit that no link begins, the browser remembers what was chosen. */
@@ -74,14 +81,16 @@ function showLanguages(state, languages) {
   );
 }
 
-function update(state, { query, mode, undo, redo, languages, visit, sequence }) {
+function update(state, { query, mode, undo, redo, languages, embedded, visit, sequence }) {
+  state.bar.hidden = Boolean(embedded);
+  state.line.hidden = !embedded;
   showLanguages(state, languages);
   state.undo.disabled = !undo;
   state.redo.disabled = !redo;
   // Only a new message says what the address should be; drawing again because of the theme does not.
   if (state.addressed === state.bytes) return;
   state.addressed = state.bytes;
-  const wanted = query ? `?${query}` : '';
+  const wanted = [query, embedding()].filter(Boolean).join('&').replace(/^(?=.)/, '?');
   const page = globalThis; // what stands here outlives sessions, and components that are mounted anew
   // A new session has opened what the page was loaded with; what was done since stands in the address.
   const isNew = page.attentionLabVisit && page.attentionLabVisit !== visit;
@@ -97,10 +106,21 @@ function update(state, { query, mode, undo, redo, languages, visit, sequence }) 
     return;
   }
   page.attentionLabAddress = null;
-  if (location.search === wanted) return;
+  if (location.search !== wanted) write(wanted, mode === 'push' && !embedded);
+  lab.set(state.link, 'href', lab.stateLink());
+}
+
+/** Writes the address: as a new entry of the browser's history, or in place of the present one. */
+function write(wanted, isNew) {
   const address = root() + wanted + location.hash;
-  if (mode === 'push') history.pushState({}, '', address);
+  if (isNew) history.pushState({}, '', address);
   else history.replaceState({}, '', address);
+}
+
+/** What of the address is Streamlit's: whether the page is embedded in another one, and how. */
+function embedding() {
+  const kept = Array.from(new URLSearchParams(location.search)).filter(([key]) => key === 'embed' || key === 'embed_options');
+  return new URLSearchParams(kept).toString();
 }
 
 // Beyond these, Streamlit takes an address for an empty one (runtime/state/query_params.py).
@@ -162,7 +182,8 @@ function copyOld(text) {
 lab.toolbar = lab.component({
   create,
   update,
-  destroy: ({ root, timer }) => {
+  destroy: ({ root, timer, theme }) => {
+    theme.close();
     root.keys.abort();
     clearTimeout(timer);
   },

@@ -6,15 +6,17 @@ import re
 
 import numpy
 import pytest
-from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
 import models
+from app.state.events import on_compared
+from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.link import query_of, read_query
 from app.views.length import TRAINED, curves_of
 from components.payload import unpack
 from models.recipes import RECIPES
+from models.trace import divergence, row_entropy
 from tests.browser import ROOT
 
 PAIR = {"model": "assignment-softmax", "with": "assignment-selective"}
@@ -39,12 +41,22 @@ def test_compare_shows_each_model_with_its_own_numbers():
     text = "y=7; x=1; x=3; y=?; z=5; x=?"
     app = opened("compare", text=text, **PAIR)
     assert not app.exception and not app.error
-    maps, effects = sent(app, "head_map"), sent(app, "effect")
-    assert len(maps) == len(effects) == len(sent(app, "heads")) == 2
-    for name, (_, arrays), (header, _) in zip((PAIR["model"], PAIR["with"]), maps, effects, strict=True):
+    maps = sent(app, "head_map")
+    effects = sent(opened("compare", text=text, part="prediction", **PAIR), "effect")
+    ((standing, _),) = sent(app, "comparison")
+    assert len(maps) == len(effects) == len(sent(app, "heads")) == len(standing["rows"]) == 2
+    first = models.run(models.load(PAIR["model"]), text)
+    for name, (_, arrays), (header, _), row in zip((PAIR["model"], PAIR["with"]), maps, effects, standing["rows"],
+                                                   strict=True):
         trace = models.run(models.load(name), text)
         numpy.testing.assert_allclose(arrays["live"], trace.live["self"][0, 0][numpy.tril_indices(len(trace.tokens))])
-        assert header["before"] == pytest.approx(trace.loss, abs=1e-6)
+        assert header["before"] == row["loss"][0] == row["loss"][1] == pytest.approx(trace.loss, abs=1e-6)
+        assert name.endswith(row["name"])
+        assert row["answer"]["after"] == trace.output.labels[0]
+        assert row["answer"]["p_after"] == pytest.approx(float(trace.output.probabilities[0]), abs=1e-6)
+        assert row["answer"]["right_after"] == (trace.output.target == trace.output.order[0])
+        apart = None if name == PAIR["model"] else pytest.approx(divergence(first.output, trace.output), abs=1e-6)
+        assert row["apart"] == apart
     assert maps[0][0]["rows"] == maps[1][0]["rows"]  # aligned: the same tokens
 
 
@@ -53,7 +65,28 @@ def test_a_plan_and_a_selection_hold_for_all():
     for header, _ in sent(app, "heads"):
         assert header["grids"][0]["constant"][1][2] and header["grids"][0]["gates"][1][0] == 0
         assert header["selection"] == {"kind": "self", "layer": 1, "head": 2, "scope": "head"}
-    assert all(header["changed"] for header, _ in sent(app, "effect"))
+    ((standing, _),) = sent(app, "comparison")
+    assert standing["changed"]
+    assert [header["bare"] for header, _ in sent(app, "heads")] == [False, True]
+
+
+def test_entropies_of_all_models_are_one_chart():
+    app = opened("compare", part="entropy", text="y=7; x=1; x=?", **PAIR)
+    ((header, _),) = sent(app, "chart")
+    for name, line in zip((PAIR["model"], PAIR["with"]), header["spec"]["panels"][0]["lines"], strict=False):
+        expected = row_entropy(models.run(models.load(name), "y=7; x=1; x=?").weights["self"][0, 0])
+        assert [y for _, y in line["points"]] == pytest.approx(expected.tolist(), abs=6e-5)
+    assert not sent(app, "head_map")
+
+
+def test_a_fourth_model_takes_the_place_of_the_first_chosen(monkeypatch):
+    state = LabState("stories-softmax", compared=("stories-log-n", "stories-dense", "stories-random"))
+    history = History(state)
+    monkeypatch.setattr("app.state.events.history", lambda: history)
+    names = ["stories-dense", "stories-log-n", "stories-random", "stories-selective"]  # as the page has them
+    monkeypatch.setattr("app.state.events.widget", lambda *_: names)
+    on_compared()
+    assert history.present.compared == ("stories-dense", "stories-random", "stories-selective")
 
 
 def test_models_of_other_shapes_share_what_they_can():
@@ -71,10 +104,11 @@ def test_models_of_other_shapes_share_what_they_can():
     assert sent(alone, "effect")[0][0]["changed"]
 
 
-def test_nothing_to_compare_is_said():
+def test_one_model_stands_alone():
     app = opened("compare", model="assignment-softmax")
     assert len(sent(app, "head_map")) == 1
-    assert "Nothing to compare" in app.info[0].value
+    ((standing, _),) = sent(app, "comparison")
+    assert len(standing["rows"]) == 1 and standing["rows"][0]["apart"] is None
 
 
 def test_models_of_different_tasks_do_not_stand_beside_each_other():
@@ -89,7 +123,8 @@ def test_a_text_beyond_a_models_tables_is_refused_there_and_shown_elsewhere():
         pytest.fail("assignment-random is not shipped")
     app = opened("compare", model="assignment-softmax", text=LONG, **{"with": "assignment-random"})
     assert len(sent(app, "head_map")) == 1
-    assert "49" in app.warning[0].value and "82" in app.warning[0].value
+    ((standing, _),) = sent(app, "comparison")
+    assert "49" in standing["rows"][1]["problem"] and "82" in standing["rows"][1]["problem"]
     alone = opened("explore", model="assignment-random", text=LONG)
     assert "49 at most" in " ".join(sent(alone, "notice")[0][0]["messages"])
 
@@ -109,7 +144,9 @@ def test_length_draws_what_was_measured():
     slider.set_value(193).run()
     assert not app.exception
     assert any("193 tokens" in markdown.value for markdown in app.markdown)
-    assert app.get("download_button")
+    charts = [header for header, _ in sent(app, "chart")]
+    assert [header["spec"]["form"] for header in charts] == ["lines", "squares"]
+    assert "193" in charts[1]["title"]
 
 
 @pytest.mark.parametrize(("plan", "limit"), [("", 193), ("self-0.0c", 128)])
@@ -118,16 +155,15 @@ def test_a_longer_text_than_explore_reads_is_a_point_here(plan: str, limit: int)
     app = opened("length", text=text, plan=plan, **PAIR)
     assert not app.exception
     assert f"this model reads {limit} at most" in " ".join(sent(app, "notice")[0][0]["messages"])
-    tables = [convert_arrow_bytes_to_pandas_df(dataset.data.data)
-              for chart in app.get("vega_lite_chart") for dataset in chart.proto.datasets]
-    rings = [table for table in tables if "entropy" in table]
-    assert rings and all(limit - 1 <= n <= limit for table in rings for n in table["n"])
+    spec = sent(app, "chart")[0][0]["spec"]
+    rings = [ring for panel in spec["panels"] for ring in panel["rings"]]
+    assert rings and all(limit - 1 <= ring["x"] <= limit for ring in rings)
 
 
 @pytest.mark.parametrize("name", models.names())
 def test_every_model_was_measured_at_its_trained_length(name: str):
     curves = curves_of(name)
-    assert (curves[0].model, curves[0].reading) == (name, TRAINED)
+    assert (curves[0].model, curves[0].policy) == (name, TRAINED)
     for curve in curves:
         assert RECIPES[name].config.trained_length in curve.by_length
         assert all(values["loss"] > 0 and 0 <= values["accuracy"] <= 1 for values in curve.by_length.values())

@@ -26,8 +26,9 @@ from tests.browser import ROOT
 
 
 def opened(**link: str) -> AppTest:
+    """The app at a link; without one, the free lab (an address without anything is a first visit)."""
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
-    for key, value in link.items():
+    for key, value in (link or {"page": "explore"}).items():
         app.query_params[key] = value
     return app.run()
 

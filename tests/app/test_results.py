@@ -18,6 +18,8 @@ from streamlit.testing.v1 import AppTest
 import models
 from app.state import session
 from app.views import results
+from components.charts import style
+from models import catalogue
 from models.studies.claims import (
     FAILS,
     HOLDS,
@@ -33,6 +35,7 @@ from models.studies.claims import (
     method,
 )
 from models.studies.claims.evidence import Evidence
+from tests.app.test_pages import all_sent
 from tests.browser import ROOT
 
 
@@ -62,8 +65,11 @@ def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
     # Beside the statements: the models of the claim, and the rates that were tried for them.
     assert len(app.table) == len(claim.statements) + bool(claim.trainings) + bool(method.sweep(claim.family))
     assert len(app.get("download_button")) == len(claim.statements)
-    assert len(app.get("vega_lite_chart")) == sum(
-        chart is not None for chart in (*(statement.chart for statement in claim.statements), claim.curves))
+    drawn = [header for header, _ in all_sent(app, "chart")]
+    assert {header["models"][0] for header in drawn if header["what"] == "results"} == \
+        {its.key for its in claim.statements if its.chart is not None}
+    assert ("curves" in [header["what"] for header in drawn]) == (claim.curves is not None)
+    assert all(header["alt"] and header["spec"]["series"] for header in drawn)
     for name in claim.models:
         if name in models.names():
             assert name in "".join(str(table.value) for table in app.table).replace("\\", "")
@@ -98,7 +104,7 @@ def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):
     app = opened()
     assert not app.exception
     assert OPEN in texts(app)
-    assert not app.get("vega_lite_chart")
+    assert not all_sent(app, "chart")
 
 
 CHARTS = (Chart("dots", [{"name": "a [b](c)", "value": 1.0, "which": "source"},
@@ -111,7 +117,7 @@ def test_learning_curves_are_drawn_where_cards_have_them(monkeypatch):
     claim = replace(made_up()[0], key="curves", curves=CHARTS[1])
     monkeypatch.setattr(results, "_found", lambda stamp: [claim])
     app = opened()
-    assert len(app.get("vega_lite_chart")) == sum(s.chart is not None for s in claim.statements) + 1
+    assert "curves" in [header["what"] for header, _ in all_sent(app, "chart")]
     assert "before learning curves were kept" not in texts(app)
     monkeypatch.setattr(results, "_found", lambda stamp: [replace(claim, key="none", curves=None)])
     assert "before learning curves were kept" in texts(opened())
@@ -142,16 +148,28 @@ def test_verdicts_are_words_and_reasons_say_whether_they_were_tested(monkeypatch
     assert "\\*bold\\*" in "".join(element.value for element in app.markdown)  # text, not Markdown
 
 
-@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.kind)
-def test_charts_can_be_saved_as_they_are(chart: Chart):
-    spec = results.drawn(chart).to_dict()
-    values = [row for rows in spec["datasets"].values() for row in rows]
-    assert all(point["name"] in [row.get("name") for row in values] for point in chart.points)
-    marks = [layer["mark"]["type"] for layer in spec["layer"]]
-    assert ("rule" in marks) == (chart.rule is not None)
-    encodings = [layer["encoding"] for layer in spec["layer"]]
-    # Never colour alone.
-    assert any("shape" in encoding or "strokeDash" in encoding for encoding in encodings)
+def test_charts_hold_every_number():
+    dots, lines = map(results.drawn, CHARTS)
+    assert [(dots["rows"][row], dots["series"][series]["name"], value) for row, series, value in dots["points"]] == \
+        [(point["name"], point["which"], point["value"]) for point in CHARTS[0].points]
+    assert dots["rule"] == {"at": 1.0, "label": "equal"}
+    (panel,) = lines["panels"]
+    assert [line["points"] for line in panel["lines"]] == [[[64, 32.0], [128, 64.0]]] * 2  # the means of two seeds
+    assert {(seed["x"], seed["y"], seed["note"]) for seed in panel["seeds"]} == {
+        (x, x / 2, f"seed {seed}") for x in (64, 128) for seed in (0, "source")}
+
+
+def test_a_name_has_one_look_on_all_pages_and_what_stands_together_differs():
+    """Never colour alone: two series of a chart differ in colour or in dashes, which forms go with."""
+    for claim in claims():
+        for statement in claim.statements:
+            series = results.drawn(statement.chart)["series"] if statement.chart else []
+            looks = [(one["colour"], one["dash"]) for one in series]
+            assert len(set(looks)) == len(looks), (statement.key, series)
+    assert style("stories-softmax") == style("masked-softmax") == style("softmax") == style("1/√d")
+    for name in models.names():
+        family = [style(other) for other in catalogue.family(name)]
+        assert all(family.count(one) == 1 for one in family), name
 
 
 def test_tables_are_files():

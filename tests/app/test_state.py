@@ -14,7 +14,7 @@ import models
 from app.state.company import VIEWS, fit
 from app.state.heads_view import MEASURES, SOURCES, HeadsView
 from app.state.history import History
-from app.state.lab_state import CLAIMS, FORMS, MAX_COMPARED, MEANS, PAGES, SECTIONS, LabState
+from app.state.lab_state import CLAIMS, FORMS, MAX_COMPARED, MEANS, PAGES, PARTS, SECTIONS, LabState
 from app.state.link import MAX_LINK_TEXT, query_of, read_query
 from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection
@@ -56,7 +56,7 @@ def states(draw) -> LabState:
                     draw(st.sampled_from(["", *SECTIONS])), draw(st.sampled_from(list(CLAIMS))),
                     draw(st.sampled_from(list(PAGES))), form=draw(st.sampled_from(FORMS)),
                     mean=draw(st.sampled_from(MEANS)), search=draw(SEARCHES), heads=draw(HEADS_VIEWS),
-                    sampling=draw(SAMPLINGS))
+                    sampling=draw(SAMPLINGS), part=draw(st.sampled_from(list(PARTS))))
 
 
 def params(query: str) -> dict[str, str]:
@@ -68,9 +68,9 @@ def test_link_restores_every_state(state):
     assert read_query(params(query_of(state))) == (state, [])
 
 
-def test_default_state_needs_no_query():
-    assert query_of(LabState()) == ""
-    assert read_query({}) == (LabState(), [])
+def test_default_state_says_only_that_it_is_no_first_visit():
+    assert query_of(LabState()) == "page=explore"
+    assert read_query({"page": "explore"}) == (LabState(), [])
 
 
 NAMES = st.sampled_from(models.names()) | TEXTS

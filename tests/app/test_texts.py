@@ -83,7 +83,7 @@ def test_what_holds_texts_is_remembered_by_language(chinese):
 
 def test_the_language_is_part_of_the_link_and_no_step_of_undo():
     assert "lang" not in query_of(LabState())
-    assert query_of(replace(LabState(), language="zh")) == "lang=zh"
+    assert query_of(replace(LabState(), language="zh")) == "page=explore&lang=zh"
     assert read_query({"lang": "zh", "page": "about"})[0].language == "zh"
     state, problems = read_query({"lang": "<b>"})
     assert state.language == ENGLISH
@@ -174,7 +174,8 @@ def sources(ending: str) -> list[Path]:
 
 
 ALLOWED = {"Attention Lab", "# Attention Lab", "/home/me/models/mine"}
-KEYS = {"Escape", "Home", "End"}
+# Of the keyboard, of Streamlit's themes, and columns of files for programs.
+KEYS = {"Escape", "Home", "End", "Enter", "Tab", "System", "query token", "key token"}
 
 
 @pytest.mark.parametrize("path", sources("py"), ids=lambda path: str(path.relative_to(ROOT)))

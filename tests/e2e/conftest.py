@@ -29,13 +29,15 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
-    """visit(**state) opens a link in a new profile and waits for its picture; visit(phone=True) on a phone.
+    """visit(**state) opens a link in a new profile, the free lab without one, and waits for its picture;
+    visit(phone=True) on a phone, visit(first=True) at the bare address.
 
     Fails the test afterwards if a page logged an error, opened a dialog, or asked another host for anything.
     """
     contexts, complaints = [], []
 
-    def open_page(phone: bool = False, dark: bool = False, wait: bool = True, **state: str) -> Page:
+    def open_page(phone: bool = False, dark: bool = False, wait: bool = True, first: bool = False,
+                  **state: str) -> Page:
         context = browser.new_context(
             viewport={"width": 390, "height": 844} if phone else SCREEN, has_touch=phone,
             color_scheme="dark" if dark else "light", permissions=["clipboard-read", "clipboard-write"])
@@ -46,8 +48,8 @@ def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
         page.on("dialog", lambda d: (complaints.append(f"dialog: {d.message}"), d.dismiss()))
         ours = (address, "data:", "blob:", address.replace("http", "ws"))
         page.on("request", lambda r: None if r.url.startswith(ours) else complaints.append(f"asked {r.url}"))
-        page.goto(f"{address}/?{urlencode(state)}" if state else address)
-        if wait:
+        page.goto(address if first else f"{address}/?{urlencode(state or {'page': 'explore'})}")
+        if wait and not first:
             page.get_by_role("gridcell").first.wait_for(timeout=30_000)
         return page
 

@@ -37,6 +37,14 @@ def test_one_selection_and_one_plan_for_all_models(visit):
     expect(page.get_by_role("gridcell", name="layer 2, head 3, constant", exact=True)).to_have_count(2)
     expect(page.get_by_role("heading", name=re.compile("Layer 2, head 3"))).to_have_count(2)
     page.wait_for_function("location.search.includes('plan=self-1.2c')")
+    # What came of it stands beside the action, before and after, for both.
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(2)
+    for row in rows.all():
+        expect(row).to_contain_text(re.compile(r"\d\.\d{3} → \d\.\d{3}"))
+    action, effect = first.first.bounding_box(), rows.first.bounding_box()
+    assert action and effect and abs(action["y"] - effect["y"]) < 400
+    expect(page.get_by_role("slider", name="Gate")).to_have_count(1)
     assert query(page)["with"] == "assignment-selective"
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("gridcell", name="layer 2, head 3, live", exact=True)).to_have_count(2)
@@ -45,11 +53,8 @@ def test_one_selection_and_one_plan_for_all_models(visit):
 def test_a_model_is_added_and_the_link_opens_the_same(visit, address):
     page = visit(model="assignment-softmax")
     go(page, "Compare")
-    expect(page.get_by_text("Nothing to compare yet")).to_be_visible()
-    box = page.get_by_role("combobox", name=re.compile("Beside"))
-    box.fill("log-n")
-    box.press("Enter")
-    page.keyboard.press("Escape")
+    expect(page.get_by_role("grid", name="Heads")).to_have_count(1)
+    page.get_by_role("button", name="log-n", exact=True).click()
     expect(page.get_by_role("grid", name="Heads")).to_have_count(2)
     page.wait_for_function("location.search.includes('with=assignment-log-n')")
     again = visit(**query(page))
@@ -65,9 +70,32 @@ def test_typing_reaches_every_model(visit):
     box.click()
     box.press("Control+a")
     box.press_sequentially("q=4; q=8; q=?", delay=15)
-    expect(page.locator(".right")).to_have_count(2)
-    for row in page.locator(".right").all():
-        expect(row).to_contain_text("8")
+    for row in page.locator("tbody tr").all():
+        expect(row.locator(".right")).to_contain_text("8")
+
+
+def test_what_is_pointed_at_in_one_map_is_marked_in_all(visit):
+    page = visit(**PAIR, page="compare")
+    plots = page.locator('[data-part="head_map"] .plot')
+    expect(plots).to_have_count(2)
+    plots.first.focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    readouts = page.locator('[data-part="head_map"] .readout')
+    said = readouts.first.inner_text().split(":")[0]
+    assert said.startswith("query ")
+    expect(readouts.nth(1)).to_contain_text(said)
+    page.keyboard.press("Escape")
+    expect(readouts.nth(1)).to_contain_text("Point at a cell")
+
+
+def test_what_stands_below_is_part_of_the_link(visit):
+    page = visit(**PAIR, page="compare", plan="self-0.0c")
+    page.get_by_role("radio", name="Entropy of each row").click()
+    expect(page.get_by_role("application", name=re.compile("Entropy of each query"))).to_be_visible()
+    page.wait_for_function("location.search.includes('part=entropy')")
+    page.get_by_role("radio", name="Prediction", exact=True).click()
+    expect(page.locator('[data-part="effect"]')).to_have_count(2)
 
 
 def test_the_length_is_dragged(visit):
@@ -79,9 +107,13 @@ def test_the_length_is_dragged(visit):
     slider.press("ArrowRight")
     expect(page.get_by_text("Every head at 97 tokens")).to_be_visible()
     page.wait_for_function("location.search.includes('n=97')")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download as CSV").click()
-    assert download.value.suggested_filename.endswith(".csv")
+    # A place in a chart is a length too, by the pointer and by keys.
+    charts = page.get_by_role("application", name=re.compile("Loss at"))
+    charts.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Every head at 13 tokens")).to_be_visible()
+    page.wait_for_function("location.search.includes('n=13')")
 
 
 def test_a_word_is_hidden_by_a_click_and_guessed(visit):
@@ -112,7 +144,7 @@ def test_results_open_and_say_what_they_are_measured_by(visit):
     page = visit()
     go(page, "Results")
     page.get_by_role("button", name="Measure it again").first.click()
-    expect(page.get_by_text("python -m models.", exact=False).first).to_be_visible()
+    expect(page.get_by_text("python -m models.", exact=False).first).to_be_visible(timeout=20_000)
     page.keyboard.press("Escape")
     page.get_by_text("Normalisation", exact=True).click()
     expect(page.get_by_role("heading", name=re.compile("^Normalisation"))).to_be_visible()

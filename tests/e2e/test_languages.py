@@ -55,12 +55,12 @@ def test_a_first_visit_follows_the_browser_and_a_choice_is_remembered(browser: B
     context = browser.new_context(locale="zh-CN")
     page = context.new_page()
     page.goto(address)
-    expect(page.get_by_role("grid", name="注意力头")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name="x 的值是多少？")).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="English", exact=True).click()
-    expect(page.get_by_role("grid", name="Heads")).to_be_visible()
+    expect(page.get_by_role("heading", name="What does x hold?")).to_be_visible()
     again = context.new_page()
     again.goto(address)
-    expect(again.get_by_role("grid", name="Heads")).to_be_visible(timeout=30_000)
+    expect(again.get_by_role("heading", name="What does x hold?")).to_be_visible(timeout=30_000)
     context.close()
 
 

@@ -112,6 +112,18 @@ def test_constant_difference_and_what_is_used(visit):
     expect_tints(page, constant[4])
 
 
+def test_a_pruned_head_looks_pruned(visit):
+    page = visit(case="one", form="words")
+    alive = tint(words(page).nth(4))
+    page.keyboard.press("p")
+    expect(page.locator(".readout .first")).to_contain_text("Pruned: what ")
+    ground = words(page).nth(4).evaluate("e => getComputedStyle(e).backgroundColor")
+    assert "0.22" in ground, ground
+    page.get_by_role("tab", name="Live").click()
+    expect(page.locator(".readout .first")).to_contain_text("looks at")
+    numpy.testing.assert_array_equal(tint(words(page).nth(4)), alive)
+
+
 def test_the_means_of_a_layer_and_of_all_heads(visit):
     page = visit(case="one", form="words")
     live = weights("one", "self")

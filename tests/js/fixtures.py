@@ -75,7 +75,8 @@ def scales() -> dict[str, Any]:
     changes = numpy.concatenate([[0, -1, 1, -3, 3, 1e-6], _random(4).normal(0, 1, 40)])
     signed = numpy.sign(changes) * numpy.sqrt(numpy.minimum(1, numpy.abs(changes) / 2))
     colours = {f"{theme} {name}": [_channels(stops, step / 255) for step in range(256)]
-               for theme, scale in COLOURS.items() for name, stops in scale.items() if name != "accent"}
+               for theme, scale in COLOURS.items() for name, stops in scale.items()
+               if name in ("sequential", "diverging")}
     return {"weights": weights.tolist(), "weight_steps": (255 * numpy.sqrt(numpy.minimum(1, weights))).tolist(),
             "changes": changes.tolist(), "change_steps": (127.5 + 127.5 * signed).tolist(), "colours": colours}
 

@@ -15,9 +15,11 @@ class Mutation(NamedTuple):
     tests: str
 
 
-_ATTENTION, _SCALES, _LAYOUT, _PLAN, _ASKING, _EFFECTS, _TEXT, _PAYLOAD, _TEXTS, _WORDS = (
+_ATTENTION, _SCALES, _LAYOUT, _PLAN, _ASKING, _EFFECTS, _TEXT, _PAYLOAD, _TEXTS, _WORDS, _LESSONS = (
     f"core/{name}.js" for name in ("attention", "scales", "layout", "plan", "asking", "effects", "text", "payload",
-                                   "texts", "words"))
+                                   "texts", "words", "lessons"))
+_SVG, _CSV, _STANDALONE, _PICTURE, _AXES, _MARKS, _LINES, _CHART = (
+    f"core/{name}.js" for name in ("svg", "csv", "standalone", "picture", "axes", "marks", "lines", "chart"))
 
 MUTATIONS = [Mutation(*entry) for entry in (
     ("a name that nobody gave", _TEXTS, "(Object.hasOwn(values, name) ? String(values[name]) : whole)",
@@ -101,6 +103,7 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("differences on the scale of weights", _WORDS, "return lab.differenceStep(value, most);",
      "return lab.weightStep(value, most);", "words"),
     ("a word is called by its name where it looks at itself", _WORDS, "j === self ?", "j === null ?", "words"),
+    ("a pruned head looks alive", _WORDS, "if (pruned) return", "if (about && pruned) return", "words"),
     ("the looked at look", _WORDS, "if (what === 'seen')", "if (what === 'shown')", "words"),
     ("parts of words apart", _WORDS, "!some || blank(token)", "true || blank(token)", "words"),
     ("any bracket is a mark", _WORDS, "(?!MASK\\])", "", "words"),
@@ -113,4 +116,46 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("signs of direction let through", _TEXT, "`⟨${code.toString(16)}⟩`", "sign", "text"),
     ("triangle one off", _PAYLOAD, "(i * (i + 1)) / 2 + j", "(i * (i - 1)) / 2 + j", "text"),
     ("arrays from the wrong place", _PAYLOAD, "start + offset", "start", "text"),
+    ("text of people as markup", _SVG, ".replace(/[&<>\"']/g, sign => SIGNS[sign])", "", "svg"),
+    ("attributes as they come", _SVG, "=\"${lab.escaped(value)}\"`", "=\"${value}\"`", "svg"),
+    ("signs that XML has no place for", _SVG, ".replace(UNKNOWN, '\\ufffd')", "", "svg"),
+    ("lines beyond their width", _SVG, "lab.textWidth(piece, size) > width ? Array.from(piece) : [piece]", "[piece]",
+     "svg"),
+    ("a picture without its link", _SVG, "['a', { href: link }, node]", "node", "svg"),
+    ("names of files with anything in them", _SVG, ".replace(/[^\\w]+/g, '-')", "", "svg"),
+    ("hidden files", _SVG, "['attention-lab', ...safe]", "safe", "svg"),
+    ("formulas in tables", _CSV, "? `'${text}` : text;", "? text : text;", "svg"),
+    ("quotes that end a field", _CSV, ".replaceAll('\"', '\"\"')", "", "svg"),
+    ("numbers cut short", _CSV, "const DIGITS = 6;", "const DIGITS = 3;", "svg"),
+    ("a page that may ask others", _STANDALONE, "default-src \\'none\\';", "default-src *;", "svg"),
+    ("a page without its keys", _STANDALONE, "tabindex: '0',", "", "svg"),
+    ("cells transposed", _PICTURE, "x: j * cell, y: i * cell, width", "x: i * cell, y: j * cell, width", "picture"),
+    ("the future drawn", _PICTURE, "      if (causal && j > i) return;\n", "", "picture"),
+    ("tokens left out", _PICTURE, "...across.map((label, j) => {", "...across.slice(0, 64).map((label, j) => {",
+     "picture"),
+    ("cells without their scale", _PICTURE, "lab.hex(false, scale, step(weight, most))",
+     "lab.hex(false, 'sequential', step(weight, most))", "picture"),
+    ("a table one key off", _PICTURE, "[[i + 1, query, j + 1, key, value(i, j)]]",
+     "[[i + 1, query, j + 1, key, value(i, 0)]]",
+     "picture"),
+    ("heads of the grid mixed up", _PICTURE, "layer * heads + head, grid)", "layer * heads, grid)", "picture"),
+    ("ticks that are not round", _AXES, "[1, 2, 5, 10].find(", "[1, 3, 7, 10].find(", "chart"),
+    ("no logarithm", _AXES, "kind === 'log2' ? Math.log2 :", "kind === 'log' ? Math.log2 :", "chart"),
+    ("labels upon each other", _AXES, "places[i - 1] + apart)", "places[i - 1])", "chart"),
+    ("one theme's colours in both", _MARKS, "theme.dark ? 'dark' : 'light'", "'light'", "chart"),
+    ("colour alone", _MARKS, "dash ? { 'stroke-dasharray': dash } : {}", "({})", "chart"),
+    ("rings flatten the lines", _LINES, "...seeds.map(({ x, y }) => [x, y])]",
+     "...seeds.map(({ x, y }) => [x, y]), ...(lines[0].rings ?? []), [32, 90]]", "chart"),
+    ("points without words in files", _LINES, "if (few || every)", "if (few)", "chart"),
+    ("the nearest place is the farthest", _LINES, "distance(one) < distance(best)", "distance(one) > distance(best)",
+     "chart"),
+    ("dots in the wrong row", _CHART, "const y = top + row * tall + tall / 2 +", "const y = top + tall / 2 +", "chart"),
+    ("squares of one colour", _CHART, "Math.max(0, value / most)", "Math.max(0, most / most)", "chart"),
+    ("layers and heads swapped", _CHART, "[title, layer + 1, head + 1, value]", "[title, head + 1, layer + 1, value]",
+     "chart"),
+    ("the answer given away", _LESSONS, "if (right !== null && index === right)", "if (index === (right ?? 2))",
+     "lessons"),
+    ("a wrong choice called right", _LESSONS, "mark: right === null ? 'chosen' : 'wrong'", "mark: 'right'", "lessons"),
+    ("names of controls not marked", _LESSONS, "isName: index % 2 === 1", "isName: false", "lessons"),
+    ("Page Down taken from who scrolls", _LESSONS, "!(isOwn || shiftKey)", "false", "lessons"),
 )]

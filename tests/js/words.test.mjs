@@ -91,6 +91,8 @@ test('the tint in words', () => {
   assert.equal(said('share', [1]), '“start” looks at itself 100%');
   assert.equal(said('share', [0.5, 0.5], { about: true }), '“The” looks at about “start” 50%, itself 50%');
   assert.equal(said('share', [0, 0]), '“The” looks at nothing');
+  const pruned = 'Pruned: what “The” looks at does not get through';
+  assert.equal(said('share', [0.5, 0.5], { pruned: true }), pruned);
   const thin = Array(200).fill(1 / 200);
   assert.equal(
     lab.wordSentence({ what: 'share', word: 'x', words: Array(200).fill('x'), row: thin, self: 3 }),

@@ -1,0 +1,86 @@
+"""A lesson's step beside the page that it is about: read in its language, ticked when it is done."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import streamlit as st
+
+from app import compute
+from app.panels.text import Reading
+from app.state import events, session
+from app.state.conditions import Outcome
+from app.state.lab_state import LAST, SHOWN, LabState
+from app.state.lessons import CHOICES, Lesson, Place, Question, Words, after, lesson, step_at
+from app.texts import _, language
+from components import lesson as panel
+from components.lesson import Asked, Stop
+from models import Lab, Output
+
+
+@contextlib.contextmanager
+def beside(lab: Lab, reading: Reading, state: LabState) -> Iterator[None]:
+    """The place of the page; beside it, or above it where there is no room, the step of a lesson if one is taken."""
+    if state.lesson is None:
+        yield
+        return
+    with st.container(key="teach" if state.teach else "taught"):
+        told, page = st.container(key="lesson"), st.container(key="page")
+    with told:
+        draw(state.lesson, state, outcome(lab, reading, state))
+    with page:
+        yield
+
+
+def draw(place: Place, state: LabState, came: Outcome) -> None:
+    """The panel, which also takes note of what has been done."""
+    its, step = lesson(place.lesson), step_at(place)
+    ticked = session.ticked()
+    if step.done.holds(state, came):
+        ticked.add(place)
+    back, forth = after(place, -1), after(place)
+    panel(key="lesson panel", title=said(its.title), place=str(place), stops=_stops(its, ticked),
+          heading=said(step.title), told=said(step.text), task=said(step.task), done=place in ticked,
+          question=step.question and _asked(step.question, state.answer), back=back and str(back),
+          forth=forth and str(forth), forth_title=_forth(place, forth), teach=state.teach, on_event=events.on_lesson)
+
+
+def said(words: Words) -> str:
+    """A lesson's text in the visitor's language."""
+    return words[language()]
+
+
+def outcome(lab: Lab, reading: Reading, state: LabState) -> Outcome:
+    """What a step can ask of what came: the answers before and under the plan, and whether the visitor's is right."""
+    question = step_at(state.lesson).question if state.lesson else None
+    is_right = None
+    if question is not None and state.answer not in ("", SHOWN):
+        is_right = CHOICES.index(state.answer) == question.right
+    before, under = compute.traces_of(lab, reading.prompt, state.alone(lab.name).plan)
+    return Outcome(_label(under.outputs, state.asked), _label(before.outputs, state.asked), is_right)
+
+
+def _label(outputs: tuple[Output, ...], asked: int) -> str:
+    if not outputs:
+        return ""
+    return outputs[asked if LAST < asked < len(outputs) else LAST].labels[0]
+
+
+def _stops(its: Lesson, ticked: set[Place]) -> list[Stop]:
+    places = [Place(its.key, number) for number in range(1, len(its.steps) + 1)]
+    return [{"to": str(place), "title": said(step.title), "done": place in ticked}
+            for place, step in zip(places, its.steps, strict=True)]
+
+
+def _asked(question: Question, answer: str) -> Asked:
+    """Right answer and reason are not even sent before somebody has answered, or asked for them."""
+    return {"ask": said(question.ask), "choices": [said(choice) for choice in question.choices],
+            "chosen": CHOICES.index(answer) if answer not in ("", SHOWN) else None,
+            "right": question.right if answer else None, "because": said(question.because) if answer else ""}
+
+
+def _forth(place: Place, forth: Place | None) -> str:
+    if forth is None or forth.lesson == place.lesson:
+        return _("Next")
+    return _("Next lesson")

@@ -1,0 +1,95 @@
+"""What a first visit opens: one experiment. A small model answers right; a layer of heads is taken away by one press,
+and it answers wrong. tests/app/test_opening.py measures what is said here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from app import compute, serving
+from app.compute import Seen
+from app.panels import frame
+from app.state import events, session
+from app.state.link import opened_by
+from app.texts import _
+from components import opening
+from components.opening import Bar, Choice, Token, Words
+from models import HeadPlan, Lab, Output
+
+KIND, READER = "self", 1  # the layer whose heads look the value up
+WITHOUT_READER, WITHOUT_FIRST, WITHOUT_ONE = (
+    HeadPlan.parse(text) for text in ("self-1.0~3g0", "self-0.0~3g0", "self-1.1g0"))
+
+
+def page() -> None:
+    frame.in_one_column(_draw)
+
+
+def _draw() -> None:
+    present = session.history().present
+    state = replace(opened_by(None), plan=present.plan)
+    lab = serving.load(state.model)
+    before, after = compute.traces_of(lab, compute.read(lab, state.text), state.plan)
+    old, new = before.output, after.output
+    assert old is not None and new is not None  # the text ends with a question
+    is_right = new.labels[0] == new.names[new.target]
+    opening(key="opening", words=words(state.plan, is_right), tokens=tokens(lab, after, state.plan),
+            bars=bars(before.tokens, old, new), answer_now=new.labels[0], is_right=is_right, changed=bool(state.plan),
+            choices=choices(state.plan), on_event=events.on_start)
+
+
+def tokens(lab: Lab, seen: Seen, plan: HeadPlan) -> list[Token]:
+    """The line, and how strongly its last token looks at each in the layer that looks up: the mean over the layer's
+    heads of their weights, each times its gate."""
+    weights = compute.layer_of(lab, seen, plan, KIND, READER).weights[:, -1]
+    gates = [plan.state(KIND, READER, head).gate for head in range(len(weights))]
+    mean = sum(row * gate for row, gate in zip(weights, gates, strict=True)) / len(weights)
+    return [{"text": text, "weight": float(weight)} for text, weight in zip(seen.tokens, mean, strict=True)][1:]
+
+
+def bars(line: Sequence[str], before: Output, after: Output) -> list[Bar]:
+    """The values that the line holds, in the order of digits."""
+    values = sorted({token for token in line if token.isdigit()})
+    return [{"label": value, "before": float(before.distribution[before.names.index(value)]),
+             "after": float(after.distribution[after.names.index(value)]),
+             "right": value == before.names[before.target]} for value in values]
+
+
+def choices(plan: HeadPlan) -> list[Choice]:
+    """What can be pressed: at first the one thing, then what else there is to try."""
+    named = [(WITHOUT_READER, _("Take layer 2 away"))]
+    if plan:
+        named += [(WITHOUT_FIRST, _("Layer 1 instead")), (WITHOUT_ONE, _("One head alone")),
+                  (HeadPlan(), _("Bring all back"))]
+    return [{"plan": str(its), "name": name, "present": its == plan} for its, name in named]
+
+
+def words(plan: HeadPlan, is_right: bool) -> Words:
+    """What is told of a plan. Of any but these, which a link may hold, only whether the answer is right."""
+    verdict = _("✓ right") if is_right else _("✗ wrong")
+    looks = _("The arcs show where *x=?* looks: the mean of layer 2's four heads.")
+    head = _("The model looks back with *heads*. A head gives every word a weight and takes along what it finds there; "
+             "this model has three layers of four heads.")
+    if not plan:
+        reason = _("x was set to 1, then to 7, and 7 is the latest. To know that, *x=?* must look back along the line.")
+        following = _("What if it could not look back? Press the button.")
+    elif plan == WITHOUT_READER:
+        reason = _("3 is what y was set to. Without the heads of layer 2, *x=?* finds nothing: the model says 3 to "
+                   "nine of ten such lines, whatever x is.")
+        looks = _("Layer 2 is gone: nothing is taken along any more.")
+        following = _("Four heads were taken away together. And if it is one head alone? Guess, then press.")
+    elif plan == WITHOUT_FIRST:
+        reason = _("1 is what x was set to before. Layer 2 still looks, but without layer 1 it no longer finds the "
+                   "latest value.")
+        following = _("Each layer does a part of the work. And one head alone?")
+    elif plan == WITHOUT_ONE:
+        reason = _("Layer 2, head 2 put nearly all its weight on 7. It is gone, and nothing changes: its neighbours "
+                   "look at 7, too.")
+        following = _("One head alone changes almost nothing. Why, and what heads can do without, is what the lessons "
+                      "are about.")
+    else:
+        reason = _("x was set to 1, then to 7: the right answer is 7.")
+        following = ""
+    return {"title": _("What does x hold?"), "verdict": verdict, "looks": looks, "head": head, "reason": reason,
+            "question": _("A small Transformer reads this line and says which value x has at its end."),
+            "next": following}

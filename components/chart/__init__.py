@@ -1,0 +1,28 @@
+"""A chart, drawn and taken away by the browser; components/charts.py makes what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from components.mounting import OnEvent, answer, dispatch, register
+from components.payload import pack
+
+_mount = register("chart")
+
+
+def chart(*, key: str, spec: dict[str, Any], title: str, alt: str, models: Sequence[str], what: str,
+          about: Sequence[str] = (), on_event: OnEvent | None = None) -> None:
+    """Draws a chart.
+
+    Args:
+        spec: one of components/charts.py.
+        title: what it shows, the heading of its files.
+        alt: its numbers in words.
+        models, what: what its files are called by; `what` is a word, like `entropy`.
+        about: sentences under it in its files.
+        on_event: called with {type: at, x, sequence} when a place of a chart is chosen whose spec has `chooses`.
+    """
+    header = {"spec": spec, "title": title, "alt": alt, "models": list(models), "what": what,
+              "about": list(about), **answer(key)}
+    _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

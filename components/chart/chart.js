@@ -1,0 +1,141 @@
+// A chart on the page: what the pointer or the arrow keys are at, and the menu to take it away.
+
+const TIP = 14; // px between the pointer's line and its words
+
+function create(state) {
+  const plot = lab.make('div', { className: 'plot', attributes: { role: 'group' } });
+  const tip = lab.make('div', { className: 'tip', hidden: true });
+  const said = lab.make('div', { className: 'said', attributes: { role: 'status' } });
+  const take = lab.takeAway(() => offer(state));
+  state.root.append(lab.make('div', { className: 'corner' }, take.element), plot, tip, said);
+  const pointed = event => {
+    const box = plot.getBoundingClientRect();
+    const found = lab.nearest(state.drawing?.plots ?? [], event.clientX - box.left, event.clientY - box.top);
+    point(state, found);
+    return found;
+  };
+  plot.addEventListener('pointermove', pointed);
+  plot.addEventListener('pointerleave', () => point(state, null));
+  plot.addEventListener('click', event => choose(state, pointed(event)));
+  plot.addEventListener('keydown', event => walk(state, event));
+  plot.addEventListener('blur', () => point(state, null));
+  const observer = new ResizeObserver(() => draw(state));
+  observer.observe(plot);
+  return { plot, tip, said, take, observer, at: null, width: 0 };
+}
+
+function update(state) {
+  state.width = 0;
+  state.at = null;
+  draw(state);
+}
+
+function draw(state) {
+  const { plot, data, dark } = state;
+  const width = plot.clientWidth;
+  if (!data || !width || width === state.width) return;
+  state.width = width;
+  const theme = { ...THEME, dark };
+  const drawing = (state.drawing = lab.chartPicture(data.spec, width, theme));
+  const svg = lab.vector(['svg', { width, height: Math.ceil(drawing.height), 'aria-hidden': 'true' }, ...drawing.nodes]);
+  state.guide = lab.vector(['g', { 'pointer-events': 'none' }]);
+  svg.append(state.guide);
+  plot.replaceChildren(svg);
+  const walks = drawing.plots.length > 0;
+  lab.set(plot, 'aria-label', data.alt);
+  lab.set(plot, 'role', walks ? 'application' : 'img');
+  plot.tabIndex = walks ? 0 : -1;
+  plot.classList.toggle('chooses', Boolean(data.spec.chooses));
+  if (!walks) plot.removeAttribute('tabindex');
+  point(state, null);
+}
+
+// Of the page: custom properties follow its theme.
+const THEME = {
+  ink: 'var(--st-text-color)',
+  faint: 'var(--faint)',
+  line: 'var(--line)',
+  ground: 'var(--ground)',
+  panel: 'var(--panel)',
+  accent: 'var(--accent)',
+};
+
+/** Shows what is at a place: a line through all plots that share it, and the values of the one that is pointed at. */
+function point(state, found) {
+  state.at = found;
+  state.tip.hidden = !found?.values.length;
+  state.guide?.replaceChildren();
+  if (!found?.values.length) return;
+  const { plots } = state.drawing;
+  const shared = state.data.spec.x.shared ? plots : [found.plot];
+  for (const plot of shared) {
+    const x = plot.toX(found.x);
+    const { y, height } = plot.box;
+    if (!Number.isFinite(x)) continue;
+    state.guide.append(
+      lab.vector(['line', { x1: x, x2: x, y1: y, y2: y + height, stroke: THEME.ink, 'stroke-width': 1, opacity: 0.5 }]),
+      ...lab.at(plot, found.x).map(({ stroke, point: { x: px, y: py } }) =>
+        lab.vector(['circle', { cx: px, cy: py, r: 5, fill: stroke, stroke: THEME.ground, 'stroke-width': 1.5 }])),
+    );
+  }
+  const { percent } = state.data.spec.panels[plots.indexOf(found.plot)];
+  const lines = found.values.map(({ name, stroke, point: { value } }) => [
+    lab.make('i', { style: { background: stroke } }),
+    lab.make('span', { textContent: name }),
+    lab.make('b', { textContent: lab.value(value[1], percent) + (value[2] ? ` ± ${lab.value(value[2], percent)}` : '') }),
+  ]);
+  const head = `${state.data.spec.x.title} ${lab.value(found.x)}`;
+  state.tip.replaceChildren(lab.make('strong', { textContent: head }), ...lines.flat());
+  const { offsetWidth: wide } = state.tip;
+  const at = found.plot.toX(found.x);
+  const left = at + TIP + wide > state.width ? at - TIP - wide : at + TIP;
+  state.tip.style.left = `${Math.max(0, left)}px`;
+  state.tip.style.top = `${state.plot.offsetTop + found.plot.box.y + 4}px`;
+}
+
+/** Arrows go through the values of the first plot, up and down to the next one. */
+function walk(state, event) {
+  const { plots } = state.drawing ?? { plots: [] };
+  const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity, ArrowUp: 0, ArrowDown: 0 }[event.key];
+  if (event.key === 'Escape') point(state, null);
+  if (event.key === 'Enter') choose(state, state.at);
+  if (step === undefined || !plots.length) return;
+  event.preventDefault();
+  const down = { ArrowUp: -1, ArrowDown: 1 }[event.key] ?? 0;
+  const index = state.at ? plots.indexOf(state.at.plot) : 0;
+  const plot = plots[Math.max(0, Math.min(plots.length - 1, index + down))];
+  const last = plot.xs.length - 1;
+  const from = state.at && Number.isFinite(step) ? plot.xs.indexOf(state.at.x) : Number.isFinite(step) ? last - step : 0;
+  const now = from + step;
+  const x = plot.xs[Math.max(0, Math.min(last, now))];
+  point(state, { plot, x, values: lab.at(plot, x) });
+  lab.write(state.said, state.tip.hidden ? '' : state.tip.innerText.replace(/\n+/g, ' '));
+}
+
+function choose(state, found) {
+  if (!found || !state.data.spec.chooses) return;
+  state.send({ type: 'at', x: found.x });
+}
+
+const WIDTH = { lines: 720, dots: 640, squares: 720 }; // px of a chart that is taken away
+
+function offer({ data: { spec, title, about, models, what } }) {
+  return {
+    title,
+    about,
+    models,
+    what,
+    picture: () => lab.chartPicture(spec, WIDTH[spec.form], lab.paper, true),
+    table: () => lab.chartTable(spec),
+  };
+}
+
+lab.chart = lab.component({
+  create,
+  update,
+  parts: [],
+  destroy: ({ observer, take }) => {
+    observer.disconnect();
+    take.close();
+  },
+});

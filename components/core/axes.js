@@ -1,0 +1,63 @@
+// What charts are measured by: scales from values to px, ticks, numbers, and labels that keep out of each other's way.
+
+/** About `count` round values from `low` to `high`: steps of 1, 2 or 5 times a power of ten. */
+lab.roundTicks = (low, high, count) => {
+  const rough = (high - low) / Math.max(1, count);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find(factor => factor * power >= rough * 0.999) ?? 10);
+  const ticks = [];
+  for (let tick = Math.ceil(low / step - 1e-9); tick * step <= high + 1e-9 * step; tick += 1)
+    ticks.push(Number((tick * step).toPrecision(12)));
+  return ticks;
+};
+
+/** {low, high}: what the values take, with a little air; `zero` begins at 0. Equal values get air all the same. */
+lab.extent = (values, zero = false) => {
+  const [least, most] = [Math.min(...values, ...(zero ? [0] : [])), Math.max(...values)];
+  const air = (most - least || Math.abs(most) || 1) * 0.06;
+  return { low: zero && least >= 0 ? 0 : least - air, high: most + air };
+};
+
+/**
+ * value -> px. `kind`: linear; log2; or band, where the given values stand at equal distances.
+ * @param {number[]} values all that the axis shows, of which a band is made
+ */
+lab.axis = (kind, values, from, to, domain = null) => {
+  const sorted = [...new Set(values)].sort((a, b) => a - b);
+  if (kind === 'band') {
+    const step = (to - from) / Math.max(1, sorted.length - 1);
+    return value => (sorted.length === 1 ? (from + to) / 2 : from + sorted.indexOf(value) * step);
+  }
+  const map = kind === 'log2' ? Math.log2 : value => value;
+  const [low, high] = [domain?.low ?? sorted[0], domain?.high ?? sorted.at(-1)].map(map);
+  return value => (high === low ? (from + to) / 2 : from + ((map(value) - low) / (high - low)) * (to - from));
+};
+
+/** Of ticks in order those that have room: the last one stays, and no label touches another. */
+lab.sparse = (ticks, place, label, size = 12) => {
+  const kept = [];
+  for (const tick of [...ticks].reverse()) {
+    const half = lab.textWidth(label(tick), size) / 2;
+    const next = kept.at(-1);
+    if (!next || place(tick) + half + 8 <= place(next) - lab.textWidth(label(next), size) / 2) kept.push(tick);
+  }
+  return kept.reverse();
+};
+
+/** A value as a chart tells it: four places, or a share in percent. */
+lab.value = (value, percent = false) =>
+  percent ? `${Number((100 * value).toFixed(1))}%` : String(Number(value.toPrecision(4))).replace('-', '−');
+
+/** Where labels stand that want to be at `wanted`, px: as near as they can, `apart` px from each other, in order. */
+lab.spreadOut = (wanted, apart, low, high) => {
+  const order = wanted.map((_, index) => index).sort((a, b) => wanted[a] - wanted[b]);
+  const places = order.map(index => Math.min(high, Math.max(low, wanted[index])));
+  for (let i = 1; i < places.length; i += 1) places[i] = Math.max(places[i], places[i - 1] + apart);
+  let most = Math.max(high, low + apart * (places.length - 1));
+  for (let i = places.length - 1; i >= 0; i -= 1, most -= apart) places[i] = Math.min(places[i], most);
+  const result = [];
+  order.forEach((index, i) => {
+    result[index] = places[i];
+  });
+  return result;
+};

@@ -1,0 +1,30 @@
+// What a step of a lesson shows, from what Python sent and what has been answered since.
+
+/** A text's pieces: what stands between stars is the name of a control. `Press *Prune*.` -> Press |Prune| . */
+lab.starred = text =>
+  text
+    .split('*')
+    .map((piece, index) => ({ text: piece, isName: index % 2 === 1 }))
+    .filter(piece => piece.text);
+
+/**
+ * A question's choices as they look: {text, mark}; mark is `right` or `wrong` once the answer may be seen, `chosen`
+ * while it is awaited, else empty.
+ */
+lab.choiceMarks = ({ choices, chosen, right }, waiting) => {
+  const picked = waiting ?? chosen;
+  return choices.map((text, index) => {
+    if (right !== null && index === right) return { text, mark: 'right' };
+    if (index !== picked) return { text, mark: '' };
+    return { text, mark: right === null ? 'chosen' : 'wrong' };
+  });
+};
+
+/** Which way a key leads: `forth`, `back`, or null. Shift takes it along wherever the focus is. */
+lab.lessonKey = ({ key, shiftKey, altKey, ctrlKey, metaKey }, isOwn) => {
+  if (altKey || ctrlKey || metaKey || !(isOwn || shiftKey)) return null;
+  return { PageDown: 'forth', PageUp: 'back' }[key] ?? null;
+};
+
+/** The answer that is on its way to Python, if one is. */
+lab.lessonAnswer = waiting => waiting.findLast(({ type }) => type === 'answer') ?? null;

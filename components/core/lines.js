@@ -1,0 +1,161 @@
+// Charts of lines, in panels: one quantity against another, a line for each series, named at its end.
+
+const [LEFT, TOP, BOTTOM, RIGHT] = [50, 12, 42, 16]; // px around a plot, without its title and its labels
+const TITLE = 24;
+const APART = 16; // px between two labels
+const MENU = 120; // px beside the names above, where the page has its menu
+const LEAST = 330; // px, the smallest panel
+const SAMPLE = 18; // px of a line beside its name
+const NARROW = 230; // px of a plot, below which its lines are not named at their ends
+const MANY = 24; // points, above which a line has no forms
+
+/** What a point says. */
+const told = ({ name }, spec, panel, [x, y, spread, note]) =>
+  `${name}, ${spec.x.title} ${lab.value(x)}: ${lab.value(y, panel.percent)}` +
+  `${spread ? ` ± ${lab.value(spread, panel.percent)}` : ''}${note ? `, ${note}` : ''}`;
+
+const pointsOf = ({ lines, seeds = [] }) => [...lines.flatMap(({ points }) => points), ...seeds.map(({ x, y }) => [x, y])];
+
+function domain(panels, spec, panel) {
+  const shown = spec.together ? panels : [panel];
+  const values = shown.flatMap(pointsOf).flatMap(([, y, spread]) => [y - (spread ?? 0), y + (spread ?? 0)]);
+  const rules = shown.flatMap(({ rules = [] }) => rules.filter(({ y }) => y !== undefined).map(({ y }) => y));
+  return lab.extent([...values, ...rules], spec.zero);
+}
+
+/** {width, height, nodes, plots}: plots are what a pointer needs, see lab.nearest. `every`: each point has its words. */
+lab.linesChart = (spec, width, theme, every) => {
+  const across = Math.max(1, Math.min(spec.columns ?? 1, Math.floor((width + 20) / (spec.least ?? LEAST)), spec.panels.length));
+  const each = (width - 24 * (across - 1)) / across;
+  const labels = Math.min(235, Math.max(...spec.series.map(({ name }) => 1.17 * lab.textWidth(name, 13)))) + SAMPLE + 16;
+  const direct = !spec.keyed && spec.series.length > 1 && each - LEFT - labels >= NARROW;
+  const key = direct || spec.series.length < 2 ? { height: 0, nodes: [] } : lab.key(spec.series, width - MENU, theme);
+  const nodes = [...key.nodes];
+  const plots = [];
+  let y = key.height;
+  const tall = spec.height ?? 240;
+  spec.panels.forEach((panel, index) => {
+    const column = index % across;
+    if (index && !column) y += tall + TITLE + 8;
+    const box = { x: column * (each + 24) + LEFT, y: y + TOP + (panel.title || panel.unit ? TITLE : 0), width: each - LEFT - (direct ? labels : RIGHT), height: tall - TOP - BOTTOM };
+    const plot = drawn(spec, panel, box, theme, every, direct);
+    nodes.push(...plot.nodes);
+    plots.push(plot);
+  });
+  return { width, height: y + tall + (spec.panels.some(({ title, unit }) => title || unit) ? TITLE : 0), nodes, plots };
+};
+
+function drawn(spec, panel, box, theme, every, direct) {
+  const { ink, faint, line } = theme;
+  const limits = domain(spec.panels, spec, panel);
+  const xs = [...new Set(spec.panels.flatMap(pointsOf).map(([x]) => x))].sort((a, b) => a - b);
+  const beside = spec.panels.flatMap(({ rings = [] }) => rings.map(({ x }) => x)); // a text may be shorter, or longer
+  const wide = spec.x.scale === 'band' ? null : { low: Math.min(xs[0], ...beside), high: Math.max(xs.at(-1), ...beside) };
+  const toX = lab.axis(spec.x.scale, xs, box.x, box.x + box.width, wide);
+  const toY = lab.axis('linear', [], box.y + box.height, box.y, limits);
+  const bottom = box.y + box.height;
+  const word = (text, x, y, attributes) => ['text', { x: lab.px(x), y: lab.px(y), 'font-size': 12, fill: faint, ...attributes }, text];
+  const ticks = spec.x.scale === 'linear' ? lab.roundTicks(xs[0], xs.at(-1), 5) : xs;
+  const nodes = [
+    ...(panel.title ? [word(panel.title, box.x - LEFT, box.y - TOP - 6, { 'font-size': 14, 'font-weight': 600, fill: panel.marked ? theme.accent ?? ink : ink })] : []),
+    ...lab.roundTicks(limits.low, limits.high, Math.max(2, box.height / 50)).flatMap(tick => [
+      ['line', { x1: box.x, x2: lab.px(box.x + box.width), y1: lab.px(toY(tick)), y2: lab.px(toY(tick)), stroke: line }],
+      word(lab.value(tick, panel.percent), box.x - 7, toY(tick) + 4, { 'text-anchor': 'end' }),
+    ]),
+    ...lab.sparse(ticks, toX, lab.value).map(tick => word(lab.value(tick), toX(tick), bottom + 17, { 'text-anchor': 'middle' })),
+    word(spec.x.title, box.x + box.width / 2, bottom + 35, { 'text-anchor': 'middle' }),
+    ...(panel.unit ? [word(panel.unit, box.x - LEFT + (panel.title ? 1.18 * lab.textWidth(panel.title, 14) + 10 : 0), box.y - TOP - 6, {})] : []),
+    ...(panel.rules ?? []).flatMap(rule => ruled(rule, box, toX, toY, theme)),
+  ];
+  const marks = panel.lines.map(({ series, points }) => {
+    const one = spec.series[series];
+    const stroke = lab.seriesColour(one.colour, theme);
+    const path = points.map(([x, y], i) => `${i ? 'L' : 'M'}${lab.px(toX(x))} ${lab.px(toY(y))}`).join('');
+    nodes.push(['path', { d: path, fill: 'none', stroke, 'stroke-width': one.colour === 'faint' ? 1.5 : 2.5, 'stroke-linejoin': 'round', ...lab.dash(one.dash ?? 0) }]);
+    for (const [x, y, spread] of points)
+      if (spread) nodes.push(['line', { x1: lab.px(toX(x)), x2: lab.px(toX(x)), y1: lab.px(toY(y - spread)), y2: lab.px(toY(y + spread)), stroke, 'stroke-width': 1.5 }]);
+    const few = points.length <= MANY && one.kind !== 'plain';
+    if (few || every)
+      for (const point of points)
+        nodes.push(lab.shape(few ? one.dash ?? 0 : 0, toX(point[0]), toY(point[1]), { fill: few ? stroke : 'transparent' }, ['title', {}, told(one, spec, panel, point)]));
+    return { stroke, name: one.name, dash: one.dash ?? 0, points: points.map(point => ({ x: toX(point[0]), y: toY(point[1]), value: point })) };
+  });
+  for (const { series, x, y, note } of panel.seeds ?? []) {
+    const stroke = lab.seriesColour(spec.series[series].colour, theme);
+    const words = ['title', {}, told(spec.series[series], spec, panel, [x, y, null, note])];
+    nodes.push(['circle', { cx: lab.px(toX(x)), cy: lab.px(toY(y)), r: 3.5, fill: theme.ground, stroke, 'stroke-width': 1.5 }, words]);
+  }
+  nodes.push(...ringed(spec, panel, box, toX, toY, theme));
+  if (direct) nodes.push(...named(marks, box, theme));
+  return { nodes, box, marks, xs, toX };
+}
+
+function ruled({ x, y, label, dashed }, box, toX, toY, { faint }) {
+  const style = { stroke: faint, 'stroke-width': 1.5, ...(dashed ? { 'stroke-dasharray': '4 3' } : {}) };
+  const text = (at, attributes) => (label ? [['text', { 'font-size': 11, fill: faint, ...at, ...attributes }, label]] : []);
+  if (x !== undefined) {
+    const at = lab.px(toX(x));
+    const isRight = toX(x) > box.x + box.width - lab.textWidth(label ?? '', 11) - 6;
+    return [['line', { x1: at, x2: at, y1: box.y, y2: box.y + box.height, ...style }],
+      ...text({ x: lab.px(toX(x) + (isRight ? -4 : 4)), y: lab.px(box.y + (dashed ? 22 : 9)) }, isRight ? { 'text-anchor': 'end' } : {})];
+  }
+  const at = lab.px(toY(y));
+  return [['line', { x1: box.x, x2: lab.px(box.x + box.width), y1: at, y2: at, ...style }], ...text({ x: box.x + 4, y: lab.px(toY(y) - 4) })];
+}
+
+/** Single values beside the lines. Those outside of the plot stand at its edge, with an arrow and their numbers. */
+function ringed(spec, panel, box, toX, toY, theme) {
+  const [low, high] = [box.y, box.y + box.height];
+  const rings = (panel.rings ?? []).map(ring => {
+    const one = spec.series[ring.series];
+    const wanted = toY(ring.y);
+    const y = Math.min(high, Math.max(low, wanted));
+    return { ...ring, one, stroke: lab.seriesColour(one.colour, theme), px: toX(ring.x), py: y, out: Math.sign(wanted - y) };
+  });
+  const outside = rings.filter(({ out }) => out);
+  const places = lab.spreadOut(outside.map(({ py }) => py), 13, low + 4, high - 4);
+  const numbers = outside.map(({ px, stroke, y }, i) => {
+    const onRight = px > box.x + box.width - 60;
+    const place = { x: lab.px(px + (onRight ? -12 : 12)), y: lab.px(places[i] + 4), 'text-anchor': onRight ? 'end' : 'start' };
+    return ['text', { ...place, 'font-size': 11, 'font-weight': 600, fill: stroke }, lab.value(y, panel.percent)];
+  });
+  return [
+    ...rings.flatMap(({ one, x, y, note, stroke, px, py, out }) => [
+      ...(out ? [['path', { d: out < 0 ? 'M0 -13l5 6h-10z' : 'M0 13l5 -6h-10z', transform: `translate(${lab.px(px)} ${lab.px(py)})`, fill: stroke }]] : []),
+      ['circle', { cx: lab.px(px), cy: lab.px(py), r: 6, fill: theme.ground, 'fill-opacity': 0.6, stroke, 'stroke-width': 3 },
+        ['title', {}, told(one, spec, panel, [x, y, null, note])]],
+    ]),
+    ...numbers,
+  ];
+}
+
+/** The names at the ends of their lines, with a thin leader where they had to step aside. */
+function named(marks, box, { faint }) {
+  const right = box.x + box.width;
+  const ends = marks.map(({ points }) => points.reduce((last, point) => (point.x > last.x ? point : last)));
+  const places = lab.spreadOut(ends.map(({ y }) => y), APART, box.y + 2, box.y + box.height);
+  return marks.flatMap(({ stroke, name, dash }, i) => {
+    const moved = Math.abs(places[i] - ends[i].y) > 5 || right - ends[i].x > 5;
+    return [
+      ...(moved ? [['path', { d: `M${lab.px(ends[i].x + 6)} ${lab.px(ends[i].y)}L${lab.px(right + 8)} ${lab.px(places[i])}`, fill: 'none', stroke: faint, 'stroke-width': 0.8 }]] : []),
+      ['line', { x1: lab.px(right + 10), x2: lab.px(right + 10 + SAMPLE), y1: lab.px(places[i]), y2: lab.px(places[i]), stroke, 'stroke-width': 2.5, ...lab.dash(dash) }],
+      ['text', { x: lab.px(right + SAMPLE + 15), y: lab.px(places[i] + 4.5), 'font-size': 13, fill: stroke, 'font-weight': 600 }, lab.fittedText(name, 180, 13)],
+    ];
+  });
+}
+
+/** What is nearest to a place of a chart of lines: {plot, x, values: [{name, stroke, point}]}; null outside of all. */
+lab.nearest = (plots, px, py) => {
+  const plot = plots.find(({ box }) => px >= box.x - 8 && px <= box.x + box.width + 8 && py >= box.y && py <= box.y + box.height);
+  if (!plot) return null;
+  const distance = x => Math.abs(plot.toX(x) - px);
+  const x = plot.xs.reduce((best, one) => (distance(one) < distance(best) ? one : best));
+  return { plot, x, values: lab.at(plot, x) };
+};
+
+/** The values of a plot's lines at x. */
+lab.at = (plot, x) =>
+  plot.marks.flatMap(({ name, stroke, points }) => {
+    const point = points.find(({ value }) => value[0] === x);
+    return point ? [{ name, stroke, point }] : [];
+  });

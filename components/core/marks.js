@@ -1,0 +1,53 @@
+// What lines and dots of a chart look like: colour by what they are about, form and dashes beside it, never colour alone.
+
+const DASHES = [null, '7 4', '2 3', '9 3 2 3', '13 4', '1 5'];
+const SHAPES = [
+  (r => `M${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`)(4),
+  'M0 -5.2L5.2 0L0 5.2L-5.2 0z',
+  'M0 -5L4.800 3.600L-4.800 3.600z',
+  'M-3.800 -3.800h7.600v7.600h-7.600z',
+  'M-1.600 -5h3.200v3.400h3.400v3.200h-3.400v3.400h-3.200v-3.400h-3.400v-3.200h3.400z',
+  'M0 5L4.800 -3.600L-4.800 -3.600z',
+];
+
+/** The colour of a series: an index of the palette for a model; 'ink', 'accent' or 'faint' for what is none. */
+lab.seriesColour = (colour, theme) => {
+  if (typeof colour === 'string') return theme[colour];
+  const palette = lab.colours[theme.dark ? 'dark' : 'light'].series;
+  return palette[colour % palette.length];
+};
+
+lab.dash = index => {
+  const dash = DASHES[index % DASHES.length];
+  return dash ? { 'stroke-dasharray': dash } : {};
+};
+
+/** A form at a place, as a path. */
+lab.shape = (index, x, y, attributes, ...children) => [
+  'path',
+  { d: SHAPES[index % SHAPES.length], transform: `translate(${lab.px(x)} ${lab.px(y)})`, ...attributes },
+  ...children,
+];
+
+/** A sample of a series: {width, nodes} of its line or its form, and its name. */
+const sample = ({ name, colour, dash = 0, kind }, theme, x, y) => {
+  const stroke = lab.seriesColour(colour, theme);
+  return [
+    ...(kind === 'dots' ? [] : [['line', { x1: x, x2: x + 26, y1: y - 4, y2: y - 4, stroke, 'stroke-width': 2.5, ...lab.dash(dash) }]]),
+    ...(kind === 'plain' ? [] : [lab.shape(dash, x + 13, y - 4, { fill: stroke })]),
+    ['text', { x: x + 33, y, 'font-size': 13, fill: theme.ink }, name],
+  ];
+};
+
+/** The names of the series in rows above a chart, where its lines cannot carry them: {height, nodes}. */
+lab.key = (series, width, theme) => {
+  const nodes = [];
+  let [x, y] = [0, 15];
+  for (const one of series) {
+    const needs = 33 + lab.textWidth(one.name, 13) + 20;
+    if (x > 0 && x + needs > width) [x, y] = [0, y + 21];
+    nodes.push(...sample(one, theme, x, y));
+    x += needs;
+  }
+  return { height: y + 10, nodes };
+};

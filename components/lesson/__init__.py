@@ -1,0 +1,64 @@
+"""A step of a lesson: what is told and asked, what is to be done, a tick once it is, and the way to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+from components.mounting import OnEvent, answer, dispatch, register
+from components.payload import pack
+
+_mount = register("lesson")
+
+
+class Stop(TypedDict):
+    """A step in the row of all.
+
+    Attributes:
+        to: its place, like `constant.3`, which events carry, and a link that opens in a new tab.
+        title: its name.
+        done: True if the visitor has done it.
+    """
+
+    to: str
+    title: str
+    done: bool
+
+
+class Asked(TypedDict):
+    """A question.
+
+    Attributes:
+        ask, choices: texts.
+        chosen: the choice that was made, counted from 0; None if none was.
+        right: the right one, and `because` its reason, once they may be seen; before, None and empty.
+    """
+
+    ask: str
+    choices: list[str]
+    chosen: int | None
+    right: int | None
+    because: str
+
+
+def lesson(*, key: str, title: str, place: str, stops: Sequence[Stop], heading: str, told: str, task: str, done: bool,
+           question: Asked | None, back: str | None, forth: str | None, forth_title: str, teach: bool,
+           on_event: OnEvent) -> None:
+    """Draws the step.
+
+    Args:
+        title: of the lesson.
+        place: which of `stops` this is, by its `to`.
+        heading, told, task: of the step; *what stands between stars* is the name of a control.
+        done: whether what `task` says has been done.
+        question: what it asks, if anything.
+        back, forth: where the steps before and after are; None where there is none.
+        forth_title: what is written on the way on.
+        teach: True for large type, where answers are shown only when asked for.
+        on_event: called with one of {type: step, to}, {type: answer, choice: index or null (show it)},
+            {type: teach, on}, {type: leave}, each with `sequence`.
+    """
+    header: dict[str, Any] = {"title": title, "place": place, "stops": list(stops), "heading": heading, "told": told,
+                              "task": task, "done": bool(done), "question": question, "back": back, "forth": forth,
+                              "forthTitle": forth_title, "teach": bool(teach), **answer(key)}
+    _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

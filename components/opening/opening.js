@@ -1,0 +1,140 @@
+// A first visit's experiment. The elements stay, so that bars, arcs and answer move from before to after.
+
+const make = lab.make;
+const SVG = 'http://www.w3.org/2000/svg';
+const LEAST = 0.02; // of the weight; less is no arc
+
+function create(state) {
+  const part = (tag, className, attributes) => make(tag, { className, attributes });
+  const act = type => () => state.send({ type });
+  const button = (className, text, onclick) => make('button', { type: 'button', className, textContent: text, onclick });
+  const title = part('h2', 'title');
+  const question = part('p', 'question');
+  const arcs = document.createElementNS(SVG, 'svg');
+  arcs.setAttribute('aria-hidden', 'true');
+  const line = part('div', 'line', { role: 'list', 'aria-label': lab._('What the model reads') });
+  const looks = part('p', 'looks');
+  const picture = make('div', { className: 'picture' }, make('div', { className: 'drawn' }, arcs, line), looks);
+  const says = make('span', { className: 'says', textContent: lab._('The model answers') });
+  const digit = part('span', 'digit');
+  const verdict = part('span', 'verdict');
+  const reason = part('p', 'reason');
+  const told = make(
+    'div',
+    { className: 'told', attributes: { role: 'status' } },
+    make('p', { className: 'answer' }, says, digit, verdict),
+    reason,
+  );
+  const bars = part('div', 'bars', { role: 'list', 'aria-label': lab._('How likely each answer is') });
+  const head = part('p', 'head');
+  const choices = part('div', 'choices', { role: 'group', 'aria-label': lab._('What to take away') });
+  const next = part('p', 'next');
+  const ways = make(
+    'div',
+    { className: 'ways' },
+    button('lesson', lab._('Lesson 1: why?'), act('lesson')),
+    button('lab', lab._('Open this in the lab'), act('lab')),
+    button('skip', lab._('Skip to the lab'), act('skip')),
+  );
+  state.root.append(
+    make('section', { className: 'opening' }, title, question, picture, told, next, choices, bars, head, ways),
+  );
+  choices.addEventListener('click', event => {
+    const chosen = event.target.closest('button');
+    if (!chosen) return;
+    state.send({ type: 'plan', plan: chosen.dataset.plan });
+    state.refresh();
+  });
+  const sizes = new ResizeObserver(() => state.data && drawArcs(state, state.data));
+  sizes.observe(line);
+  return { title, question, arcs, line, looks, digit, verdict, reason, told, bars, head, choices, next, ways, sizes };
+}
+
+function update(state, data) {
+  const { words, tokens, bars, choices, changed } = data;
+  for (const name of ['title', 'question', 'looks', 'reason', 'head', 'next', 'verdict']) marked(state[name], words[name]);
+  if (state.digit.textContent !== data.answer) {
+    lab.write(state.digit, data.answer);
+    state.digit.classList.remove('new');
+    void state.digit.offsetWidth; // so that the animation begins again
+    if (changed || state.drawn) state.digit.classList.add('new');
+  }
+  state.root.classList.toggle('wrong', !data.right);
+  state.root.classList.toggle('changed', changed);
+  fill(state.line, tokens, () => make('span', { className: 'token', attributes: { role: 'listitem' } }, make('bdi')));
+  tokens.forEach(({ text, weight }, index) => {
+    const token = state.line.children[index];
+    lab.write(token.firstChild, text);
+    token.style.setProperty('--weight', `${Math.round(100 * weight)}%`);
+    token.classList.toggle('asks', index === tokens.length - 1);
+    token.classList.toggle('seen', weight >= 0.5);
+  });
+  fill(state.bars, bars, () =>
+    make(
+      'div',
+      { className: 'bar', attributes: { role: 'listitem' } },
+      part('bdi', 'label'),
+      make('div', { className: 'track', attributes: { 'aria-hidden': true } }, part('i', 'before'), part('i', 'after')),
+      part('span', 'number'),
+    ),
+  );
+  const most = Math.max(...bars.map(({ after }) => after));
+  bars.forEach(({ label, before, after, right }, index) => {
+    const bar = state.bars.children[index];
+    const [name, track, number] = bar.children;
+    lab.write(name, right ? `${label} ✓` : label);
+    track.children[0].style.left = `${100 * before}%`;
+    track.children[1].style.width = `${100 * after}%`;
+    lab.write(number, changed ? `${lab.percent(before)} → ${lab.percent(after)}` : lab.percent(after));
+    bar.classList.toggle('right', right);
+    bar.classList.toggle('said', after === most);
+  });
+  const waiting = state.waiting().findLast(({ type }) => type === 'plan');
+  fill(state.choices, choices, () => make('button', { type: 'button' }));
+  choices.forEach(({ plan, name, present }, index) => {
+    const button = state.choices.children[index];
+    button.dataset.plan = plan;
+    lab.write(button, name);
+    lab.set(button, 'aria-pressed', waiting ? waiting.plan === plan : present);
+    button.classList.toggle('first', index === 0 && !changed);
+  });
+  drawArcs(state, data);
+}
+
+const part = (tag, className) => make(tag, { className });
+
+/** As many children as entries; those that are there stay. */
+function fill(element, entries, create) {
+  while (element.children.length > entries.length) element.lastChild.remove();
+  while (element.children.length < entries.length) element.append(create());
+}
+
+function marked(element, text) {
+  if (element.dataset.text === text) return;
+  element.dataset.text = text;
+  element.replaceChildren(
+    ...lab.starred(text).map(({ text: piece, isName }) => (isName ? make('b', { textContent: piece }) : piece)),
+  );
+}
+
+/** An arc from the last token to each that it looks at, as thick as the weight. */
+function drawArcs({ arcs, line }, { tokens }) {
+  const middle = ({ offsetLeft, offsetWidth }) => offsetLeft + offsetWidth / 2;
+  const [width, height] = [line.offsetWidth, 92];
+  arcs.setAttribute('viewBox', `0 0 ${width} ${height}`);
+  arcs.setAttribute('width', width);
+  arcs.setAttribute('height', height);
+  while (arcs.children.length < tokens.length - 1) arcs.append(document.createElementNS(SVG, 'path'));
+  while (arcs.children.length > Math.max(0, tokens.length - 1)) arcs.lastChild.remove();
+  const from = middle(line.lastChild);
+  tokens.slice(0, -1).forEach(({ weight }, index) => {
+    const to = middle(line.children[index]);
+    const rise = Math.min(height - 8, 24 + (from - to) * 0.28);
+    const path = arcs.children[index];
+    path.setAttribute('d', `M${from} ${height} C${from} ${height - rise * 1.3} ${to} ${height - rise * 1.3} ${to} ${height}`);
+    path.style.strokeWidth = `${weight < LEAST ? 0 : 1 + 9 * weight}px`;
+    path.style.opacity = weight < LEAST ? 0 : 0.25 + 0.75 * weight;
+  });
+}
+
+lab.opening = lab.component({ create, update, parts: ['numbers'], destroy: ({ sizes }) => sizes.disconnect() });

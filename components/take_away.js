@@ -1,0 +1,87 @@
+// The menu that lets a picture be taken away: as SVG, PNG, CSV, or one HTML file; made here, when it is asked for.
+
+const SIDE = 16_000; // px of a canvas that every browser still makes
+const KEPT = 60_000; // ms until the browser may forget a file that was saved
+const ICON = 'M8 2v8M4.500 7L8 10.500 11.500 7M2.500 13.500h11';
+
+/** The address of the present state, as others can open it: not embedded, and without a place on the page. */
+lab.stateLink = () => {
+  const query = new URLSearchParams(location.search);
+  query.delete('embed');
+  query.delete('embed_options');
+  const text = query.toString();
+  return location.origin + location.pathname + (text ? `?${text}` : '');
+};
+
+function save(content, type, name) {
+  const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  lab.make('a', { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), KEPT);
+}
+
+/** A picture at twice its size, as a blob. */
+async function rasterised({ width, height, tree }) {
+  const url = URL.createObjectURL(new Blob([lab.markup(tree)], { type: 'image/svg+xml' }));
+  try {
+    const image = new Image();
+    image.src = url;
+    await image.decode();
+    const scale = Math.min(2, SIDE / Math.max(width, height));
+    const canvas = lab.make('canvas', { width: Math.round(width * scale), height: Math.round(height * scale) });
+    canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise(done => canvas.toBlob(done, 'image/png'));
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+/** {kind: (offer) => file}: what can be made here. */
+const MAKE = {
+  svg: ({ framed, name }) => save(`<?xml version="1.0" encoding="UTF-8"?>\n${lab.markup(framed().tree)}\n`, 'image/svg+xml', name('svg')),
+  png: async ({ framed, name }) => save(await rasterised(framed()), 'image/png', name('png')),
+  csv: ({ table, citation, link, name }) => save(lab.csv(table(), citation, link), 'text/csv;charset=utf-8', name('csv')),
+  html: ({ framed, title, name }) =>
+    save(
+      lab.standalone({
+        title,
+        rest: lab._('Point at the picture, or use the arrow keys, for its values.'),
+        tree: framed().tree,
+        script: lab.pointing,
+        language: lab.language,
+      }),
+      'text/html;charset=utf-8',
+      name('html'),
+    ),
+};
+const NAMES = {
+  svg: lab.N_('SVG: vector picture'),
+  png: lab.N_('PNG: picture at twice the size'),
+  csv: lab.N_('CSV: the numbers'),
+  html: lab.N_('HTML: one file, works offline'),
+};
+
+/**
+ * {element, close()}: the button and its menu.
+ * @param {() => {title: string, about: string[], models: string[], what: string, picture: () => object,
+ *   table?: () => object, others?: {text: string, act: () => void}[]}} offered what is taken away, asked for when it
+ *   is; `models` and `what` name the files; without a table there is no CSV
+ */
+lab.takeAway = offered => {
+  const take = kind => {
+    const offer = offered();
+    const [citation, link] = [lab._('Made with Attention Lab: {what}.', { what: offer.models.join(', ') }), lab.stateLink()];
+    const name = ending => lab.fileName([...offer.models, offer.what], ending);
+    const framed = () => lab.framed({ ...offer, picture: offer.picture(), citation, link });
+    return MAKE[kind]({ ...offer, citation, link, name, framed });
+  };
+  return lab.menu({
+    icon: ICON,
+    text: lab._('Take away'),
+    className: 'take',
+    entries: () => {
+      const offer = offered();
+      const kinds = Object.keys(NAMES).filter(kind => kind !== 'csv' || offer.table);
+      return [...kinds.map(kind => ({ text: lab._(NAMES[kind]), act: () => take(kind) })), ...(offer.others ?? [])];
+    },
+  });
+};

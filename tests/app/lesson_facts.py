@@ -1,0 +1,152 @@
+"""The facts that lessons rest on, measured: each says what to run and what must come of it.
+
+A fact is {"says": what the lesson's words claim, "measure": one of MEASURES, ...what it takes, "with": fields of a link
+in place of those that the step opens, and what is expected: "is", or "at least" and "at most"}.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy
+
+import models
+from app.panels.card import card_of
+from app.state.lab_state import LabState
+from app.state.lessons import Step
+from app.state.link import read_query
+from models import HeadPlan, Trace
+from models.studies import store
+from models.trace import entropy, row_entropy
+
+Fact = Mapping[str, Any]
+
+
+def state_of(opens: Mapping[str, str], fact: Fact) -> LabState:
+    """The experiment that a fact is about."""
+    state, problems = read_query({"page": "explore", **opens, **fact.get("with", {})})
+    assert not problems, problems
+    return state
+
+
+@functools.lru_cache(64)
+def run(state: LabState) -> Trace:
+    """The experiment's forward pass."""
+    return models.run(models.load(state.model), state.text, state.plan)
+
+
+def _output(trace: Trace) -> models.Output:
+    assert trace.output is not None
+    return trace.output
+
+
+def _probability(state: LabState, fact: Fact) -> float:
+    output = _output(run(state))
+    return float(output.distribution[output.names.index(fact["of"])])
+
+
+def _weight(state: LabState, fact: Fact) -> float:
+    """Of the head `head`, or the mean of the layer; from one token to another, counted from 0."""
+    maps = run(state).weights["self"][fact["layer"]]
+    row = maps.mean(0) if "head" not in fact else maps[fact["head"]]
+    return float(row[fact["query"], fact["key"]])
+
+
+def _offset(state: LabState, fact: Fact) -> float:
+    """The mean weight of the head on the token `offset` places away."""
+    maps = run(state).weights["self"][fact["layer"], fact["head"]]
+    queries = [i for i in range(len(maps)) if 0 <= i + fact["offset"] < len(maps)]
+    return float(numpy.mean([maps[i, i + fact["offset"]] for i in queries]))
+
+
+def _moves(state: LabState, fact: Fact) -> float:
+    """How far one weight of the head goes at most when `to` is set, a text of as many tokens."""
+    one, two = (run(each).weights["self"][fact["layer"], fact["head"]] for each in (state, _other(state, fact)))
+    return float(numpy.abs(one - two).max())
+
+
+def _row_moves(state: LabState, fact: Fact) -> numpy.ndarray:
+    """(N,) how far the weights of each row go at most, over the layer's heads, when `to` is set."""
+    one, two = (run(each).weights["self"][fact["layer"]] for each in (state, _other(state, fact)))
+    return numpy.abs(one - two).max((0, 2))
+
+
+def _other(state: LabState, fact: Fact) -> LabState:
+    """The same experiment with `to`."""
+    return replace(state, text=fact["to"]["text"])
+
+
+def _heads_at_offset(state: LabState, fact: Fact) -> int:
+    """How many heads put a mean weight of more than `above` on the token `offset` places away."""
+    layers, heads = models.load(state.model).shape["self"]
+    return sum(_offset(state, {**fact, "layer": layer, "head": head}) > fact["above"]
+               for layer in range(layers) for head in range(heads))
+
+
+def _least_by_head(state: LabState, fact: Fact) -> float:
+    """The least probability of the answer `of`, over all heads, each alone in the state `state` (c, g0)."""
+    layers, heads = models.load(state.model).shape["self"]
+    plans = [HeadPlan.parse(f"self-{layer}.{head}{fact['state']}") for layer in range(layers) for head in range(heads)]
+    return min(_probability(replace(state, plan=plan), fact) for plan in plans)
+
+
+def _entropy_share(state: LabState, fact: Fact) -> float:
+    """Mean entropy of a layer's rows, as a part of ln n."""
+    maps = run(state).weights["self"][fact["layer"]]
+    return float(row_entropy(maps).mean() / numpy.log(maps.shape[-1]))
+
+
+def _row_sum(state: LabState, fact: Fact) -> float:
+    return float(run(state).weights["self"].sum(-1).mean())
+
+
+def _study(state: LabState, fact: Fact) -> Any:
+    found: Any = store.read(fact.get("model", state.model), fact["study"])
+    for part in fact["path"]:
+        found = found[part]
+    if isinstance(found, list) and found and isinstance(found[0], list):
+        return float(numpy.mean(found))
+    return found
+
+
+def _card(state: LabState, fact: Fact) -> Any:
+    found: Any = card_of(fact.get("model", state.model))
+    for part in fact["path"]:
+        found = found[part]
+    return found
+
+
+MEASURES: dict[str, Callable[[LabState, Fact], Any]] = {
+    "answer": lambda state, fact: _output(run(state)).labels[0],
+    "probability": _probability,
+    "weight": _weight,
+    "offset": _offset,
+    "moves": _moves,
+    "forgotten": lambda state, fact: float(run(state).mask[fact["layer"], fact["query"], fact["key"]]),
+    "entropy": lambda state, fact: float(entropy(run(state).weights["self"][fact["layer"], fact["head"], -1])),
+    "heads at offset": _heads_at_offset,
+    "least by head": _least_by_head,
+    "row moves": lambda state, fact: float(_row_moves(state, fact)[fact["row"]]),
+    "other rows move": lambda state, fact: float(numpy.delete(_row_moves(state, fact), fact["row"]).max()),
+    "share of the most entropy": _entropy_share,
+    "row sum": _row_sum,
+    "growth of row sums": lambda state, fact: _row_sum(_other(state, fact), fact) / _row_sum(state, fact),
+    "heads": lambda state, fact: int(numpy.prod(models.load(state.model).shape["self"])),
+    "study": _study,
+    "card": _card,
+}
+
+
+def check(step: Step, fact: Fact) -> str:
+    """Empty if the fact holds; else what was measured and what the lesson says."""
+    value = MEASURES[fact["measure"]](state_of(step.opens, fact), fact)
+    expected = {name: fact[name] for name in ("is", "at least", "at most") if name in fact}
+    assert expected, f"{fact} expects nothing"
+    if "is" in expected:
+        holds = value == expected["is"]
+    else:
+        holds = expected.get("at least", -numpy.inf) <= value <= expected.get("at most", numpy.inf)
+    return "" if holds else f"says {fact['says']!r}, but {fact['measure']} is {value!r}, expected {expected}"

@@ -1,0 +1,56 @@
+"""What lessons claim, measured: a model that is trained anew and makes a lesson wrong fails here, with the
+words that are.
+
+    pytest tests/app/test_lesson_facts.py
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from app.state import lessons
+from app.state.lessons import Place
+from tests.app.lesson_facts import MEASURES, check
+from tests.app.test_lessons import NUMBER, PLACES, words_of
+
+FACTS = [(place, fact) for place in PLACES for fact in lessons.step_at(place).facts]
+
+
+@pytest.mark.parametrize(("place", "fact"), FACTS, ids=lambda its: str(its) if isinstance(its, Place) else its["says"])
+def test_a_lesson_says_what_is_so(place: Place, fact: dict):
+    if fact["measure"] == "source":  # a number of the paper's, not of our models'
+        assert fact["paper"] in lessons.lesson(place.lesson).arxiv
+        return
+    wrong = check(lessons.step_at(place), fact)
+    assert not wrong, f"lesson {place} {wrong}"
+
+
+def test_a_fact_that_is_not_so_is_told():
+    step = lessons.step_at(Place("gates", 3))
+    fact = {**next(fact for fact in step.facts if fact["measure"] == "answer"), "is": "9"}
+    assert "answer is '3', expected {'is': '9'}" in check(step, fact)
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_every_number_rests_on_a_fact(place: Place):
+    """Percentages and decimals in the words of a step; of a question, those of the right answer and its reason (wrong
+    choices are wrong)."""
+    step = lessons.step_at(place)
+    wrong = [choice for i, choice in enumerate(step.question.choices) if i != step.question.right] \
+        if step.question else []
+    said = " ".join(words["en"] for words in words_of(step) if words not in wrong)
+    told = " ".join(fact["says"] for fact in step.facts)
+    for number in NUMBER.findall(said):
+        assert number in told, f"lesson {place}: {number} rests on no fact"
+
+
+def test_all_measures_are_used_and_known():
+    used = {fact["measure"] for _, fact in FACTS} - {"source"}
+    assert used == set(MEASURES)
+
+
+def test_the_numbers_regular_expression_finds_them():
+    assert NUMBER.findall("from 93.1% to 0.15, or 40%, of 7 words") == ["93.1%", "0.15", "40%"]
+    assert re.fullmatch(NUMBER, "41.0%")

@@ -1,0 +1,286 @@
+"""Lessons: files as they should be, conditions, steps that open and are ticked, and a way back that loses nothing.
+
+    pytest tests/app/test_lessons.py
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.panels.lesson import outcome
+from app.panels.text import Reading
+from app.state import conditions, events, lessons, session
+from app.state.conditions import Outcome
+from app.state.history import History
+from app.state.lab_state import SHOWN, START, LabState
+from app.state.lessons import CHOICES, FOLDER, LANGUAGES, ORDER, Place, Step, Words
+from app.state.link import FIRST_VISIT, opened_by, query_of, read_query
+from app.texts import LANGUAGES as SPOKEN
+from models import HeadPlan, load
+from tests.app.test_pages import opened, sent
+
+PLACES = [Place(each.key, number) for each in lessons.lessons() for number in range(1, len(each.steps) + 1)]
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*\s*%|\d+\.\d+")
+
+
+def words_of(step: Step) -> list[Words]:
+    """All that a step says."""
+    asked = [step.question.ask, step.question.because, *step.question.choices] if step.question else []
+    return [step.title, step.text, step.task, *asked]
+
+
+def after(place: Place) -> LabState:
+    """The state of somebody who has done a step, with the right answer."""
+    step = lessons.step_at(place)
+    state, problems = read_query({"page": "explore", **step.opens, **step.does})
+    assert not problems
+    return replace(state, lesson=place, answer=CHOICES[step.question.right] if step.question else "")
+
+
+def came(state: LabState) -> Outcome:
+    lab = load(state.model)
+    limit = 512 if state.page == "length" else lab.limit
+    return outcome(lab, Reading(lab.task.read(state.text, limit), state.text, limit), state)
+
+
+def test_there_is_a_file_for_each_lesson_and_no_other():
+    assert {path.stem for path in FOLDER.iterdir()} == set(ORDER)
+    assert tuple(SPOKEN) == LANGUAGES
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_a_step_is_done_by_doing_it_and_not_by_opening_it(place: Place):
+    step = lessons.step_at(place)
+    start = opened_by(place)
+    assert start.lesson == place
+    assert not step.done.holds(start, came(start))
+    assert step.done.holds(after(place), came(after(place))), step.does
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_what_a_step_opens_can_be_read(place: Place):
+    step = lessons.step_at(place)
+    for link in (step.opens, {**step.opens, **step.does}):
+        assert read_query({"page": "explore", **link})[1] == []
+    assert not {"lesson", "say", "teach", "lang"} & {*step.opens, *step.does}
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_each_step_has_a_short_link_that_opens_it(place: Place):
+    assert query_of(opened_by(place)) == f"lesson={place}"
+    assert read_query({"lesson": str(place)}) == (opened_by(place), [])
+    elsewhere = replace(LabState(), lesson=place)
+    assert read_query(dict(parse_qsl(query_of(elsewhere)))) == (elsewhere, [])
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_both_languages_give_the_same_numbers(place: Place):
+    for words in words_of(lessons.step_at(place)):
+        english, chinese = (sorted(re.sub(r"\s", "", n) for n in NUMBER.findall(words[its])) for its in LANGUAGES)
+        assert english == chinese
+        assert re.search(r"[\u4e00-\u9fff]", words["zh"]) or not re.search(r"[a-z]{4}", words["en"]), words
+
+
+def test_the_last_step_of_each_lesson_asks_what_the_lesson_taught():
+    for its in lessons.lessons():
+        assert its.steps[-1].question is not None
+        assert its.steps[-1].done == conditions.Condition("right", True)
+
+
+def broken(entry: dict[str, Any], path: tuple[Any, ...], value: Any) -> str:
+    """The file's text with something else at a place; None removes it."""
+    entry = copy.deepcopy(entry)
+    at = entry
+    for part in path[:-1]:
+        at = at[part]
+    if value is None:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return json.dumps(entry)
+
+
+@pytest.mark.parametrize(("path", "value", "told"), [
+    (("title",), None, "missing \\['title'\\]"), (("colour",), "red", "not known \\['colour'\\]"),
+    (("title", "zh"), "", "lesson constant, title, zh"), (("title", "zh"), None, "missing \\['zh'\\]"),
+    (("steps", 1, "text", "en"), "Press *Prune.", "stars in pairs"), (("steps", 0, "opens"), {"n": 3}, "step 1: opens"),
+    (("steps", 0, "done"), {"eval": "1"}, "no condition"), (("steps", 0, "done"), {"pruned": True}, "takes int"),
+    (("steps", 0, "done"), {"all": []}, "list"), (("steps", 0, "done"), {"plan": "x"}, "names no kind"),
+    (("steps", 0, "done"), {}, "one word"), (("steps", -1, "question"), None, "asks nothing"),
+    (("steps", -1, "question", "right"), 9, "counts the choices"), (("steps",), [], "five to nine"),
+    (("steps", -1, "question", "choices"), [], "two to four"), (("arxiv",), [1], "texts")])
+def test_a_file_that_is_wrong_is_refused_with_the_place(path, value, told):
+    entry = json.loads((FOLDER / "constant.json").read_text("utf-8"))
+    lessons.read("constant", json.dumps(entry))
+    with pytest.raises(ValueError, match=told):
+        lessons.read("constant", broken(entry, path, value))
+
+
+def test_what_is_no_json_is_refused():
+    with pytest.raises(ValueError, match="no JSON"):
+        lessons.read("constant", "{")
+
+
+@pytest.mark.parametrize("text", ["", "constant", "constant.0", "constant.99", "other.1", "constant.1\n", "Constant.1",
+                                  "constant.\u0661", "../constant.1"])
+def test_what_is_no_step_is_refused(text: str):
+    with pytest.raises(ValueError, match="no step"):
+        Place.parse(text)
+
+
+HEADS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.booleans(), st.sampled_from([0.0, 0.5, 1.0])),
+                 max_size=8)
+
+
+@given(HEADS, st.integers(1, 9))
+def test_heads_are_counted_as_the_plan_has_them(heads, n: int):
+    plan = HeadPlan()
+    for layer, head, constant, gate in heads:
+        plan = plan.with_heads([("self", layer, head)], constant=constant, gate=gate)
+    state = LabState("assignment-softmax", plan=plan)
+    states = [plan.state("self", layer, head) for layer in range(3) for head in range(4)]
+    for word, fits in (("constant", lambda s: s.constant), ("pruned", lambda s: s.gate == 0),
+                       ("half open", lambda s: 0 < s.gate < 1)):
+        its = conditions.check({word: n}, "here")
+        assert its.holds(state, Outcome()) == (sum(map(fits, states)) >= n)
+    named = conditions.check({"plan": str(plan.with_scale("trained"))}, "here") if plan.heads else None
+    assert named is None or named.holds(state, Outcome())
+
+
+@given(st.booleans(), st.booleans())
+def test_conditions_are_joined_as_they_are_called(one: bool, two: bool):
+    state = LabState("assignment-softmax", "x=1; x=?" if one else "y=1; y=?", page="length" if two else "explore")
+    parts = [{"contains": "x="}, {"page": "length"}]
+    for word, expected in (("all", one and two), ("any", one or two)):
+        assert conditions.check({word: parts}, "here").holds(state, Outcome()) == expected
+        assert conditions.check({"not": {word: parts}}, "here").holds(state, Outcome()) != expected
+
+
+@pytest.mark.parametrize(("condition", "outcome_", "holds"), [
+    ({"answered": True}, Outcome(), False), ({"answered": True}, Outcome(is_right=False), True),
+    ({"right": True}, Outcome(is_right=False), False), ({"right": True}, Outcome(is_right=True), True),
+    ({"turned": True}, Outcome("3", "3"), False), ({"turned": True}, Outcome("2", "3"), True),
+    ({"predicts": "2"}, Outcome("2", "3"), True), ({"predicts": "2"}, Outcome("3", "3"), False)])
+def test_what_came_of_it_counts(condition: dict[str, Any], outcome_: Outcome, holds: bool):
+    assert conditions.check(condition, "here").holds(LabState(), outcome_) is holds
+
+
+@pytest.fixture
+def visitor(monkeypatch) -> History:
+    """A session without Streamlit."""
+    past = History(LabState("stories-softmax", "my own text", HeadPlan().constant("self", 0, 1)))
+    monkeypatch.setattr(session, "st", SimpleNamespace(session_state={session.HISTORY: past}))
+    return past
+
+
+def test_a_lesson_gives_back_what_the_visitor_had(visitor: History):
+    own = visitor.present
+    events.on_lesson({"type": "step", "to": "constant.1"})
+    events.on_lesson({"type": "step", "to": "constant.2"})
+    events.set_text("something else")
+    events.on_lesson({"type": "teach", "on": True})
+    events.on_lesson({"type": "leave"})
+    assert visitor.present == own
+
+
+def test_undo_leads_back_out_of_a_lesson_too(visitor: History):
+    own = visitor.present
+    events.on_lesson({"type": "step", "to": "selective.2"})
+    visitor.undo()
+    assert visitor.present == own
+
+
+def test_an_answer_is_given_once_and_there_again_when_one_comes_back(visitor: History):
+    place = next(place for place in PLACES if lessons.step_at(place).question)
+    events.take_step(place)
+    events.on_lesson({"type": "answer", "choice": 1})
+    events.on_lesson({"type": "answer", "choice": 0})
+    assert visitor.present.answer == "b"
+    events.take_step(PLACES[-1])
+    events.take_step(place)
+    assert visitor.present.answer == "b"
+
+
+def test_an_answer_that_was_asked_for_is_no_answer(visitor: History):
+    place = Place(ORDER[0], len(lessons.lesson(ORDER[0]).steps))
+    events.take_step(place)
+    events.on_lesson({"type": "answer", "choice": None})
+    assert visitor.present.answer == SHOWN
+    assert came(visitor.present).is_right is None
+
+
+@pytest.mark.parametrize("event", [{}, {"type": "step"}, {"type": "step", "to": "constant.99"}, {"type": "answer"},
+                                   {"type": "step", "to": ["constant.1"]}, {"type": "answer", "choice": 7},
+                                   {"type": "teach", "on": 1}, {"type": ["leave"]}])
+def test_events_that_no_browser_of_ours_sends_change_nothing(event: dict[str, Any], visitor: History):
+    before = visitor.present
+    events.on_lesson(event)
+    events.on_start(event)
+    assert visitor.present == before
+
+
+@pytest.mark.parametrize("event", [{"type": "answer", "choice": 9}, {"type": "answer", "choice": "a"},
+                                   {"type": "answer", "choice": True}])
+def test_answers_that_are_no_choice(event: dict[str, Any], visitor: History):
+    events.take_step(Place(ORDER[0], len(lessons.lesson(ORDER[0]).steps)))
+    before = visitor.present
+    events.on_lesson(event)
+    assert visitor.present == before
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_a_step_is_shown_and_ticked(place: Place):
+    step = lessons.step_at(place)
+    app = opened(lesson=str(place))
+    assert not app.exception and not app.error
+    panel = sent(app, "lesson")[0]
+    assert (panel["place"], panel["heading"], panel["done"]) == (str(place), step.title["en"], False)
+    if step.question:
+        assert panel["question"]["right"] is None and not panel["question"]["because"]
+    done = opened(**dict(parse_qsl(query_of(after(place)))))
+    assert not done.exception and not done.error
+    panel = sent(done, "lesson")[0]
+    assert panel["done"]
+    if step.question:
+        assert panel["question"]["right"] == step.question.right
+
+
+def test_a_lesson_in_chinese():
+    panel = sent(opened(lesson="constant.1", lang="zh"), "lesson")[0]
+    assert panel["heading"] == lessons.step_at(Place("constant", 1)).title["zh"]
+
+
+def test_in_large_type_the_models_answer_waits_until_it_is_asked_for():
+    place = next(place for place in PLACES if lessons.step_at(place).question)
+    app = opened(lesson=str(place), teach="1")
+    assert not [e for e in app.get("bidi_component") if e.proto.component_name.endswith("attention_lab_effect")]
+    assert sent(opened(lesson=str(place), teach="1", say=SHOWN), "effect")
+
+
+def test_the_list_of_lessons_begins_and_goes_on():
+    app = opened(page="lessons")
+    assert not app.exception
+    text = " ".join(each.value for each in app.markdown)
+    for its in lessons.lessons():
+        assert its.title["en"] in text.replace("\\", "")
+    app.button(key="take gates").click().run()
+    assert sent(app, "lesson")[0]["place"] == "gates.1"
+    assert app.session_state["history"].present.lesson == Place("gates", 1)
+
+
+def test_a_first_visit_is_an_address_without_anything():
+    assert read_query({})[0].page == START == FIRST_VISIT["page"]
+    assert query_of(read_query({})[0]) == ""
+    assert read_query({"lang": "zh"})[0] == replace(opened_by(None), language="zh")
+    assert query_of(LabState()) == "page=explore"
+    assert read_query({"page": "explore"}) == (LabState(), [])

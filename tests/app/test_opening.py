@@ -1,0 +1,82 @@
+"""What a first visit shows, measured: the answer is right, one press turns it, and what is said of it is so.
+
+    pytest tests/app/test_opening.py
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from types import SimpleNamespace
+
+import pytest
+
+import models
+from app.state import events, session
+from app.state.history import History
+from app.state.link import FIRST_VISIT, opened_by
+from app.views.start import READER, WITHOUT_FIRST, WITHOUT_ONE, WITHOUT_READER, words
+from models import HeadPlan
+from tests.app.test_pages import opened, sent
+
+LAB = models.load(FIRST_VISIT["model"])
+
+
+def answer(plan: HeadPlan, text: str = FIRST_VISIT["text"]) -> tuple[str, float]:
+    output = models.run(LAB, text, plan).output
+    return output.labels[0], float(output.probabilities[0])
+
+
+def test_the_answer_is_right_and_large():
+    label, probability = answer(HeadPlan())
+    assert label == "7" and probability > 0.999
+    shown = sent(opened(page="start"), "opening")[0]
+    assert (shown["answer"], shown["right"], shown["changed"]) == ("7", True, False)
+    assert [choice["plan"] for choice in shown["choices"]] == [str(WITHOUT_READER)]
+
+
+@pytest.mark.parametrize(("plan", "label", "least"), [
+    (WITHOUT_READER, "3", 0.9), (WITHOUT_FIRST, "1", 0.9), (WITHOUT_ONE, "7", 0.99)])
+def test_what_each_press_does(plan: HeadPlan, label: str, least: float):
+    assert answer(plan)[0] == label and answer(plan)[1] > least
+    shown = sent(opened(page="start", plan=str(plan)), "opening")[0]
+    assert (shown["answer"], shown["right"]) == (label, label == "7")
+    bars = {bar["label"]: bar for bar in shown["bars"]}
+    assert list(bars) == ["1", "3", "7"] and [its for its in bars if bars[its]["right"]] == ["7"]
+    assert bars[label]["after"] == pytest.approx(answer(plan)[1], abs=1e-6)
+    assert bars["7"]["before"] == pytest.approx(answer(HeadPlan())[1], abs=1e-6)
+
+
+def test_without_layer_2_it_says_3_to_nine_of_ten_lines():
+    digits = random.Random(0).sample(list(itertools.permutations(range(1, 10), 3)), 150)  # of 504
+    threes = [answer(WITHOUT_READER, f"x={a}; x={b}; y={c}; x=?")[0] == "3" for a, b, c in digits]
+    assert 0.85 < sum(threes) / len(threes) < 0.95
+
+
+def test_where_the_question_looks():
+    maps = models.run(LAB, FIRST_VISIT["text"]).weights["self"][READER]
+    assert maps.mean(0)[-1].argmax() == 4 and maps.mean(0)[-1, 4] > 0.5  # the 7
+    assert maps[1, -1, 4] > 0.9  # nearly all of head 2
+    assert maps[2, -1, 4] > 0.5 and maps[3, -1, 4] > 0.5  # its neighbours look there, too
+    without_first = models.run(LAB, FIRST_VISIT["text"], WITHOUT_FIRST).weights["self"][READER]
+    assert without_first.mean(0)[-1, 4] < 0.3
+    shown = sent(opened(page="start"), "opening")[0]
+    assert [token["text"] for token in shown["tokens"]] == ["x=", "1", "x=", "7", "y=", "3", "x=?"]
+    assert shown["tokens"][3]["weight"] == pytest.approx(float(maps.mean(0)[-1, 4]), abs=1e-6)
+    gone = sent(opened(page="start", plan=str(WITHOUT_READER)), "opening")[0]
+    assert all(token["weight"] == 0 for token in gone["tokens"])
+
+
+def test_any_plan_of_a_link_is_shown_with_its_answer():
+    plan = HeadPlan.parse("self-2.1c")
+    shown = sent(opened(page="start", plan=str(plan)), "opening")[0]
+    assert shown["answer"] == answer(plan)[0]
+    assert words(plan, True)["reason"]
+
+
+def test_another_model_leaves_the_first_visit(monkeypatch):
+    assert sent(opened(page="start", model="assignment-softmax", text="a=1; a=?"), "opening")[0]["answer"] == "7"
+    past = History(opened_by(None))
+    monkeypatch.setattr(session, "st", SimpleNamespace(session_state={session.HISTORY: past}))
+    events.on_chooser({"type": "model", "model": "stories-softmax"})
+    assert (past.present.model, past.present.page) == ("stories-softmax", "explore")

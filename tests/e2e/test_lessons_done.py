@@ -1,0 +1,223 @@
+"""A first visit, and the six lessons done from beginning to end by clicks; the first one by the keyboard alone.
+
+    pytest tests/e2e/test_lessons_done.py
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from app.state import lessons
+from app.state.lessons import ORDER, Place, Step
+from models import HeadPlan
+from tests.e2e.test_explore import cell, named, query
+
+pytestmark = pytest.mark.browser
+
+
+def panel(page: Page) -> Locator:
+    return page.locator('[data-part="lesson"]')
+
+
+def at(page: Page, place: Place) -> None:
+    """Waits for a step, and for the tick that it has not."""
+    expect(panel(page).locator('a[aria-current="step"]')).to_have_attribute("data-to", str(place), timeout=20_000)
+    expect(panel(page).locator(".task")).not_to_have_class(re.compile("done"))
+
+
+def ticked(page: Page) -> None:
+    expect(panel(page).locator(".task.done")).to_be_visible(timeout=20_000)
+
+
+def linked(page: Page, key: str, value: str) -> None:
+    """Waits until the address has it: then Python has answered, and nothing of an older answer is still to come."""
+    page.wait_for_function("([key, value]) => new URLSearchParams(location.search).get(key) === value",
+                           arg=[key, value], timeout=20_000)
+    page.wait_for_timeout(150)
+
+
+def set_plan(page: Page, wanted: HeadPlan) -> None:
+    """Heads as a step wants them: all at once, a layer at once, or one by one."""
+    heads = list(wanted.heads)
+    (state,) = {str(its) for its in wanted.heads.values()}
+    layers = {layer for _, layer, _ in heads}
+    if len(heads) in (32, 4) and len(layers) in (1, 4):
+        which = "All heads" if len(heads) == 32 else f"All heads of layer {min(layers) + 1}"
+        page.get_by_role("button", name=which, exact=True).click()
+        page.get_by_role("button", name={"c": "Constant", "g0": "Prune"}[state], exact=True).click()
+    else:
+        for _, layer, head in heads:
+            cell(page, layer + 1, head + 1).click()
+            page.keyboard.press({"c": "c", "g0": "p"}.get(state, "-"))
+    linked(page, "plan", str(wanted).replace("g0.5", "g0.9"))
+
+
+def do(page: Page, step: Step) -> None:
+    """What a step asks for, by the controls of the page."""
+    what = {key: value for key, value in step.does.items() if step.opens.get(key) != value}
+    if "page" in what:
+        page.get_by_role("link", name="Length", exact=True).click()
+        page.get_by_role("slider", name=re.compile("Length")).wait_for()
+    if "plan" in what:
+        set_plan(page, HeadPlan.parse(what["plan"]))
+    elif "at" in what:
+        layer, head = (int(part) + 1 for part in what["at"].split("."))
+        cell(page, layer, head).click()
+        linked(page, "at", what["at"]) if what["at"] != "0.0" else page.wait_for_timeout(600)
+    if "text" in what:
+        box = page.get_by_label("Text", exact=True)
+        box.fill(what["text"])
+        linked(page, "text", what["text"])
+    if "view" in what:
+        page.get_by_role("tab", name="Mask F").click()
+    if "open" in what:
+        page.get_by_role("radio", name={"entropy": "Entropy", "memory": "Forgetting"}[what["open"]]).click(force=True)
+    for name in what.get("with", "").split():
+        if name not in step.opens.get("with", "").split():
+            box = page.get_by_role("combobox", name=re.compile("Beside"))
+            box.fill(name)
+            page.get_by_role("option", name=name, exact=True).click()
+            box.press("Escape")  # an open list hides the rest of the page
+    if "with" in what:
+        linked(page, "with", what["with"])
+    if "n" in what:
+        slider = page.get_by_role("slider", name=re.compile("Length"))
+        slider.focus()
+        slider.press("End")
+    if "keep" in what:
+        page.get_by_role("combobox", name="Tokens that writing keeps").click()
+        page.get_by_role("option", name="Writing keeps 8 tokens a layer").click()
+        expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=30_000)  # at its end
+
+
+@pytest.mark.parametrize("key", ORDER)
+def test_a_lesson_from_beginning_to_end(key: str, visit: Callable[..., Page]):
+    page = visit(wait=False, lesson=f"{key}.1")
+    steps = lessons.lesson(key).steps
+    for number, step in enumerate(steps, 1):
+        at(page, Place(key, number))
+        if step.question:
+            panel(page).locator(".choice").nth(step.question.right).click()
+            linked(page, "say", "abcd"[step.question.right])
+            expect(panel(page).locator(".because")).to_have_text(step.question.because["en"].replace("*", ""))
+        do(page, step)
+        ticked(page)
+        if number < len(steps):
+            panel(page).get_by_role("button", name="Next").click()
+    expect(panel(page).locator(".stops .done")).to_have_count(len(steps))
+
+
+def tab_to(page: Page, matches: str, back: bool = False) -> None:
+    """Presses Tab until what has the focus matches a selector."""
+    for _ in range(60):
+        page.keyboard.press("Shift+Tab" if back else "Tab")
+        if page.evaluate("""selector => { let e = document.activeElement;
+                while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;
+                return Boolean(e?.matches(selector)); }""", matches):
+            return
+    raise AssertionError(f"Tab does not lead to {matches}")
+
+
+def test_the_first_lesson_by_keyboard_alone(visit: Callable[..., Page]):
+    page = visit(lesson="constant.1")
+    steps = lessons.lesson("constant").steps
+    for number, step in enumerate(steps, 1):
+        at(page, Place("constant", number))
+        assert step.question
+        tab_to(page, f'.choice[data-index="{step.question.right}"]')
+        page.keyboard.press("Enter")
+        linked(page, "say", "abcd"[step.question.right])
+        what = {key: value for key, value in step.does.items() if step.opens.get(key) != value}
+        if "plan" in what or "at" in what:
+            tab_to(page, '[role="gridcell"]')
+            if "at" in what:
+                page.keyboard.press("ArrowLeft")
+            elif len(HeadPlan.parse(what["plan"]).heads) == 32:
+                for _ in range(8):
+                    page.keyboard.press("ArrowLeft")
+                for _ in range(5):
+                    page.keyboard.press("ArrowUp")
+                page.keyboard.press("Enter")
+                page.keyboard.press("p" if "g0" in what["plan"] else "c")
+            else:
+                page.keyboard.press("c")
+        if "text" in what:
+            tab_to(page, 'input[aria-label="Text"]', back="plan" in what)
+            page.keyboard.press("Control+a")
+            page.keyboard.type(what["text"])
+            page.keyboard.press("Enter")
+        ticked(page)
+        if number < len(steps):
+            page.keyboard.press("Shift+PageDown")
+            expect(panel(page).locator("h3")).to_be_focused()
+
+
+def test_a_first_visit_shows_the_point_in_one_press(visit: Callable[..., Page]):
+    page = visit(first=True)
+    shown = page.locator('[data-part="opening"]')
+    expect(shown.locator(".digit")).to_have_text("7", timeout=30_000)
+    expect(shown.locator(".verdict")).to_have_text("✓ right")
+    assert query(page) == {}
+    shown.get_by_role("button", name="Take layer 2 away").click()
+    expect(shown.locator(".digit")).to_have_text("3")
+    expect(shown.locator(".verdict")).to_have_text("✗ wrong")
+    page.wait_for_function("location.search.includes('plan=self-1.0~3g0')")
+    page.reload()
+    expect(shown.locator(".digit")).to_have_text("3", timeout=30_000)
+    shown.get_by_role("button", name="One head alone").click()
+    expect(shown.locator(".digit")).to_have_text("7")
+    shown.get_by_role("button", name="Lesson 1").click()
+    at(page, Place("constant", 1))
+
+
+def test_who_skips_gets_the_lab_and_keeps_it(visit: Callable[..., Page]):
+    page = visit(first=True)
+    page.get_by_role("button", name="Skip to the lab").click()
+    expect(named(page, "layer 1, head 1, live")).to_be_visible(timeout=20_000)
+    page.wait_for_function("location.search === '?page=explore'")
+    page.reload()
+    expect(named(page, "layer 1, head 1, live")).to_be_visible(timeout=20_000)
+
+
+def test_leaving_a_lesson_gives_the_own_text_back_and_large_type_ends_with_escape(visit: Callable[..., Page]):
+    page = visit(model="assignment-selective", text="k=4; k=?", plan="self-0.1c")
+    page.get_by_role("link", name="Lessons").click()
+    page.get_by_role("button", name="Begin").nth(1).click()
+    at(page, Place("gates", 1))
+    panel(page).get_by_role("button", name="Large type").click()
+    expect(page.get_by_role("link", name="Explore")).to_be_hidden()
+    page.keyboard.press("PageDown")
+    at(page, Place("gates", 2))
+    expect(page.locator('[data-part="effect"]')).to_have_count(0)
+    panel(page).get_by_role("button", name="Show the answer").click()
+    expect(page.locator('[data-part="effect"]')).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="Explore")).to_be_visible()
+    panel(page).get_by_role("button", name="Leave").click()
+    page.get_by_role("link", name="Explore").click()  # back on the list of lessons, where it began
+    expect(page.get_by_label("Text", exact=True)).to_have_value("k=4; k=?")
+    expect(named(page, "layer 1, head 2, constant")).to_be_visible()
+    assert "lesson" not in query(page)
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280, 1920])
+def test_the_picture_stays_where_it_is_from_step_to_step(width: int, visit: Callable[..., Page]):
+    page = visit(lesson="gates.1")
+    page.set_viewport_size({"width": width, "height": 900})
+    places = []
+    for number in (1, 2, 3, 4):
+        if number > 1:
+            panel(page).get_by_role("button", name="Next").click()
+        at(page, Place("gates", number))
+        page.wait_for_timeout(300)
+        places.append(page.get_by_role("grid").bounding_box())
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if width > 640:  # on a phone the texts' lengths show; what stands below is scrolled to
+        assert max(place["y"] for place in places) - min(place["y"] for place in places) < 2
+    box = panel(page).bounding_box()
+    grid = places[-1]
+    assert box["x"] + box["width"] <= grid["x"] or box["y"] + box["height"] <= grid["y"]  # covers nothing
