@@ -48,9 +48,9 @@ def _texts(node: ast.AST) -> Iterator[str]:
 
 _TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`""", re.DOTALL)
 _CALL = re.compile(r"lab\.(?:_|N_|ngettext)\(\s*(?:'(?:[^'\\\n]|\\.)*',\s*)?$")
-# Selectors, fonts, media, classes.
+# Selectors, fonts, media, classes, markup, style sheets; and code between the quotes of two regular expressions.
 _CODE = re.compile(r"^(?:(?:a|button|input|label|select|textarea)(?:, |$))+|system-ui|sans-serif|\[[\w=\"-]+\]|"
-                   r"^\(prefers-|^tick fine$")
+                   r"^\(prefers-|^tick fine$|^\s*<[!?\w]|^\s*\w+ \{|;\n")
 _WORDS = re.compile(r"[A-Za-z’]{2,}[,:]? [A-Za-z]{2,}|^[A-Z][a-z]+$|^[A-Z][a-z]+ ")
 
 

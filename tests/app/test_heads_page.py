@@ -25,7 +25,7 @@ TYPED = "Once upon a time there was a little girl"
 def points(app: AppTest) -> list[tuple[float, float]]:
     """(x, y) of every head in the scatter."""
     (chart,) = app.get("plotly_chart")
-    traces = json.loads(chart.proto.figure.spec)["data"]
+    traces = json.loads(chart.proto.spec)["data"]
     found: dict[int, tuple[float, float]] = {}
     for trace in traces:
         found |= dict(zip(trace["customdata"], zip(trace["x"], trace["y"], strict=True), strict=True))

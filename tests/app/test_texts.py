@@ -174,7 +174,8 @@ def sources(ending: str) -> list[Path]:
 
 
 ALLOWED = {"Attention Lab", "# Attention Lab", "/home/me/models/mine"}
-KEYS = {"Escape", "Home", "End"}
+# Of the keyboard, of Streamlit's themes, and columns of files for programs.
+KEYS = {"Escape", "Home", "End", "Enter", "Tab", "System", "query token", "key token"}
 
 
 @pytest.mark.parametrize("path", sources("py"), ids=lambda path: str(path.relative_to(ROOT)))

@@ -1,6 +1,6 @@
 """A first visit, and the six lessons done from beginning to end by clicks; the first one by the keyboard alone.
 
-    pytest tests/e2e/test_lessons.py
+    pytest tests/e2e/test_lessons_done.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a text needs: gates as a function, the fewest heads against an exhaustive search, groups on models whose answer
 is known by construction, confidence by hand; and all of it on every kind of model.
 
-    pytest tests/models/test_needs.py
+    pytest tests/models/test_needed_heads.py
 """
 
 from __future__ import annotations
