@@ -25,13 +25,12 @@ function create(state) {
     button('back', lab._('Back'), () => go(state, 'back')),
     button('forth', '', () => go(state, 'forth')),
   ];
-  for (const [way, name] of [
-    [back, 'Shift+PageUp'],
-    [forth, 'Shift+PageDown'],
-  ]) {
-    way.title = name;
-    way.setAttribute('aria-keyshortcuts', name);
-  }
+  const keys = (element, name) => {
+    element.title = name;
+    element.setAttribute('aria-keyshortcuts', name);
+  };
+  keys(back, 'Shift+PageUp');
+  keys(forth, 'Shift+PageDown');
   state.root.append(
     make(
       'section',

@@ -133,7 +133,7 @@ def test_the_browsers_language_counts_where_no_link_says_one(visitor):
 def test_the_language_that_was_chosen_before_counts_more_than_the_browsers(visitor):
     visitor.context = SimpleNamespace(locale="zh-CN", cookies={texts.COOKIE: "en"})
     session.follow_address("explore")
-    assert session.history().present == LabState()
+    assert session.history().present == opened_by(None)
 
 
 def test_a_visitor_who_comes_back_to_an_old_address_keeps_the_language_chosen_since(visitor, monkeypatch):
@@ -151,7 +151,7 @@ def test_a_visitor_who_comes_back_to_an_old_address_keeps_the_language_chosen_si
 def test_a_language_that_is_none_changes_nothing(language, visitor):
     session.follow_address("explore")
     events.on_toolbar({"type": "language", "language": language})
-    assert session.history().present == LabState()
+    assert session.history().present == opened_by(None)
 
 
 def test_what_the_browser_shows_wins_over_what_the_page_was_loaded_with(visitor):
