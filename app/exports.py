@@ -64,7 +64,7 @@ def as_csv(info: Mapping[str, Any], said: Said, maps: Maps, causal: Mapping[str,
     """A row for each weight that was used: kind, layer, head, query and key, all from 1; what no query can see is left
     out."""
     file = io.StringIO()
-    file.write(f"# Made with Attention Lab: {info['model']}. {info['link']}\r\n")
+    file.write(f"# {info['made with']}: {info['model']}. {info['link']}\r\n")
     rows = csv.writer(file)
     rows.writerow(["kind", "layer", "head", "query", "key", "weight"])
     for (kind, layer), its in maps.items():

@@ -8,7 +8,8 @@ from app import compute, serving
 from app.compute import Seen
 from app.panels.heads import selected
 from app.state.lab_state import LabState
-from app.texts import _
+from app.texts import N_, _
+from components import chart
 from components.charts import dots_chart
 from components.gates_chart import gates_chart, gates_table
 from models import HeadPlan, Lab, Trace, catalogue
@@ -43,7 +44,8 @@ def section(lab: Lab, state: LabState, trace: Seen) -> None:
                   for name, its in found.items() if isinstance(its, Trace)
                   for number, share in enumerate(sink(its.weights[kind.name]).mean(1), 1)]
         told = "; ".join(f"{point['which']}, {point['name']}: {point['value']:.0%}" for point in points)
-        st.altair_chart(dots_chart(points, _("share of attention"), form=".0%"), alt=told)
+        chart(key="sink", spec=dots_chart(points, N_("share of attention"), percent=True),
+              title=_("Attention to the first token"), alt=told, models=list(found), what="sink")
 
 
 def _without_gates(lab: Lab, state: LabState) -> dict[str, Seen]:

@@ -42,8 +42,9 @@ def draw(place: Place, state: LabState, came: Outcome) -> None:
     back, forth = after(place, -1), after(place)
     panel(key="lesson panel", title=said(its.title), place=str(place), stops=_stops(its, ticked),
           heading=said(step.title), told=said(step.text), task=said(step.task), done=place in ticked,
-          question=step.question and _asked(step.question, state.answer), back=back and str(back),
-          forth=forth and str(forth), forth_title=_forth(place, forth), teach=state.teach, on_event=events.on_lesson)
+          question=_asked(step.question, state.answer) if step.question else None, back=str(back) if back else None,
+          forth=str(forth) if forth else None, forth_title=_forth(place, forth), teach=state.teach,
+          on_event=events.on_lesson)
 
 
 def said(words: Words) -> str:

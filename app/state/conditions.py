@@ -110,7 +110,7 @@ def check(entry: Any, where: str) -> Condition:
         raise ValueError(f"{where}: {word} takes {WORDS[word].type.__name__}, got {value!r}")
     if word == "plan":
         try:
-            HeadPlan.parse(value)
+            HeadPlan.parse(str(value))
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from error
     return Condition(word, value)

@@ -154,8 +154,9 @@ def _step(entry: Any, where: str) -> Step:
         if not isinstance(its[part], dict) or not all(isinstance(value, str) for value in its[part].values()):
             raise ValueError(f"{where}: {part} holds fields of a link, as texts")
     question = _question(its["question"], f"{where}, question") if "question" in its else None
-    return Step(*(_words(its[name], f"{where}, {name}") for name in ("title", "text", "task")), its["opens"], question,
-                check(its["done"], f"{where}, done"), its["does"], tuple(its["facts"]))
+    title, text, task = (_words(its[name], f"{where}, {name}") for name in ("title", "text", "task"))
+    return Step(title, text, task, its["opens"], question, check(its["done"], f"{where}, done"), its["does"],
+                tuple(its["facts"]))
 
 
 def _question(entry: Any, where: str) -> Question:

@@ -44,7 +44,7 @@ def tokens(lab: Lab, seen: Seen, plan: HeadPlan) -> list[Token]:
     weights = compute.layer_of(lab, seen, plan, KIND, READER).weights[:, -1]
     gates = [plan.state(KIND, READER, head).gate for head in range(len(weights))]
     mean = sum(row * gate for row, gate in zip(weights, gates, strict=True)) / len(weights)
-    return [{"text": text, "weight": float(weight)} for text, weight in zip(seen.tokens, mean, strict=True)][1:]
+    return [Token(text=text, weight=float(weight)) for text, weight in zip(seen.tokens, mean, strict=True)][1:]
 
 
 def bars(line: Sequence[str], before: Output, after: Output) -> list[Bar]:

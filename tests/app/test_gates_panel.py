@@ -75,8 +75,8 @@ def test_the_section_shows_gates_and_the_sink_beside_softmax(monkeypatch: pytest
 
     monkeypatch.setattr(explore.compute, "traces_of", gated)
     drawn: list[dict] = []
-    chart = gates.dots_chart
-    monkeypatch.setattr(gates, "dots_chart", lambda points, *a, **k: drawn.extend(points) or chart(points, *a, **k))
+    dots = gates.dots_chart
+    monkeypatch.setattr(gates, "dots_chart", lambda points, *a, **k: drawn.extend(points) or dots(points, *a, **k))
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
     for key, value in {"model": "stories-dense", "text": "Once upon a time", "open": "gates"}.items():
         app.query_params[key] = value
