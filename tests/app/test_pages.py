@@ -184,11 +184,12 @@ def test_another_seed_begins_anew_and_stands_in_the_link():
 def test_the_way_of_drawing_is_set_behind_a_button():
     app = opened(model="stories-softmax")
     assert "temperature" not in [slider.key for slider in app.slider]
-    def again(app: AppTest) -> AppTest:
-        app.session_state["sampling"] = True  # it is open; AppTest does not know that it stays so
-        return app.run()
 
-    again(app)
+    def again(changed: Any = app) -> None:
+        app.session_state["sampling"] = True  # it is open; AppTest does not know that it stays so
+        changed.run()
+
+    again()
     again(app.slider(key="temperature").set_value(1.2))
     again(app.number_input(key="seed").set_value(77))
     assert dict(parse_qsl(sent(app, "toolbar")[0]["query"]))["draw"] == "1.2-0.95-77"

@@ -62,9 +62,9 @@ BAD = [  # text, what the message says, the characters that it speaks of
     ("é=1", "“é” is no variable", "é"),
     ("x=1; xy=2", "“xy” is no variable", "xy"),
     ("a" * 100_000, "“aa” is no variable", "aa"),
-    ("x" + " " * 100_000 + "y=3", "is no variable", "x" + " " * 100_000 + "y"),
+    ("x" + " " * 9_000 + "y=3", "is no variable", "x" + " " * 9_000 + "y"),
     ("x=42", "more than one digit", "42"),
-    ("x=" + "1" * 100_000, "more than one digit", "1" * 100_000),
+    ("x=" + "1" * 9_000, "more than one digit", "1" * 9_000),
     (f"{eight} i=9", "ninth variable", "i=9"),
     (f"{eight} a=?; i=9", "ninth variable", "i=9"),
     ("x=1; z=?", "no value yet", "z=?"),
@@ -80,13 +80,13 @@ BAD = [  # text, what the message says, the characters that it speaks of
     ("y=7; x= ;y=?", "no value yet", "x="),
     ("x==1", "“=” is no value", "="),
     ("x=-1", "“-” is no value", "-"),
-    ("x=٣", "“٣” is no value", "٣"),
+    ("x=٣", "“\u2068٣\u2069” is no value", "٣"),
     ("x=y", "“y” is no value", "y"),
     ("x=😀", "“😀” is no value", "😀"),
     ("x=1; 😀=2", "“😀” is no variable", "😀"),
     ("<img src=x onerror=alert(1)>", "“<” is no variable", "<"),
     ("x=1; \u202ex=2", "U+202E", "\u202e"),
-    ("א=1", "“א” is no variable", "א"),
+    ("א=1", "“\u2068א\u2069” is no variable", "א"),
     ("x=\0", "U+0000", "\0"),
     ("\ud800", "U+D800", "\ud800"),
 ]
@@ -100,10 +100,11 @@ def test_a_mistake_is_told_with_its_place(text: str, message: str, place: str):
     assert text[error.value.start:error.value.stop] == place
 
 
-@pytest.mark.parametrize("text, tokens", [("a=1;" * 25_000, 50_001), ("a=1;a=?;" * 12_500, 50_000)],
+@pytest.mark.parametrize("text, tokens", [("a=1;" * 25_000, 8_193), ("a=1;a=?;" * 12_500, 8_192)],
                          ids=["assignments", "questions"])
 def test_a_long_text_is_cut(text: str, tokens: int):
-    """100,000 characters: 25,000 events of two tokens, but the last question's answer is not part of the text."""
+    """100,000 characters, of which 16,384 are looked at: 4,096 events of two tokens, but the last question's answer is
+    not part of the text."""
     prompt = TASK.read(text)
     assert TASK.limit - 2 < len(prompt.ids) <= TASK.limit  # an event is read whole or not at all
     assert len(prompt.ids) + prompt.left_out == tokens

@@ -183,7 +183,7 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     monkeypatch.setattr(checkpoint, "CONSTANT_PAIRS", 40)
     monkeypatch.setattr("models.tasks.translation.TOKENS", 200)
     monkeypatch.setattr("models.writing.longest_of", lambda *_: 12)  # what is hardly trained comes to no end
-    for module in (checkpoint, evaluate, pruned):
+    for module in (checkpoint, evaluate, pruned, store):
         monkeypatch.setattr(module, "CHECKPOINTS", folder)
     runs = ["--runs", str(tmp_path / "runs")]
     monkeypatch.setattr("sys.argv", ["training", name, *runs, "--target", str(folder)])
