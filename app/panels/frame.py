@@ -40,9 +40,9 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T],
         lab, reading = above
         header.draw(history, reading.prompt.read_chars)
         try:
-            with lesson.beside(lab, reading, history.present):
-                text.draw(lab, history, reading)
-                return draw(lab, reading, history.present)
+            lesson.beside(lab, reading, history.present)
+            text.draw(lab, history, reading)
+            return draw(lab, reading, history.present)
         except LimitError as error:  # what was drawn so far stays, and so does the visitor's state
             st.warning(str(error))
             return None

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
-import streamlit as st
-
 from app import compute
 from app.panels.text import Reading
 from app.state import events, session
@@ -19,18 +14,10 @@ from components.lesson import Asked, Stop
 from models import Lab, Output
 
 
-@contextlib.contextmanager
-def beside(lab: Lab, reading: Reading, state: LabState) -> Iterator[None]:
-    """The place of the page; beside it, or above it where there is no room, the step of a lesson if one is taken."""
-    if state.lesson is None:
-        yield
-        return
-    with st.container(key="teach" if state.teach else "taught"):
-        told, page = st.container(key="lesson"), st.container(key="page")
-    with told:
+def beside(lab: Lab, reading: Reading, state: LabState) -> None:
+    """The step of a lesson, if one is taken: beside the page, or above it where there is no room (assets/style.css)."""
+    if state.lesson is not None:
         draw(state.lesson, state, outcome(lab, reading, state))
-    with page:
-        yield
 
 
 def draw(place: Place, state: LabState, came: Outcome) -> None:
@@ -40,7 +27,7 @@ def draw(place: Place, state: LabState, came: Outcome) -> None:
     if step.done.holds(state, came):
         ticked.add(place)
     back, forth = after(place, -1), after(place)
-    panel(key="lesson panel", title=said(its.title), place=str(place), stops=_stops(its, ticked),
+    panel(key="lesson", title=said(its.title), place=str(place), stops=_stops(its, ticked),
           heading=said(step.title), told=said(step.text), task=said(step.task), done=place in ticked,
           question=_asked(step.question, state.answer) if step.question else None, back=str(back) if back else None,
           forth=str(forth) if forth else None, forth_title=_forth(place, forth), teach=state.teach,

@@ -51,7 +51,10 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
 def _large(lab: Lab, reading: Reading, state: LabState, after: Seen) -> None:
     """The selected head's picture, and what has to be said of it."""
     heads.large(lab, state, after)
-    heads.notes(lab, state)
+    # A place of their own: with a note that comes and goes, what follows would change its place on the page, and while
+    # quick clicks overtake each other the browser would be told to draw into one that is not there.
+    with st.container():
+        heads.notes(lab, state)
     if lab.task.sees:
         kind, layer, head = heads.selected(lab, state)
         maps = compute.layer_of(lab, after, state.plan, kind.name, layer)

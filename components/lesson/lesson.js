@@ -95,7 +95,7 @@ function update(state, data) {
   lab.write(state.title, data.title);
   lab.write(state.count, `${index + 1} / ${stops.length}`);
   lab.write(state.teach, data.teach ? lab._('Small type') : lab._('Large type'));
-  state.root.classList.toggle('teaching', data.teach);
+  document.documentElement.toggleAttribute('data-teach', data.teach); // see assets/style.css
   showStops(state, stops, place);
   lab.write(state.heading, data.heading);
   showText(state.text, data.told);
@@ -171,4 +171,11 @@ function showQuestion(state, question, teach) {
   showText(state.because, question.because);
 }
 
-lab.lesson = lab.component({ create, update, destroy: ({ root }) => root.keys.abort() });
+lab.lesson = lab.component({
+  create,
+  update,
+  destroy: ({ root }) => {
+    root.keys.abort();
+    document.documentElement.removeAttribute('data-teach');
+  },
+});

@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from app.state import lessons
 from app.state.lessons import ORDER, Place, Step
+from components.charts import short
 from models import HeadPlan
 from tests.e2e.test_explore import cell, named, query
 
@@ -78,10 +79,7 @@ def do(page: Page, step: Step) -> None:
         page.get_by_role("radio", name={"entropy": "Entropy", "memory": "Forgetting"}[what["open"]]).click(force=True)
     for name in what.get("with", "").split():
         if name not in step.opens.get("with", "").split():
-            box = page.get_by_role("combobox", name=re.compile("Beside"))
-            box.fill(name)
-            page.get_by_role("option", name=name, exact=True).click()
-            box.press("Escape")  # an open list hides the rest of the page
+            page.get_by_role("button", name=short(name), exact=True).click()
     if "with" in what:
         linked(page, "with", what["with"])
     if "n" in what:
