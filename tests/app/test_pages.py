@@ -185,9 +185,9 @@ def test_the_way_of_drawing_is_set_behind_a_button():
     app = opened(model="stories-softmax")
     assert "temperature" not in [slider.key for slider in app.slider]
 
-    def again(changed: Any = app) -> None:
+    def again(_changed: Any = None) -> None:
         app.session_state["sampling"] = True  # it is open; AppTest does not know that it stays so
-        changed.run()
+        app.run()
 
     again()
     again(app.slider(key="temperature").set_value(1.2))
