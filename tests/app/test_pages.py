@@ -181,13 +181,14 @@ def test_another_seed_begins_anew_and_stands_in_the_link():
     assert continued(opened(**link).button(key="continue").click().run()) == second
 
 
+@pytest.mark.unsettled  # AppTest closes the popover between two runs, and its checkbox is gone with it
 def test_the_way_of_drawing_is_set_behind_a_button():
     app = opened(model="stories-softmax")
     assert "temperature" not in [slider.key for slider in app.slider]
 
-    def again(changed: Any = app) -> None:
+    def again(_changed: Any = None) -> None:
         app.session_state["sampling"] = True  # it is open; AppTest does not know that it stays so
-        changed.run()
+        app.run()
 
     again()
     again(app.slider(key="temperature").set_value(1.2))

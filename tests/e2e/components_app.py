@@ -115,8 +115,7 @@ def home() -> None:
     st.session_state.text = kept
     answering(kept)
     toolbar(key="toolbar", query=st.session_state.query, mode="replace", can_undo=True, can_redo=False,
-            languages={"en": "English", "zh": "中文"},
-            on_event=on_toolbar)
+            languages={"en": "English", "zh": "中文"}, embedded=False, on_event=on_toolbar)
     st.text_input("Text", key="text", live="200ms")
     notice(key="notice", status=f"{len(kept)} characters")
     time.sleep(float(st.query_params.get("slow", "0")))

@@ -245,7 +245,7 @@ def by_text(name: str) -> bool:
     return found is not None and all("texts" in reading for reading in found["readings"]["trained"].values())
 
 
-@pytest.mark.parametrize("name", [name for name in sorted(FIRST | {"stories-dense", "masked-softmax"}) if by_text(name)])
+@pytest.mark.parametrize("name", filter(by_text, sorted(FIRST | {"stories-dense", "masked-softmax"})))
 def test_some_texts_are_measured_again(name: str, tmp_path_factory: pytest.TempPathFactory):
     """One model of each kind on 16,384 held-out tokens, in the shortest texts of the Length page: loss, accuracy and
     the entropy of every head come out as they are written there, from the data and the weights that are shipped."""
