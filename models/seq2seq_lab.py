@@ -9,65 +9,31 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy
 import torch
 from numpy import ndarray
 from torch import Tensor
 
-from models.attention import kinds_of
 from models.attention.base import Intervention, Record
-from models.checkpoint import limit_of
 from models.heads import TRAINED, HeadPlan, Scale
-from models.kind import TARGET, TEXT, Kind
-from models.lab import Lab, UnderGates
+from models.kind import TARGET, TEXT
+from models.lab import UnderGates
 from models.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
 from models.stack import cut, gates_of_layers, interventions_of, stacked
 from models.tasks.base import Prompt, TargetPrompt
 from models.tasks.translation import BEAM, END, START, Translation
 from models.trace import Output, Trace, fixed
+from models.trained_lab import TrainedLab
 from models.writing import write
 
 
 @dataclass(frozen=True, eq=False)
-class Seq2SeqLab(Lab):
-    """A trained Seq2Seq of ours with its task, its constant matrices and its card.
+class Seq2SeqLab(TrainedLab):
+    """A trained Seq2Seq of ours."""
 
-    Attributes:
-        model: in evaluation mode, float32.
-        constant: kind -> (L, H, limit, limit) constant matrices, rows sum to 1.
-        card: card.json as a dict.
-    """
-
-    name: str
     task: Translation
     model: Seq2Seq = field(repr=False)
-    constant: Mapping[str, Tensor] = field(repr=False)
-    card: Mapping[str, Any] = field(repr=False)
-
-    @functools.cached_property
-    def kinds(self) -> tuple[Kind, ...]:
-        return kinds_of(self.model.config)
-
-    @property
-    def trained_length(self) -> int:
-        return self.model.config.trained_length
-
-    @property
-    def limit(self) -> int:
-        return limit_of(self.model, self.task)
-
-    @property
-    def longest(self) -> int | None:
-        return self.model.longest
-
-    @functools.cached_property
-    def nbytes(self) -> int:
-        return sum(tensor.nbytes for tensor in [*self.model.state_dict().values(), *self.constant.values()])
-
-    def read(self, text: str, limit: int | None = None) -> Prompt:
-        return self.task.read(text, limit or self.limit)
 
     def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray:
         return self._constant(kind, layer, queries, keys).numpy()

@@ -3,10 +3,8 @@ become traces."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy
 import torch
@@ -14,65 +12,31 @@ from numpy import ndarray
 from torch import Tensor
 
 from models import decoding, mass
-from models.attention import TYPES, kinds_of
+from models.attention import TYPES
 from models.attention.base import Intervention, Record, SelfAttention, beside_untouched
 from models.attention.selective import selection
-from models.checkpoint import limit_of
 from models.heads import TRAINED, HeadPlan, Scale
 from models.kind import TEXT, Kind
-from models.lab import Lab, UnderGates, load
+from models.lab import UnderGates, load
 from models.sampling import GREEDY, Sampling
-from models.tasks.base import Prompt, Task
+from models.tasks.base import Prompt
 from models.trace import Output, Trace, fixed
+from models.trained_lab import TrainedLab
 from models.transformer import Transformer
 
 KIND = "self"  # the only one of a stack of one kind
 
 
 @dataclass(frozen=True, eq=False)
-class StackLab(Lab):
-    """A trained Transformer of ours with its task, its constant matrices and its card.
+class StackLab(TrainedLab):
+    """A trained Transformer of ours."""
 
-    Attributes:
-        model: in evaluation mode, float32.
-        constant: kind -> (L, H, limit, limit) constant matrices, rows sum to 1.
-        card: card.json as a dict.
-    """
-
-    name: str
-    task: Task
     model: Transformer = field(repr=False)
-    constant: Mapping[str, Tensor] = field(repr=False)
-    card: Mapping[str, Any] = field(repr=False)
-
-    @functools.cached_property
-    def kinds(self) -> tuple[Kind, ...]:
-        return kinds_of(self.model.config)
 
     @property
     def attention(self) -> type[SelfAttention]:
         """The attention type's module."""
         return TYPES[self.model.config.attention]
-
-    @property
-    def trained_length(self) -> int:
-        return self.model.config.trained_length
-
-    @property
-    def limit(self) -> int:
-        return limit_of(self.model, self.task)
-
-    @property
-    def longest(self) -> int | None:
-        return self.model.longest
-
-    @functools.cached_property
-    def nbytes(self) -> int:
-        tensors = [*self.model.state_dict().values(), *self.constant.values()]
-        return sum(tensor.nbytes for tensor in tensors)
-
-    def read(self, text: str, limit: int | None = None) -> Prompt:
-        return self.task.read(text, limit or self.limit)
 
     def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray:
         return self._constant(layer, queries, scale).numpy()
