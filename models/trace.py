@@ -164,12 +164,6 @@ def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:
     return lab.run(prompt, [plan])[0]
 
 
-def run_both(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Trace, Trace]:
-    """As trained and under the plan: the same as two calls of run_prompt, in less time than two."""
-    before, after = lab.run(prompt, [HeadPlan(), plan])
-    return before, after
-
-
 def generate(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
              sampling: Sampling = GREEDY) -> Iterator[str]:
     """A continuation under the plan, by default the most probable, a token at a time; stops at BOS or at the limit."""

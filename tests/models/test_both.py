@@ -1,5 +1,5 @@
-"""run_both is two runs in one: for every type, every plan and every scale that the type has, the Trace as trained and
-the Trace under the plan are those of two calls of run_prompt."""
+"""Two plans in one run are two runs in one: for every type, every plan and every scale that the type has, the Trace as
+trained and the Trace under the plan are those of two calls of run_prompt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from torch.testing import assert_close
 from models.attention import TYPES
 from models.heads import HeadPlan, HeadState, Scale
 from models.stack import StackLab
-from models.trace import Trace, run_both, run_prompt
+from models.trace import Trace, run_prompt
 
 # One pass over two texts adds in another order than two passes.
 NEARLY = {"rtol": 1e-4, "atol": 2e-5}
@@ -30,7 +30,7 @@ def arrays(trace: Trace) -> dict[str, ndarray]:
 
 
 def check(lab: StackLab, prompt, plan: HeadPlan) -> None:
-    both, alone = run_both(lab, prompt, plan), [run_prompt(lab, prompt, each) for each in (HeadPlan(), plan)]
+    both, alone = lab.run(prompt, [HeadPlan(), plan]), [run_prompt(lab, prompt, each) for each in (HeadPlan(), plan)]
     for found, expected in zip(both, alone, strict=True):
         assert found.tokens == expected.tokens and found.prompt == expected.prompt
         assert arrays(found).keys() == arrays(expected).keys()
@@ -81,7 +81,7 @@ def test_both_under_every_policy(attention: str, causal: bool):
 
 def test_the_first_is_not_touched_by_the_second(lab: StackLab):
     """All heads pruned: the first Trace does not notice, the second has nothing left of attention."""
-    before, after = run_both(lab, lab.read(TEXT), all_heads(lab, gate=0.0))
+    before, after = lab.run(lab.read(TEXT), [HeadPlan(), all_heads(lab, gate=0.0)])
     assert_close(torch.tensor(before.norms["self"]), torch.tensor(run_prompt(lab, lab.read(TEXT)).norms["self"]),
                  **NEARLY)
     assert (before.norms["self"] > 0).any() and (after.norms["self"] == 0).all()
@@ -89,6 +89,6 @@ def test_the_first_is_not_touched_by_the_second(lab: StackLab):
 
 
 def test_traces_of_both_cannot_be_changed(lab: StackLab):
-    for trace in run_both(lab, lab.read(TEXT), all_heads(lab, constant=True)):
+    for trace in lab.run(lab.read(TEXT), [HeadPlan(), all_heads(lab, constant=True)]):
         assert not [name for name, array in arrays(trace).items() if array.flags.writeable]
         assert all(isinstance(array, numpy.ndarray) for array in arrays(trace).values())
