@@ -13,8 +13,8 @@ import numpy
 import pytest
 import torch
 from foreign_tiny import ARCHITECTURES, TEXT, lab_of, picture
-from test_seq2seq import TEXT_TYPED, make_lab
 from tiny import make_model, prompt_of, random_ids
+from tiny_pairs import TEXT_TYPED, make_lab
 from torch import Tensor
 from torch.testing import assert_close
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from test_seq2seq import TEXT_TYPED, make_lab
 from tiny import make_model, prompt_of, random_ids
+from tiny_pairs import TEXT_TYPED, make_lab
 from torch.testing import assert_close
 
 from models.attention import TYPES

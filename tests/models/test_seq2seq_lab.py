@@ -1,0 +1,265 @@
+"""The Lab of the model of two texts: plans on all three kinds, constant matrices, and what its folder holds."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections import OrderedDict
+from dataclasses import replace
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+from tiny_pairs import (
+    EXACTLY,
+    HEADS,
+    KINDS,
+    LENGTH,
+    TASK,
+    TEXT_TYPED,
+    every_head,
+    every_type,
+    logits,
+    make_lab,
+    make_model,
+    random_pairs,
+    records_of,
+)
+from torch.testing import assert_close
+
+import models
+from models import catalogue, checkpoint, lab
+from models.attention import TYPES, kinds_of
+from models.checkpoint import CheckpointError, read_card, write, write_json
+from models.heads import HeadPlan
+from models.kind import TARGET, TEXT
+from models.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq, mean_weights
+from models.seq2seq_lab import Seq2SeqLab
+from models.tasks.translation import END, PADDING, START
+
+
+def test_kinds():
+    which = make_lab("random")
+    assert [kind.name for kind in which.kinds] == list(KINDS)
+    assert which.shape == {ENCODER: (3, 4), DECODER: (2, 4), CROSS: (2, 4)}
+    assert [(k.query_row, k.key_row, k.causal) for k in which.kinds] == \
+        [(TEXT, TEXT, False), (TARGET, TARGET, True), (TARGET, TEXT, False)]
+    assert [k.attention.title for k in which.kinds] == [TYPES["random"].title] * 2 + [TYPES["softmax"].title]
+
+
+@every_type
+def test_a_trace(attention: str):
+    """Maps between the rows of tokens; a prediction after each token of the target; what was written is what the most
+    probable candidate says, and the predictions are those of the model."""
+    which = make_lab(attention)
+    trace = models.run(which, TEXT_TYPED)
+    assert trace.tokens == list(trace.rows[TEXT]) == list(TASK.read(TEXT_TYPED).tokens)
+    target = trace.rows[TARGET]
+    said = which.translate(trace.prompt)
+    assert target[0] == "start" and trace.written == TASK.written(said)
+    assert target[1:] == tuple(TASK.labels[i] for i in said if i != END)[:LENGTH - 1]
+    sizes = {TEXT: len(trace.tokens), TARGET: len(target)}
+    for kind in which.kinds:
+        shape = (kind.layers, kind.heads, sizes[kind.query_row], sizes[kind.key_row])
+        for array in (trace.scores, trace.live, trace.weights):
+            assert array[kind.name].shape == shape and array[kind.name].dtype == numpy.float32
+        assert trace.norms[kind.name].shape == shape[:3] and trace.weights[kind.name] is trace.live[kind.name]
+        assert (trace.weights[kind.name].sum(-1) - 1).__abs__().max() < 1e-5
+    assert (trace.mask is None) == (attention != "selective")
+    assert [output.position for output in trace.outputs] == list(range(len(target)))
+    expected = which.model.logits(which.model(torch.tensor([trace.prompt.ids]),
+                                              torch.tensor([[START, *said][:len(target)]]))[0]).softmax(-1)
+    assert_close(torch.tensor(numpy.stack([output.distribution for output in trace.outputs])), expected)
+    assert trace.output.names == TASK.labels and numpy.isnan(trace.losses).all() and numpy.isnan(trace.loss)
+
+
+def test_losses_of_a_known_translation():
+    which = make_lab()
+    prompt = replace(TASK.read(TEXT_TYPED), reference=TASK.reference("Die Katze schläft, und ich lese."))
+    plan = HeadPlan().gate(CROSS, 0, 1, 0)
+    before, after = which.run(prompt, [HeadPlan(), plan])
+    text, target = torch.tensor(prompt.ids), torch.tensor([START, *prompt.reference[:-1]])
+    for trace, its in ((before, HeadPlan()), (after, plan)):
+        expected = -logits(which, text, target, its).log_softmax(-1)[range(len(target)), list(prompt.reference)]
+        assert_close(torch.tensor(trace.losses), expected)
+    assert before.loss != after.loss and prompt.reference[-1] == END
+
+
+def test_plans_are_run_each_on_its_own():
+    which, prompt = make_lab(), TASK.read(TEXT_TYPED)
+    plan = HeadPlan().gate(CROSS, 0, 0, 0).gate(CROSS, 1, 1, 0).constant(ENCODER, 2, 1)
+    before, after = which.run(prompt, [HeadPlan(), plan])
+    assert before.written == models.run(which, TEXT_TYPED).written
+    assert after.written == models.run(which, TEXT_TYPED, plan).written != before.written
+
+
+def test_an_anchored_text_has_the_untouched_row():
+    """Maps and predictions of two plans are about the same tokens, and do not wait for what the plan writes."""
+    which = make_lab()
+    prompt = which.anchored(TASK.read(TEXT_TYPED))
+    plan = HeadPlan().with_heads(which.kind(CROSS).addresses, gate=0)
+    before, after = which.run(prompt, [HeadPlan(), plan])
+    assert which.anchored(prompt) is prompt and before.rows == after.rows
+    assert before.rows == models.run(which, TEXT_TYPED).rows and before.written == models.run(which, TEXT_TYPED).written
+    assert all(output.row == TARGET for output in before.outputs + after.outputs)
+    assert after.written is None and which.rewrite(prompt, HeadPlan()) == before.written
+    assert which.rewrite(prompt, plan) == models.run(which, TEXT_TYPED, plan).written != before.written
+    text, target = torch.tensor(prompt.ids), torch.tensor(prompt.target)
+    expected = logits(which, text, target, plan).softmax(-1)
+    assert_close(torch.tensor(numpy.stack([output.distribution for output in after.outputs])), expected)
+
+
+def test_an_empty_plan_in_other_words_changes_nothing():
+    """Bit by bit: gates of 1, and an intervention without effect."""
+    which, (texts, targets) = make_lab(), random_pairs(1, 9, 8)
+    untouched = logits(which, texts[0], targets[0], HeadPlan())
+    ones = {kind.name: [models.stack.Intervention(gate=torch.ones(kind.heads, 1, 1))] * kind.layers
+            for kind in which.kinds}
+    assert_close(which.model.logits(which.model(texts, targets, ones)[0]), untouched, **EXACTLY)
+    assert which.interventions(HeadPlan().with_heads(every_head(which), gate=1.0), 9, 8) is None
+
+
+@pytest.mark.parametrize("attention", ["softmax", "dense", "selective"])
+@pytest.mark.parametrize("kind, layer, head", [(ENCODER, 2, 1), (DECODER, 1, 0), (CROSS, 0, 3)])
+def test_pruning_is_zeroing_a_slice_of_w_o(attention: str, kind: str, layer: int, head: int):
+    which, (texts, targets) = make_lab(attention), random_pairs(1, 9, 8)
+    pruned = copy.deepcopy(which.model)
+    pruned.attentions(kind)[layer].output.weight.unflatten(1, (HEADS, -1))[:, head] = 0
+    found = logits(which, texts[0], targets[0], HeadPlan().gate(kind, layer, head, 0))
+    assert_close(found, pruned.logits(pruned(texts, targets)[0]), rtol=1e-4, atol=1e-4)
+    assert (found - logits(which, texts[0], targets[0], HeadPlan())).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_heads_of_a_kind_pruned(kind: str):
+    """Something is still written, and everything is a number."""
+    which = make_lab()
+    plan = HeadPlan().with_heads(which.kind(kind).addresses, gate=0)
+    trace = models.run(which, TEXT_TYPED, plan)
+    assert (trace.norms[kind] == 0).all() and numpy.isfinite(trace.output.distribution).all()
+    if kind == CROSS:  # what is written no longer knows the text
+        assert models.run(which, "I know.", plan).outputs[0].labels[:5] == trace.outputs[0].labels[:5]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_constant_heads_have_the_stored_weights(kind: str):
+    which = make_lab()
+    trace = models.run(which, TEXT_TYPED, HeadPlan().constant(kind, 1, 2))
+    its = which.kind(kind)
+    rows, columns = (len(trace.rows[row]) for row in (its.query_row, its.key_row))
+    stored = which.constant[kind][1, 2, :rows, :columns]
+    assert_close(torch.tensor(trace.weights[kind][1, 2]), stored / stored.sum(-1, keepdim=True))
+    assert_close(torch.tensor(trace.weights[kind][1, 2]), torch.tensor(which.constant_of(kind, 1, rows, columns)[2]))
+    assert abs(trace.weights[kind][1, 2] - trace.live[kind][1, 2]).max() > 0.01
+    assert (trace.weights[kind][0] == trace.live[kind][0]).all()
+    every = models.run(which, TEXT_TYPED, HeadPlan().with_heads(every_head(which), constant=True))
+    assert all(abs(every.weights[name].sum(-1) - 1).max() < 1e-5 for name in KINDS)
+
+
+def test_a_scale_reaches_all_kinds():
+    """log n over base 9: nine keys are read as trained; each kind counts the keys that its queries see."""
+    which = make_lab()
+    trace = models.run(which, TEXT_TYPED, HeadPlan().with_scale("logn", 9))
+    text = torch.tensor([trace.prompt.ids])
+    plain = records_of(which.model, text, torch.tensor([[START]]))[ENCODER][0].scores[0]
+    ratio = numpy.log(text.shape[1]) / numpy.log(9)
+    assert_close(torch.tensor(trace.scores[ENCODER][0]), plain * ratio, rtol=1e-4, atol=1e-4)
+    assert trace.scores[DECODER][0, 0, 0, 0] == 0  # log 1: the first query sees one key
+
+
+@pytest.mark.parametrize("absent", [("self", 0, 0), (ENCODER, 3, 0), (DECODER, 2, 0), (CROSS, 0, 4)])
+def test_a_head_that_is_not_there(absent: tuple):
+    with pytest.raises(ValueError, match="tiny-softmax"):
+        models.run(make_lab(), TEXT_TYPED, HeadPlan().gate(*absent, 0.5))
+
+
+@pytest.mark.parametrize("text", ["Ich weiß es nicht.", "word " * 200, "?!...", "<b>\"Tom\"</b>", "asdf qwer", "a"])
+def test_bad_input_is_translated_somehow(text: str):
+    trace = models.run(make_lab(), text)
+    assert len(trace.tokens) <= LENGTH and len(trace.rows[TARGET]) <= LENGTH
+    assert numpy.isfinite(trace.output.distribution).all()
+
+
+# Constant matrices and the folder.
+
+def test_means_are_over_pairs_in_which_both_positions_exist():
+    """Each entry its own denominator, then rows are divided by their sums; a row that nobody has is even."""
+    model, (texts, targets) = make_model("softmax"), random_pairs(40, 10, 12)
+    targets[:, 9:] = PADDING
+    found = mean_weights(model, texts, targets)
+    exists = {TEXT: texts != PADDING, TARGET: targets != PADDING}
+    records = records_of(model, texts, targets)
+    for kind in kinds_of(model.config):
+        rows, columns = exists[kind.query_row], exists[kind.key_row]
+        for layer, record in enumerate(records[kind.name]):
+            for i in range(rows.shape[1]):
+                row = torch.zeros(HEADS, columns.shape[1])
+                for j in range(columns.shape[1]):
+                    both = rows[:, i] & columns[:, j]
+                    if both.any() and (j <= i or not kind.causal):
+                        row[:, j] = record.live[both, :, i, j].mean(0)
+                if not rows[:, i].any():
+                    seen = i + 1 if kind.causal else columns.shape[1]
+                    row[:, :seen] = 1 / seen
+                expected = row / row.sum(-1, keepdim=True)
+                assert_close(found[kind.name][layer, :, i], expected, rtol=1e-4, atol=1e-6)
+    assert not exists[TARGET][:, 9:].any()
+
+
+NAME = "translation-random"
+CARD = {key: {} for key in checkpoint.CARD_KEYS} | {"name": NAME, "task": "translation"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    which = make_lab("random")
+    write(tmp_path / NAME, which.model, which.constant)
+    write_json(tmp_path / NAME / "card.json", CARD)
+    monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
+    monkeypatch.setattr(lab, "_held", OrderedDict())
+    return tmp_path / NAME
+
+
+def test_what_is_written_is_read(folder: Path):
+    tiny, read = make_lab("random"), models.load(NAME)
+    assert isinstance(read, Seq2SeqLab) and read.model.config == tiny.model.config and read.card == read_card(folder)
+    for kind in KINDS:
+        assert_close(read.constant[kind], tiny.constant[kind], rtol=2**-9, atol=2**-20)
+    assert read.model.state_dict().keys() == tiny.model.state_dict().keys()
+    for name, tensor in read.model.state_dict().items():
+        expected = tiny.model.state_dict()[name]
+        assert (tensor - expected).abs().max() <= 0.006 * expected.abs().max() + 1e-6, name
+    assert models.run(read, TEXT_TYPED, HeadPlan().constant(CROSS, 0, 0)).written
+
+
+def test_the_catalogue_knows_it_without_loading_it(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(checkpoint, "read_model", None)
+    entry = catalogue.find(NAME)
+    assert entry.kinds == make_lab("random").kinds and entry.task.name == "translation"
+    assert (entry.limit, entry.trained_length, entry.selects) == (LENGTH, LENGTH, False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_that_is_missing_is_damage(folder: Path, kind: str):
+    from safetensors.torch import load_file, save_file
+    tensors = load_file(folder / "constant.safetensors")
+    save_file({name: tensor for name, tensor in tensors.items() if name != kind}, folder / "constant.safetensors")
+    with pytest.raises(CheckpointError, match="constant"):
+        models.load(NAME)
+
+
+def test_a_translation_takes_little(monkeypatch: pytest.MonkeyPatch):
+    """At the size that ships, twelve words, four candidates, one core: 300 ms of it, and most of that is not needed."""
+    torch.manual_seed(0)
+    config = replace(make_model("softmax").config, width=192, layers=3, heads=8)
+    which = replace(make_lab(), model=Seq2Seq(config).eval().requires_grad_(False))
+    prompt = TASK.read("Yesterday I wanted to buy a new car, but I had no money.")
+    monkeypatch.setattr("models.writing.longest_of", lambda *_: 20)  # random weights would not come to an end
+    which.translate(prompt)
+    times = []
+    for _ in range(5):
+        began = time.process_time()
+        which.translate(prompt)
+        times.append(time.process_time() - began)
+    assert min(times) < 0.3
