@@ -6,18 +6,15 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qs, urlparse
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.app_page import query
+
 pytestmark = pytest.mark.browser
 
 PAIR = {"model": "assignment-softmax", "with": "assignment-selective"}
-
-
-def query(page: Page) -> dict[str, str]:
-    return {key: values[0] for key, values in parse_qs(urlparse(page.url).query).items()}
 
 
 def go(page: Page, name: str) -> None:

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qs, urlparse
 
 import pytest
 from playwright.sync_api import Page, expect
+
+from tests.e2e.app_page import query, type_text
+from tests.e2e.components_page import named
 
 pytestmark = pytest.mark.browser
 
@@ -18,21 +20,6 @@ SELECTIVE = {"model": "assignment-selective"}
 
 def cell(page: Page, layer: int, head: int):
     return page.get_by_role("gridcell", name=re.compile(rf"^layer {layer}, head {head},"))
-
-
-def named(page: Page, name: str):
-    return page.get_by_role("gridcell", name=name, exact=True)
-
-
-def query(page: Page) -> dict[str, str]:
-    return {key: values[0] for key, values in parse_qs(urlparse(page.url).query).items()}
-
-
-def type_text(page: Page, text: str) -> None:
-    box = page.get_by_label("Text", exact=True)
-    box.click()
-    box.press("Control+a")
-    box.press_sequentially(text, delay=15)
 
 
 def test_typing_answers_without_enter(visit):

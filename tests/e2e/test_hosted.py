@@ -7,29 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from urllib.parse import parse_qs, urlparse
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from tests.browser import Server
+from tests.e2e.app_page import query, type_text
 from tests.e2e.components_page import ROOT, named
 
 pytestmark = pytest.mark.browser
 
 MODEL = {"model": "assignment-selective"}
 BACK = 40_000  # ms; seconds on a quiet machine, and no test is a stopwatch
-
-
-def query(page: Page) -> dict[str, str]:
-    return {key: values[0] for key, values in parse_qs(urlparse(page.url).query).items()}
-
-
-def type_text(page: Page, text: str) -> None:
-    box = page.get_by_label("Text", exact=True)
-    box.click()
-    box.press("Control+a")
-    box.press_sequentially(text, delay=5)
 
 
 @pytest.fixture
@@ -49,7 +38,7 @@ def test_after_a_restart_every_page_shows_the_state_of_its_address(browser: Brow
     for page in (one, two):
         page.goto(f"{mortal.address}/?model=assignment-selective&text=a%3D1%3B+a%3D%3F&plan=self-1.0g0")
         named(page, "layer 2, head 1, pruned").wait_for(timeout=30_000)
-    type_text(one, "q=4; q=8; q=?")
+    type_text(one, "q=4; q=8; q=?", delay=5)
     one.wait_for_function("location.search.includes('q%3D8')")
     named(one, "layer 2, head 3, live").click()
     one.keyboard.press("p")
@@ -90,7 +79,7 @@ def test_what_is_typed_and_the_page_that_is_left_for_both_arrive(visit):
     page = visit(**MODEL)
     for i in range(10):
         text, name = f"q={i}; q={(i + 3) % 10}; q=?", ("Length", "Explore", "Compare", "Explore")[i % 4]
-        type_text(page, text)
+        type_text(page, text, delay=5)
         page.get_by_role("link", name=name, exact=True).click()
         page.wait_for_function("""([text, page]) => { const query = new URLSearchParams(location.search);
             return query.get('text') === text && query.get('page') === page; }""",

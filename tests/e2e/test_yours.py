@@ -10,22 +10,18 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import parse_qs, urlparse
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import serve
+from tests.e2e.app_page import query
 from tests.e2e.components_page import named, part
 from tests.models.foreign_tiny import TEXTS, folder_of, picture
 
 pytestmark = pytest.mark.browser
 
 LOADED = 30_000  # ms; the first model brings transformers
-
-
-def query(page: Page) -> dict[str, str]:
-    return {key: values[0] for key, values in parse_qs(urlparse(page.url).query).items()}
 
 
 def ask_for(page: Page, folder: Path | str) -> None:

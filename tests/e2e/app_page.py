@@ -1,0 +1,20 @@
+"""What the tests of the whole app share: its address, and its text box."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlparse
+
+from playwright.sync_api import Page
+
+
+def query(page: Page) -> dict[str, str]:
+    """What the address says."""
+    return {key: values[0] for key, values in parse_qs(urlparse(page.url).query).items()}
+
+
+def type_text(page: Page, text: str, delay: int = 15) -> None:
+    """Types in place of the text that is there, `delay` ms a letter."""
+    box = page.get_by_label("Text", exact=True)
+    box.click()
+    box.press("Control+a")
+    box.press_sequentially(text, delay=delay)
