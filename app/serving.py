@@ -35,8 +35,6 @@ _drawing = Turns(1)
 # Torch gives the interpreter away while it multiplies, so passes run beside drawing and beside each other: one a core.
 # With one at a time, a visitor beside four models at 512 tokens waited 480 ms (p95); with two, 307.
 _computing = Turns(max(2, os.cpu_count() or 1))
-
-
 # Pages under way, drawn or waiting for a pass: each may hold 50 MB of maps (Compare with four models). Without a limit
 # twenty visitors took 2 GB. And who gave the turn to draw away for a pass waits behind three others to get it back.
 _pages = Turns(4)
@@ -74,8 +72,8 @@ def computing(light: bool = False) -> Iterator[None]:
     """The turn to run or load a model; while it waits and works, others draw. Inside drawing() or outside of it.
 
     Args:
-        light: a pass as short as drawing a page. It stays within the turn to draw: with 200 visitors at once, who gives
-            a turn away stands behind all the others to get it back, and waits twice for one answer.
+        light: a pass as short as drawing a page. It stays within the turn to draw: who gives the turn away stands
+            behind the other pages under way to get it back, and waits twice for one answer.
     """
     if light and _drawing.is_mine():
         yield
