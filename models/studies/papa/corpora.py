@@ -102,7 +102,7 @@ def data_of(key: str, data: Path = DATA, share: float = 1.0) -> Data:
 
 def _readable(examples: Iterable[Example]) -> list[Example]:
     return [its for its in examples if its.text.isascii() and "[" not in its.text and its.text.isprintable()
-            and 0 < len(its.words) <= MOST_WORDS]
+            and 0 < len(its.words) <= MOST_WORDS and all(start < stop for start, stop in its.words)]
 
 
 def _drawn(examples: list[Example], count: int, stream: int) -> list[Example]:
