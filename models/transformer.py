@@ -7,6 +7,7 @@ In the order of the data. Norm is RMSNorm (Zhang and Sennrich 2019), the MLP has
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import cast
 
@@ -107,9 +108,7 @@ class Transformer(Model):
         Returns:
             (B, N, C); `logits` turns them into logits over the vocabulary.
         """
-        for x in self.states(tokens, interventions, records):
-            pass
-        return x
+        return deque(self.states(tokens, interventions, records), maxlen=1).pop()
 
     def states(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
                records: list[Record] | None = None) -> Iterator[Tensor]:

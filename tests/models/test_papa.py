@@ -12,7 +12,7 @@ import numpy
 import pytest
 import torch
 from foreign_tiny import TEXTS, lab_of
-from tiny import HEADS, LAYERS, make_lab, make_model
+from tiny import HEADS, LAYERS, make_model
 from torch.testing import assert_close
 
 import models

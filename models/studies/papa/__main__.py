@@ -83,8 +83,8 @@ def measure(works: Sequence[Work], states: Sequence[Condition]) -> None:
         scores = work.measure(state)
         took = time.monotonic() - began
         left = took / (i + 1) * (len(missing) - i - 1)
-        print(f"{i + 1} of {len(missing)}, {took / 60:.1f} min, about {left / 60:.0f} min left: {work.key}, {state.way}, "
-              f"{state.touched} heads: {' '.join(f'{its:.3f}' for its in scores)}", flush=True)
+        print(f"{i + 1} of {len(missing)}, {took / 60:.1f} min, about {left / 60:.0f} min left: {work.key}, "
+              f"{state.way}, {state.touched} heads: {' '.join(f'{its:.3f}' for its in scores)}", flush=True)
 
 
 def write(lab: Lab, name: str, address: str, command: str, works: Sequence[Work]) -> None:
@@ -92,7 +92,7 @@ def write(lab: Lab, name: str, address: str, command: str, works: Sequence[Work]
     kind = lab.kinds[0]
     old = store.found(name, KIND) or {}
     tasks = (old["tasks"] if old.get("weights") == lab.fingerprint else {}) | \
-        {work.key: {key: its for key, its in work.done.items()} for work in works if work.done["scores"]}
+        {work.key: work.done for work in works if work.done["scores"]}
     values: dict[str, Any] = {
         "title": name, "address": address, "layers": kind.layers, "heads": kind.heads,
         "parameters": lab.parameters, "command": command,

@@ -35,7 +35,7 @@ def matthews(truth: numpy.ndarray, said: numpy.ndarray) -> float:
 def spans(right: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> float:
     """F1 of BIO spans over all texts together; a span counts if its ends and its kind are right."""
     try:
-        from nervaluate.evaluator import Evaluator
+        from nervaluate.evaluator import Evaluator  # type: ignore[import-untyped]  # it has no marker of its types
     except ImportError as error:
         raise FileNotFoundError("F1 of spans needs nervaluate: pip install -r requirements-test.txt") from error
     kinds = sorted({label[2:] for text in (*right, *found) for label in text if label != OUTSIDE})

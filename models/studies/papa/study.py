@@ -21,8 +21,9 @@ from models.studies.papa.constants import Fitted, Mean
 from models.studies.papa.corpora import CORPORA, Data, data_of
 from models.studies.papa.features import Cache, features
 from models.studies.papa.scores import score
-from models.studies.papa.texts import GRID, texts_of
+from models.studies.papa.texts import GRID, Texts, texts_of
 from models.studies.papa.ways import LEARNED, Condition, plan_of
+
 
 def check(lab: Lab) -> None:
     """Raises ValueError unless the study can be made of this model."""
@@ -63,8 +64,8 @@ class Work:
 
     def _begun(self, drawn: Data) -> dict[str, Any]:
         """What was measured before with the same settings, or nothing yet."""
-        fresh = {"settings": {"weights": self.lab.fingerprint, "share": self.share, "train": len(drawn.train), "test": len(drawn.test), "grid": GRID,
-                              "hidden": probes.HIDDEN, "epochs": probes.EPOCHS[self.corpus.by_word],
+        fresh = {"settings": {"weights": self.lab.fingerprint, "share": self.share, "train": len(drawn.train),
+                              "test": len(drawn.test), "grid": GRID, "hidden": probes.HIDDEN, "epochs": probes.EPOCHS[self.corpus.by_word],
                               "lambda_epochs": order.EPOCHS},
                  "metric": self.corpus.metric, "labels": list(self.labels),
                  "train": len(self.train.ids), "test": len(self.test.ids),
@@ -110,10 +111,12 @@ class Work:
     def _features(self, plan: HeadPlan) -> tuple[Tensor, Tensor]:
         matrices = load_file(self.folder / f"{self.key}.constant.safetensors")["constant"]
         fitted = Fitted(self.lab, matrices)
-        train, test = (self.cache.get(self._cached(plan, part),
-                                      lambda its=its: features(self.lab, its, lambda n: fitted.under(plan, n)))
-                       for part, its in (("train", self.train), ("test", self.test)))
-        return train, test
+
+        def of(part: str, texts: Texts) -> Tensor:
+            return self.cache.get(self._cached(plan, part),
+                                  lambda: features(self.lab, texts, lambda n: fitted.under(plan, n)))
+
+        return of("train", self.train), of("test", self.test)
 
     def _cached(self, plan: HeadPlan, part: str) -> str:
         """What features are of: two tasks on the same texts share them."""
