@@ -113,7 +113,7 @@ def _check_pieces(result: dict[str, Any]) -> None:
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "length": _check_length, "memory": _check_memory, "blimp": _check_blimp, "pieces": _check_pieces}
 COMMANDS = {"length": "models.studies.lengths", "memory": "models.studies.forgetting",
-            "blimp": "models.studies.blimp", "pieces": "models.studies.pieces"}
+            "blimp": "models.studies.blimp", "pieces": "models.studies.pieces", "papa": "models.studies.papa"}
 
 
 def is_of(measured: Mapping[str, Any], card: Mapping[str, Any]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -78,8 +77,3 @@ def moments(values: Tensor, part: int = 4096) -> tuple[Tensor, Tensor]:
     spread = sum((its.double() - total).square().sum(0) for its in values.split(part)) / max(1, len(values) - 1)
     assert isinstance(total, Tensor) and isinstance(spread, Tensor)
     return total.float(), spread.clamp_min(1e-8).sqrt().float()
-
-
-def size(layers: int, width: int, tokens: int) -> int:
-    """Bytes of the features of so many tokens."""
-    return math.prod((2, layers + 1, width, tokens))

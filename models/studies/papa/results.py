@@ -9,7 +9,7 @@ from typing import Any
 
 from models.studies import store
 from models.studies.papa.corpora import CORPORA
-from models.studies.papa.ways import LEARNED, RANDOM, Condition, touched
+from models.studies.papa.ways import LEARNED, RANDOM, touched
 
 KIND = "papa"
 LEAST = 0.05  # score of the untouched model below which a share of it means nothing
@@ -150,9 +150,3 @@ def of(found: Mapping[str, Any]) -> Study:
 def names() -> list[str]:
     """Models of which there is a file, whether it can be read or not."""
     return sorted(path.name.removesuffix(f".{KIND}.json") for path in store.MEASUREMENTS.glob(f"*.{KIND}.json"))
-
-
-def condition_of(name: str) -> Condition:
-    """The inverse of study's names of states."""
-    way, count, draw = name.split()
-    return Condition(way, int(count), draw=int(draw))

@@ -24,11 +24,12 @@ PROBES = Path(__file__).parents[1] / "probes"
 
 
 def write(name: str, folder: Path, works: Iterable[Work]) -> None:
-    """The files of all tasks whose learned order is measured at every number of heads."""
+    """The files of all tasks that have been measured untouched and with constant heads."""
     for work in works:
         counts = touched(len(work.lab.kinds[0].addresses))
-        paths = {count: folder / f"{work.key}.{count}.safetensors" for count in counts}
-        if not all(path.exists() for path in paths.values()):
+        paths = {count: path for count in counts
+                 if (path := folder / f"{work.key}.{count}.safetensors").exists()}
+        if len(paths) < 2:
             continue
         constant = load_file(folder / f"{work.key}.constant.safetensors")["constant"]
         tensors: dict[str, Tensor] = {"constant": constant.half()}
@@ -38,13 +39,18 @@ def write(name: str, folder: Path, works: Iterable[Work]) -> None:
             tensors |= {f"{count}.{key}": its if its.dtype == torch.int8 else its.half()
                         for key, its in (probe | weights).items()}
         (PROBES / name).mkdir(parents=True, exist_ok=True)
-        save_file(tensors, PROBES / name / f"{work.key}.safetensors")
+        save_file(tensors, path_of(name, work.key))
+
+
+def path_of(name: str, task: str) -> Path:
+    """Where a task's file of a study lies."""
+    return PROBES / name / f"{task}.safetensors"
 
 
 def read(name: str, task: str) -> tuple[Tensor, dict[int, probes.Probe]] | None:
     """(L, H, GRID, GRID) constant matrices, and heads that are constant -> a probe; None if there is no such file."""
     try:
-        tensors = load_file(PROBES / name / f"{task}.safetensors")
+        tensors = load_file(path_of(name, task))
     except FileNotFoundError:
         return None
     constant = tensors.pop("constant").float()

@@ -65,8 +65,8 @@ class Work:
     def _begun(self, drawn: Data) -> dict[str, Any]:
         """What was measured before with the same settings, or nothing yet."""
         fresh = {"settings": {"weights": self.lab.fingerprint, "share": self.share, "train": len(drawn.train),
-                              "test": len(drawn.test), "grid": GRID, "hidden": probes.HIDDEN, "epochs": probes.EPOCHS[self.corpus.by_word],
-                              "lambda_epochs": order.EPOCHS},
+                              "test": len(drawn.test), "grid": GRID, "hidden": probes.HIDDEN,
+                              "epochs": probes.EPOCHS[self.corpus.by_word], "lambda_epochs": order.EPOCHS},
                  "metric": self.corpus.metric, "labels": list(self.labels),
                  "train": len(self.train.ids), "test": len(self.test.ids),
                  "left_out": self.train.left_out + self.test.left_out,
