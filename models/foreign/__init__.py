@@ -69,7 +69,7 @@ def held(name: str) -> ForeignLab | None:
 
 def in_memory() -> list[ForeignLab]:
     """Those that are held."""
-    # Nobody has opened one before the shelf is imported; while another thread imports it, it is there without its names.
+    # Nobody has opened one before the shelf is imported; while another thread imports it, it has no names yet.
     labs = getattr(sys.modules.get("models.foreign.shelf"), "labs", None)
     return labs() if labs else []
 

@@ -91,7 +91,7 @@ def test_nothing_of_transformers_is_imported_for_the_choice():
 
 
 def test_a_page_is_drawn_while_another_visitor_s_first_model_is_imported(monkeypatch):
-    monkeypatch.setitem(sys.modules, "models.foreign.shelf", ModuleType("models.foreign.shelf"))  # as far as it has come
+    monkeypatch.setitem(sys.modules, "models.foreign.shelf", ModuleType("half imported"))
     assert foreign.in_memory() == []
 
 

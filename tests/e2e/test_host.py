@@ -35,7 +35,8 @@ class School(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
-        self.wfile.write(f'<iframe src="{self.app}/?page=explore&amp;embed=true" width="1200" height="800"></iframe>'.encode())
+        source = f"{self.app}/?page=explore&amp;embed=true"
+        self.wfile.write(f'<iframe src="{source}" width="1200" height="800"></iframe>'.encode())
 
     def log_message(self, *_: object) -> None:
         """Nothing: the test's output is not the place."""
