@@ -12,7 +12,6 @@ import streamlit as st
 
 from app.state import session
 from app.state.company import fit, policies_of, views_of
-from app.state.constant_view import TASKS, ConstantView, is_study
 from app.state.heads_view import MEASURES, SOURCES, HeadsView, is_role
 from app.state.lab_state import (
     CLAIMS,
@@ -39,7 +38,6 @@ from app.texts import LANGUAGES
 from models import catalogue, held
 from models.heads import MAX_BASE, MIN_BASE, Address, HeadPlan
 from models.sampling import MAX_SEED, Sampling
-from models.studies.papa.ways import FRACTIONS
 from models.words import told
 
 
@@ -139,24 +137,6 @@ def on_heads_view() -> None:
     source, role = asked(session.MEASURED, str, shown.source), asked(session.ROLE, str, "")
     if x in MEASURES and y in MEASURES and source in SOURCES and is_role(role):
         history().do(replace(present, heads=HeadsView(x, y, source, role)), merge="viewing")
-
-
-def on_constant() -> None:
-    """Other heads, another task or another study."""
-    present, asked = history().present, session.widget
-    shown = present.constant
-    step, task = asked(session.CONSTANT_STEP, int, shown.step), asked(session.CONSTANT_TASK, str, shown.task)
-    study = asked(session.STUDY, str, shown.study)
-    if _index(step, len(FRACTIONS)) and task in TASKS and is_study(study):
-        history().do(replace(present, constant=ConstantView(step, task, study)), merge="viewing")
-
-
-def on_constant_chart(event: dict[str, Any], counts: Sequence[int]) -> None:
-    """A place in a chart of the page, whose numbers of heads are `counts`."""
-    if event.get("type") == "at" and event.get("x") in [*counts]:
-        present = history().present
-        shown = replace(present.constant, step=[*counts].index(event["x"]))
-        history().do(replace(present, constant=shown), merge="viewing")
 
 
 def picked(addresses: Sequence[Address]) -> list[Address]:

@@ -8,6 +8,7 @@ from app.state.company import shape_of
 from app.state.constant_view import ConstantView
 from app.state.heads_view import HeadsView
 from app.state.lessons import Place, step_at
+from app.state.pruning_view import PruningView
 from app.state.search import Search
 from app.state.selection import Selection
 from app.texts import ENGLISH, N_
@@ -21,8 +22,8 @@ from models.studies.claims import MODULES
 DEFAULT_MODEL = "stories-selective"
 START = "start"  # what a first visit opens; no link of the navigation leads there
 PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"),
-         "constant": N_("Constant"), "length": N_("Length"), "lessons": N_("Lessons"), "yours": N_("Your model"),
-         "results": N_("Results"), "about": N_("About"), START: N_("Start")}
+         "pruning": N_("Pruning"), "constant": N_("Constant"), "length": N_("Length"), "lessons": N_("Lessons"),
+         "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start")}
 CLAIMS = MODULES
 # What can stand in the place of the head's picture, so that one can type and see it change.
 HEAD = "head"
@@ -93,6 +94,7 @@ class LabState:
         search: what is asked of the section `needs`.
         heads: what the Heads page shows.
         constant: what the Constant page shows.
+        pruning: what the Pruning page shows.
     """
 
     model: str = field(default_factory=default_model)
@@ -116,6 +118,7 @@ class LabState:
     search: Search = Search()
     heads: HeadsView = HeadsView()
     constant: ConstantView = ConstantView()
+    pruning: PruningView = PruningView()
     sampling: Sampling = Sampling()
     part: str = "map"
 

@@ -12,7 +12,7 @@ from app import caches, serving
 from app.markdown import literal, plain
 from app.panels import constant_text, frame
 from app.panels.text import Reading
-from app.state import events, session
+from app.state import constant_events, session
 from app.state.constant_view import ConstantView
 from app.state.lab_state import LabState
 from app.texts import N_, _, tip
@@ -96,12 +96,12 @@ def _choose(studies: dict[str, Study], study: Study, shown: ConstantView) -> Non
     st.session_state[session.CONSTANT_STEP] = shown.step
     counts = study.counts
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(_("Study of"), [*studies], key=session.STUDY, on_change=events.on_constant, width=220,
+        st.selectbox(_("Study of"), [*studies], key=session.STUDY, on_change=constant_events.on_constant, width=220,
                      format_func=lambda name: literal(studies[name].title))
-        st.selectbox(_("Task of the text"), [*study.tasks], key=session.CONSTANT_TASK, on_change=events.on_constant,
+        st.selectbox(_("Task of the text"), [*study.tasks], key=session.CONSTANT_TASK, on_change=constant_events.on_constant,
                      format_func=lambda key: _(study.tasks[key].title), width=220)
         st.select_slider(_("Heads touched, of {heads}", heads=study.heads), range(len(counts)),
-                         key=session.CONSTANT_STEP, on_change=events.on_constant, width=360, help=tip("constant"),
+                         key=session.CONSTANT_STEP, on_change=constant_events.on_constant, width=360, help=tip("constant"),
                          format_func=lambda step: str(counts[step]))
 
 
@@ -110,13 +110,13 @@ def _choose(studies: dict[str, Study], study: Study, shown: ConstantView) -> Non
 def _curves(study: Study, count: int) -> None:
     chart(key="constant drop", spec=_drop_spec(study.name, store.stamp(study.name, KIND), count),
           title=_("What constant heads cost"), about=[_(ABOUT)], models=[study.name], what="constant",
-          alt=_verdict(study, count), on_event=lambda event: events.on_constant_chart(event, study.counts))
+          alt=_verdict(study, count), on_event=lambda event: constant_events.on_constant_chart(event, study.counts))
     st.caption(_(ABOUT))
     chart(key="constant tasks", spec=_task_spec(study.name, store.stamp(study.name, KIND), count),
           title=_("Scores by task"), about=[_(ABOUT)], models=[study.name], what="constant-tasks",
           alt="; ".join(f"{_(task.title)}: {_score(task.at(LEARNED, count, study.heads))}"
                         for task in study.tasks.values()),
-          on_event=lambda event: events.on_constant_chart(event, study.counts))
+          on_event=lambda event: constant_events.on_constant_chart(event, study.counts))
 
 
 @caches.remembered(worded=True)
