@@ -12,7 +12,8 @@ from app import caches, serving
 from app.markdown import literal, plain
 from app.panels import constant_text, frame
 from app.panels.text import Reading
-from app.state import constant_events, session
+from app.state import session
+from app.state.constant_events import on_constant, on_constant_chart
 from app.state.constant_view import ConstantView
 from app.state.lab_state import LabState
 from app.texts import N_, _, tip
@@ -96,12 +97,12 @@ def _choose(studies: dict[str, Study], study: Study, shown: ConstantView) -> Non
     st.session_state[session.CONSTANT_STEP] = shown.step
     counts = study.counts
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(_("Study of"), [*studies], key=session.STUDY, on_change=constant_events.on_constant, width=220,
-                     format_func=lambda name: literal(studies[name].title))
-        st.selectbox(_("Task of the text"), [*study.tasks], key=session.CONSTANT_TASK, on_change=constant_events.on_constant,
+        st.selectbox(_("Study of"), [*studies], key=session.STUDY, on_change=on_constant, width=220,
+                     format_func=lambda name: studies[name].title)
+        st.selectbox(_("Task of the text"), [*study.tasks], key=session.CONSTANT_TASK, on_change=on_constant,
                      format_func=lambda key: _(study.tasks[key].title), width=220)
         st.select_slider(_("Heads touched, of {heads}", heads=study.heads), range(len(counts)),
-                         key=session.CONSTANT_STEP, on_change=constant_events.on_constant, width=360, help=tip("constant"),
+                         key=session.CONSTANT_STEP, on_change=on_constant, width=360, help=tip("constant"),
                          format_func=lambda step: str(counts[step]))
 
 
@@ -110,13 +111,13 @@ def _choose(studies: dict[str, Study], study: Study, shown: ConstantView) -> Non
 def _curves(study: Study, count: int) -> None:
     chart(key="constant drop", spec=_drop_spec(study.name, store.stamp(study.name, KIND), count),
           title=_("What constant heads cost"), about=[_(ABOUT)], models=[study.name], what="constant",
-          alt=_verdict(study, count), on_event=lambda event: constant_events.on_constant_chart(event, study.counts))
+          alt=_verdict(study, count).replace("**", ""), on_event=lambda event: on_constant_chart(event, study.counts))
     st.caption(_(ABOUT))
     chart(key="constant tasks", spec=_task_spec(study.name, store.stamp(study.name, KIND), count),
           title=_("Scores by task"), about=[_(ABOUT)], models=[study.name], what="constant-tasks",
           alt="; ".join(f"{_(task.title)}: {_score(task.at(LEARNED, count, study.heads))}"
                         for task in study.tasks.values()),
-          on_event=lambda event: constant_events.on_constant_chart(event, study.counts))
+          on_event=lambda event: on_constant_chart(event, study.counts))
 
 
 @caches.remembered(worded=True)
@@ -127,7 +128,7 @@ def _drop_spec(name: str, stamp: tuple[int, ...], count: int) -> Spec:
     for way in WAYS:
         means = {k: study.mean_drop(way, k) for k in study.counts}
         curves[way] = [(k, mean, spread(study.mean_drop_by_seed(way, k))) for k, mean in means.items()
-                       if mean is not None]
+                       if mean is not None and study.has(way)]
     return drop_chart(curves, _("Relative drop, mean of the tasks"), count, AVERAGE, MOST)
 
 
@@ -137,8 +138,8 @@ def _task_spec(name: str, stamp: tuple[int, ...], count: int) -> Spec:
     assert study is not None  # whoever asks has read it
     panels = []
     for task in study.tasks.values():
-        curves = {way: [(k, fmean(its), spread(its)) for k in study.counts if (its := task.at(way, k, study.heads))]
-                  for way in WAYS}
+        curves = {way: [(k, fmean(its), spread(its)) for k in study.counts
+                        if (its := task.at(way, k, study.heads)) and study.has(way)] for way in WAYS}
         panels.append((_(task.title), _(METRICS[task.found["metric"]]), curves))
     return task_chart(panels, count)
 

@@ -25,6 +25,9 @@ LIVE = ("1", "1/2", "1/8", "1/16", "0")  # of the heads, as the source has them
 ABSTRACT = told("The 8% stand in the paper's abstract, the 20% in a summary of it; its results by task are curves.")
 CURVES = told("The paper has curves and no table; the sentence is from its text, as others quote it.")
 
+LITTLE_TO_LOSE = told("The probe sees the embeddings too, which no head changes; what attention adds to them differs "
+                      "from task to task.")
+
 
 def claim(evidence: Evidence) -> Claim:
     studies = found(evidence)
@@ -119,7 +122,7 @@ def _average(studies: Sequence[Study]) -> Statement:
              "probes"),
         conclude(checks),
         _rows(studies, _scores, lambda study, count: _percent(study.mean_drop_by_seed(LEARNED, count))),
-        _drop_chart(studies), _commands(studies))
+        _drop_chart(studies), _commands(studies), LITTLE_TO_LOSE)
 
 
 def _most(studies: Sequence[Study]) -> Statement:
@@ -139,7 +142,8 @@ def _most(studies: Sequence[Study]) -> Statement:
         "papa-most", told("No task loses more than 20%."), told("never more than 20%"), ABSTRACT,
         told("the relative drop of each task with all heads constant is below 20%, for each model, beyond the chance "
              "of three probes"),
-        conclude(checks), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies))
+        conclude(checks), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
+        told("With 600 training texts some tasks have small scores, of which a little is a large share."))
 
 
 def _half(studies: Sequence[Study]) -> Statement:
@@ -156,7 +160,19 @@ def _half(studies: Sequence[Study]) -> Statement:
         told("not recoverable as a number; “little or no drop, sometimes a gain”"), CURVES,
         told("less than 2% lost with half of the heads constant, mean of the tasks, for each model, beyond the chance "
              "of three probes. A control, which decides nothing: the same heads removed"),
-        conclude(checks), rows or [{N_("model"): tables.NOTHING}], None, _commands(studies))
+        conclude(checks), rows or [{N_("model"): tables.NOTHING}],
+        _dots([(study.title, way, study.mean_drop_by_seed(key, study.counts[1])) for study in studies
+               for key, way in ((LEARNED, told("half constant")), (REMOVED, told("half removed")))], LITTLE, "2%"),
+        _commands(studies), LITTLE_TO_LOSE)
+
+
+def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: str) -> Chart | None:
+    """Mean drops, a point a probe: model, what was done to it, drops."""
+    points = [{"name": model, "value": round(value, 4), "which": which} for model, which, values in rows
+              for value in values]
+    alt = "; ".join(f"{model}, {which}: {_percent(values)}" for model, which, values in rows)
+    return Chart("dots", points, told("relative drop, mean of the tasks"), rule=(limit, rule), alt=alt,
+                 form=".0%") if points else None
 
 
 def _paired(study: Study) -> list[float]:
@@ -185,7 +201,12 @@ def _order(studies: Sequence[Study]) -> Statement:
         told("not recoverable; the source sorts heads by lambda and shows no random order"), CURVES,
         told("with 1/8 of the heads live, the mean over the tasks of the relative drop is smaller than in a random "
              "order, for each model, beyond the chance of three probes and three orders"),
-        conclude(checks), rows or [{N_("model"): tables.NOTHING}], None, _commands(studies),
+        conclude(checks), rows or [{N_("model"): tables.NOTHING}],
+        _dots([(study.title, which, study.mean_drop_by_seed(key, study.counts[FRACTIONS.index(0.125)]))
+               for study in studies
+               for key, which in ((LEARNED, told("learned order")), (RANDOM, told("random orders")),
+                                  (REMOVED, told("removed, learned order")))], 0.0, ""),
+        _commands(studies),
         told("Where constant heads cost next to nothing, there is nothing for an order to save."))
 
 
@@ -210,4 +231,5 @@ def _better(studies: Sequence[Study]) -> Statement:
         "papa-better", told("Better models lose more."), told("“better models lose more”, over six models"), CURVES,
         told("the rank correlation (Spearman) of the untouched mean score and the mean drop is positive, of three "
              "models or more; so few tell a tendency, and nothing of chance"),
-        verdict, rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies))
+        verdict, rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
+        told("Models of a few kinds differ in more than in how good they are."))

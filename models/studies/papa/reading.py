@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import numpy
 import torch
 from numpy import ndarray
 from torch import Tensor
@@ -94,7 +93,7 @@ def read(lab: Lab, text: str, task: str, labels: tuple[str, ...], constant: Tens
     shown = [example.text[start:stop] for start, stop in example.words] if by_word else [example.text]
     said = tuple(Said(word, *((labels[int(its[i].argmax())], float(its[i].max())) for its in pairs))
                  for i, word in enumerate(shown))
-    return Read(numpy.array(distances), said)
+    return Read(distances.numpy(), said)
 
 
 def _labels(lab: Lab, probe: Probe, states: list[Tensor], words: tuple[int, ...], by_word: bool) -> Tensor:

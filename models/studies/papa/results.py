@@ -102,6 +102,10 @@ class Study:
         rows = [row for row in rows if row]
         return tuple(map(fmean, zip(*rows, strict=False))) if len(rows) == len(self.drops(LEARNED, 0)) else ()
 
+    def has(self, way: str) -> bool:
+        """True if something of its own was measured: what it shares with the learned order makes no line."""
+        return any(its == way for task in self.tasks.values() for its, _ in task.scores)
+
     @property
     def quality(self) -> float | None:
         """Mean score of the untouched model over the tasks."""
