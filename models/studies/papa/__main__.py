@@ -22,7 +22,7 @@ import torch
 from models import lab as labs
 from models.checkpoint import CheckpointError
 from models.data import add_data_option
-from models.foreign import ForeignError, is_foreign, load_folder
+from models.foreign import ForeignError, load_folder
 from models.lab import Lab
 from models.studies import store
 from models.studies.papa import shipped
@@ -51,7 +51,7 @@ def main() -> None:
     torch.set_num_threads(1)  # sums in another order would make another probe
     try:
         lab = opened(arguments.model)
-        name = arguments.name or arguments.model.rstrip("/").rpartition("/")[2]
+        name = arguments.name or Path(arguments.model).name
         folder = arguments.runs / "papa" / name
         cache = Cache(arguments.runs / "papa" / "features", round(arguments.cache * 2**30))
         works = [Work(lab, key, folder, cache, arguments.data, arguments.share) for key in arguments.tasks]
@@ -61,13 +61,13 @@ def main() -> None:
         parser.error(str(error))
     command = f"python -m models.studies.papa {_shown(arguments.model, arguments.name)}"
     command += f" --share {arguments.share:g}" if arguments.share != 1 else ""
-    write(lab, name, arguments.model if is_foreign(arguments.model) or not arguments.name else name, command, works)
+    write(lab, name, name if Path(arguments.model).is_dir() else arguments.model, command, works)
     shipped.write(name, folder, works)
 
 
 def _shown(model: str, name: str | None) -> str:
     """The model as others would have to name it: where a folder lies is nobody else's affair."""
-    return f"FOLDER --name {name}" if Path(model).is_dir() else model
+    return f"FOLDER --name {name or Path(model).name}" if Path(model).is_dir() else model
 
 
 def opened(model: str) -> Lab:
