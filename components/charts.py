@@ -1,13 +1,16 @@
 """What charts show, as values for components/chart: lines in panels, dots in rows, squares of heads.
 
-A spec has `form` (`lines`, `dots` or `squares`) and:
+A spec has `form` (`lines`, `dots`, `squares`, `groups` or `gates`) and:
 
     lines    x {title, scale: linear | log2 | band, shared}, series [{name, colour, dash, kind}], panels [{title, unit,
              percent, marked, lines [{series, points [x, y, spread or None, note]}], rings and seeds [{series, x, y,
              note}], rules [{x or y, label, dashed}]}], columns, least (px of a panel), height (px); and where it is
-             so: together (one scale for all panels), zero (it begins there), keyed (names above), chooses (events)
+             so: together (one scale for all panels, which are small), zero (it begins there), bent (like a logarithm
+             above this value), keyed (names above), chooses (events)
     dots     x {title}, percent, rows [name], series, points [row, series, value], rule {at, label}
     squares  unit, most, panels [{title, values (L, H), note}]
+    groups   series [{name, letters, colour}], panels [{title, groups (L, H) numbers of series, told (L, H)}]
+    gates    unit, rows [token], panels [{title, marked, values (H, N)}]
 
 A series is a model, told by its colour on every page (`style`), its dashes and its form; or, with a colour `ink`,
 `accent` or `faint`, something else.
@@ -27,10 +30,9 @@ from app.texts import N_, _
 
 Spec = dict[str, Any]
 
-# For what Altair and Plotly draw (found_charts.py, head_charts.py), which have one colour for both themes: Okabe and
-# Ito's without yellow, told apart by colour-blind eyes, on white and on black; and dashes that go with them.
+# For what Plotly draws (head_charts.py), which has one colour for both themes: Okabe and Ito's without yellow, told
+# apart by colour-blind eyes, on white and on black.
 SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
-DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [2, 5]]
 
 TRAINED, PLANNED, UNIFORM = N_("as trained"), N_("under the plan"), N_("ln n, the most there can be")
 
@@ -91,10 +93,10 @@ def entropy_chart(before: ndarray, after: ndarray, changed: bool, causal: bool, 
     panels = []
     for head in range(heads):
         values = [rows[0], before[head].tolist(), after[head].tolist()][:len(series)]
-        title = _("head {head}, selected", head=head + 1) if head == selected else _("head {head}", head=head + 1)
-        panels.append({"title": title, "marked": head == selected, "lines": _numbered(values)})
+        panels.append({"title": _("head {head}", head=head + 1), "marked": head == selected,
+                       "lines": _numbered(values)})
     return {"form": "lines", "x": {"title": "n", "scale": "linear", "shared": True}, "series": series, "panels": panels,
-            "columns": 4, "least": 230, "height": 170, "together": True, "zero": True, "keyed": True}
+            "columns": 4, "least": 105, "height": 92, "together": True, "zero": True, "keyed": True}
 
 
 def row_entropy_chart(entropies: Mapping[str, Sequence[float]], causal: bool) -> Spec:
@@ -202,7 +204,3 @@ def _distinct(points: Sequence[dict[str, Any]], key: str) -> list:
     """In the order of their first appearance."""
     return list(dict.fromkeys(point[key] for point in points))
 
-
-def cycle(values: list, names: Sequence[str]) -> list:
-    """As many of the values as there are names, from the first again where there are too few."""
-    return [values[i % len(values)] for i in range(len(names))]

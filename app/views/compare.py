@@ -55,10 +55,11 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
                asked=asked(there), changed=bool(state.plan))
     if not there:
         return
+    st.caption(_("Each small picture is a head: every row looks at the columns, most where the colour is strongest."))
     for index, (one, column) in enumerate(_beside(there, "heads")):
         with column:
             _name(one)
-            heads.grid(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0)
+            heads.grid(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0, led=False)
     st.session_state[session.PART] = state.part
     part = st.segmented_control(_("Below"), list(PARTS), format_func=lambda key: _(PARTS[key]), key=session.PART,
                                 required=True, on_change=events.on_part, label_visibility="collapsed")

@@ -11,22 +11,18 @@ from app.state import events, session
 from app.state.lessons import Lesson, Place, lessons
 from app.texts import _
 
-COLUMNS = 2
-
 
 def page() -> None:
-    frame.in_one_column(_draw)
+    frame.in_one_column(_draw, "stretch")
 
 
 def _draw() -> None:
     st.markdown("#### " + _("Lessons"))
     st.markdown(_("Six lessons of five to nine steps, each about one idea. You guess, then you do it, and the model "
                   "answers. Your own text and plan come back when you leave a lesson."))
-    numbered = list(enumerate(lessons(), 1))
-    for first in range(0, len(numbered), COLUMNS):
-        row = numbered[first:first + COLUMNS]
-        for column, (number, lesson) in zip(st.columns(COLUMNS, gap="medium"), row, strict=False):
-            with column, st.container(border=True, height="stretch", key=f"lesson-{lesson.key}"):
+    with st.container(key="cards"):  # style.css: as many in a row as there is room for
+        for number, lesson in enumerate(lessons(), 1):
+            with st.container(border=True, height="stretch", key=f"lesson-{lesson.key}"):
                 _card(number, lesson)
     with st.container(horizontal=True):
         st.button(_("The first minute again"), key="start", on_click=events.restart)

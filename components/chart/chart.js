@@ -117,7 +117,7 @@ function choose(state, found) {
   state.send({ type: 'at', x: found.x });
 }
 
-const WIDTH = { lines: 720, dots: 640, squares: 720 }; // px of a chart that is taken away
+const WIDTH = { lines: 720, dots: 640, squares: 720, groups: 720, gates: 720 }; // px of a chart that is taken away
 
 function offer({ data: { spec, title, about, models, what } }) {
   return {

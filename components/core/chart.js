@@ -13,7 +13,8 @@ lab.dotsChart = (spec, width, theme) => {
   const several = spec.series.length > 1;
   const key = several ? lab.key(spec.series, width, theme) : { height: 0, nodes: [] };
   const left = Math.min(Math.max(...spec.rows.map(name => lab.textWidth(name, 13))) + 14, 0.42 * width);
-  const tall = 14 + 15 * spec.series.length;
+  const names = spec.rows.map(name => lab.wrapped(name, left - 10, 13, 2));
+  const tall = Math.max(14 + 15 * spec.series.length, ...names.map(lines => 10 + 15 * lines.length));
   const [top, right] = [key.height + 34, width - 56];
   const bottom = top + tall * spec.rows.length;
   const limits = lab.extent([...spec.points.map(([, , value]) => value), ...(spec.rule ? [spec.rule.at] : [])]);
@@ -29,11 +30,15 @@ lab.dotsChart = (spec, width, theme) => {
   if (spec.rule) {
     const at = lab.px(toX(spec.rule.at));
     nodes.push(['line', { x1: at, x2: at, y1: top, y2: bottom, stroke: faint, 'stroke-width': 1.5, 'stroke-dasharray': '3 3' }]);
-    nodes.push(word(spec.rule.label, toX(spec.rule.at) + 5, bottom - 5, { 'font-size': 11 }));
+    const isRight = toX(spec.rule.at) + lab.textWidth(spec.rule.label, 11) > width - 8;
+    nodes.push(word(spec.rule.label, toX(spec.rule.at), top - 5, { 'font-size': 11, 'text-anchor': isRight ? 'end' : 'middle' }));
   }
-  spec.rows.forEach((name, row) => {
+  spec.rows.forEach((_, row) => {
     const y = top + row * tall;
-    nodes.push(['text', { x: 0, y: lab.px(y + tall / 2 + 5), 'font-size': 13, fill: ink }, lab.fittedText(name, left - 10, 13)]);
+    names[row].forEach((text, i) => {
+      const down = y + tall / 2 + 5 + 15 * (i - (names[row].length - 1) / 2);
+      nodes.push(['text', { x: 0, y: lab.px(down), 'font-size': 13, fill: ink }, text]);
+    });
     nodes.push(['line', { x1: lab.px(left + 8), x2: lab.px(right), y1: lab.px(y + tall / 2), y2: lab.px(y + tall / 2), stroke: line, 'stroke-dasharray': '1 4' }]);
   });
   for (const [row, series, value] of spec.points) {
@@ -94,11 +99,15 @@ lab.squaresChart = (spec, width, theme) => {
 };
 
 /** {width, height, nodes, plots} of any chart. `every`: each point can be pointed at, as files want it. */
-lab.chartPicture = (spec, width, theme, every = false) =>
-  ({ lines: lab.linesChart, dots: lab.dotsChart, squares: lab.squaresChart })[spec.form](spec, width, theme, every);
+lab.chartPicture = (spec, width, theme, every = false) => {
+  const forms = { lines: lab.linesChart, dots: lab.dotsChart, squares: lab.squaresChart, groups: lab.groupsChart, gates: lab.gatesChart };
+  return forms[spec.form](spec, width, theme, every);
+};
 
 /** Its numbers: {columns, rows}. */
 lab.chartTable = spec => {
+  if (spec.form === 'groups') return lab.groupsTable(spec);
+  if (spec.form === 'gates') return lab.gatesTable(spec);
   if (spec.form === 'squares')
     return {
       columns: ['picture', 'layer', 'head', spec.unit],

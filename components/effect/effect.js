@@ -27,7 +27,7 @@ function create(state) {
   const heading = lab.make('h3');
   const strip = part('div', 'strip', { role: 'list', tabindex: '0' });
   const story = part('div', 'story', { 'aria-live': 'polite' });
-  const section = lab.make('section', { className: 'losses' }, heading, strip, story);
+  const section = lab.make('section', { className: 'losses' }, heading, story, strip);
   const numbers = lab.make('div', { className: 'values' }, key, rows, facts, section);
   state.root.append(lab.make('div', { className: 'head' }, title, pager), numbers);
   strip.addEventListener('pointerover', event =>

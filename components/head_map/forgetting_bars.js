@@ -15,7 +15,8 @@ lab.forgettingBars = () => {
     const [plain, masked] = [lab.weightsAt(scores, null, n, t), lab.weightsAt(scores, mask, n, t)];
     const most = Math.max(...plain, ...masked);
     describe(tokens, plain, masked, most, t);
-    const [width, height, ratio] = [canvas.clientWidth, canvas.clientHeight, globalThis.devicePixelRatio || 1];
+    const ratio = (globalThis.devicePixelRatio || 1) * (canvas.currentCSSZoom ?? 1);
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     if (!width) return;
     canvas.width = width * ratio;
     canvas.height = height * ratio;

@@ -1,4 +1,4 @@
-// core/axes.js, marks.js, lines.js, chart.js: where values stand in charts, what they say, and their tables.
+// core/axes.js, marks.js, lines.js, fields.js, chart.js: where values stand in charts, what they say, and their tables.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,6 +12,7 @@ const lab = load(
   'core/axes.js',
   'core/marks.js',
   'core/lines.js',
+  'core/fields.js',
   'core/chart.js',
 );
 
@@ -152,4 +153,60 @@ test('squares: one a head, in the theme’s colours; a model without numbers say
     assert.ok(texts(drawn).includes('Reads 256.'));
   }
   assert.deepEqual(lab.chartTable(squares).rows[1], ['a', 1, 2, 4]);
+});
+
+test('a bent axis has room for small values and for large ones, and ticks for both', () => {
+  const toY = lab.axis('bent', [], 0, 100, { low: 0, high: 10 }, 0.1);
+  assert.equal(toY(0), 0);
+  assert.ok(Math.abs(toY(10) - 100) < 1e-9);
+  assert.ok(toY(0.1) > 10 && toY(1) < 60 && toY(1) > toY(0.1));
+  assert.deepEqual(lab.bentTicks(-0.5, 10, 0.1), [0, 0.1, 0.3, 1, 3, 10]);
+});
+
+test('small panels of one scale have its numbers at the edge, each its title, and all their lines', () => {
+  const panels = ['a', 'b', 'c', 'd', 'e'].map(title => ({ title, lines: [{ series: 0, points: [[1, 0], [9, 2]] }] }));
+  const drawn = lab.chartPicture(spec({ panels, together: true, columns: 4, least: 100, height: 90 }), 480, lab.paper);
+  assert.equal(texts(drawn).filter(text => text === '2').length, 2); // two rows
+  assert.equal(texts(drawn).filter(text => text === 'tokens').length, 4); // under the last panel of each column
+  assert.deepEqual(texts(drawn).filter(text => 'abcde'.includes(text)), ['a', 'b', 'c', 'd', 'e']);
+  assert.equal(drawn.plots.length, 5);
+  for (const { box } of drawn.plots) assert.ok(box.x + box.width <= 480 && box.y + box.height <= drawn.height);
+});
+
+test('names of rows are whole, on two lines where one has no room', () => {
+  const rows = ['whole model, 8 texts of 128 tokens, against softmax', 'dense'];
+  const drawn = lab.chartPicture({ ...DOTS, rows }, 560, lab.paper);
+  const said = texts(drawn).join(' ');
+  assert.ok(said.includes('whole model, 8') && said.includes('against softmax') && !said.includes('…'));
+});
+
+const GROUPS = {
+  form: 'groups',
+  series: [{ name: 'helps', letters: 'he', colour: 0 }, { name: 'disturbs', letters: 'di', colour: 1 }],
+  panels: [{ title: 'self', groups: [[0, 1], [1, 1]], told: [['a', 'b'], ['c', 'd']] }],
+};
+
+test('groups: a square a head in its group’s colour, with its letters', () => {
+  for (const theme of [lab.paper, dark]) {
+    const drawn = lab.chartPicture(GROUPS, 480, theme);
+    const found = drawn.nodes.filter(([tag, , child]) => tag === 'rect' && child?.[0] === 'title');
+    assert.deepEqual(found.map(([, { fill }]) => fill), [0, 1, 1, 1].map(index => lab.seriesColour(index, theme)));
+    assert.deepEqual(found.map(node => node[2][2]), ['a', 'b', 'c', 'd']);
+    assert.equal(texts(drawn).filter(text => text === 'di').length, 3);
+  }
+  assert.deepEqual(lab.chartTable(GROUPS).rows[1], ['self', 1, 2, 'disturbs', 'b']);
+});
+
+test('gates: a place a token and head, full where it is open, in any width', () => {
+  const rows = ['start', ' <b>', ' it'];
+  const gates = { form: 'gates', unit: 'gate', rows, panels: [{ title: 'layer 1', values: [[0, 0.5, 1], [1, 1, 0]] }] };
+  const drawn = lab.chartPicture(gates, 400, dark);
+  const found = drawn.nodes.filter(([tag, , child]) => tag === 'rect' && child?.[0] === 'title');
+  assert.deepEqual(found.map(([, { fill }]) => fill), [0, 128, 255, 255, 255, 0].map(step => lab.hex(true, 'sequential', step)));
+  assert.equal(found[1][2][2], '“<b>”, layer 1, head 1: gate 0.500');
+  assert.deepEqual(texts(drawn).slice(3, 6), ['start', '<b>', 'it']);
+  assert.deepEqual(lab.chartTable(gates).rows[5], [3, ' it', 'layer 1', 2, 0]);
+  const long = { ...gates, rows: Array(128).fill('word'), panels: [{ title: 'layer 1', values: [Array(128).fill(1)] }] };
+  const labels = texts(lab.chartPicture(long, 400, lab.paper)).filter(text => text === 'word');
+  assert.ok(labels.length > 20 && labels.length < 64); // none upon another
 });
