@@ -55,8 +55,25 @@ _CALLED = {
     "source, log n": ("log-n", 3), "source, 1/√d": ("softmax", 3)}
 
 
+# What people call models of a family, where that is not the rest of their id.
+_NAMES = {
+    "softmax": N_("softmax"), "selective": N_("selective"), "random": N_("random"), "dense": N_("dense"),
+    "log-n": N_("log n"), "scalable-softmax": N_("scalable softmax"), "temperature": N_("constant temperature"),
+    "factorized-random": N_("factorised random"), "fixed-random": N_("fixed random"),
+    "factorized-dense": N_("factorised dense"), "random-dense": N_("random + dense"),
+    "random-softmax": N_("random + softmax"), "dense-softmax": N_("dense + softmax"),
+    "selective-memory": N_("selective, memory loss"), "gau-softmax": N_("GAU softmax"), "gau-log-n": N_("GAU log n"),
+    "gau-relu2": N_("GAU relu²/n"), "gau-relu2-learned": N_("GAU relu²/c"),
+    "gau-relu2-mixed": N_("GAU relu²/n, mixed lengths")}
+
+
+def called(model: str) -> str:
+    """What people call a model among those of its family, in a word or two."""
+    return _(_NAMES.get(short(model), short(model)))
+
+
 def short(model: str) -> str:
-    """A model's name without its family's, which those beside it share."""
+    """A model's id without its family's, which those beside it share."""
     return next((model.removeprefix(family) for family in _FAMILIES if model.startswith(family)), model)
 
 
@@ -66,9 +83,9 @@ def style(name: str, reading: int = 0) -> dict[str, Any]:
     Args:
         reading: 0 as it was trained; others move the dashes on.
     """
-    called, moved = _CALLED.get(name, (short(name), 0))
-    number = zlib.crc32(called.encode())
-    colour, dash = _STYLES.get(called, (number % 8, number // 8 % 6))
+    model, moved = _CALLED.get(name, (short(name), 0))
+    number = zlib.crc32(model.encode())
+    colour, dash = _STYLES.get(model, (number % 8, number // 8 % 6))
     return {"colour": colour, "dash": (dash + moved + reading) % 6}
 
 
@@ -107,7 +124,7 @@ def row_entropy_chart(entropies: Mapping[str, Sequence[float]], causal: bool) ->
         causal: query i sees i + 1 keys; else all N.
     """
     n = max(map(len, entropies.values()))
-    series = [*({"name": short(name), **style(name)} for name in entropies), plain(_(UNIFORM), "faint", 2)]
+    series = [*({"name": called(name), **style(name)} for name in entropies), plain(_(UNIFORM), "faint", 2)]
     lines = _numbered([*entropies.values(), [_most(causal, n, i) for i in range(n)]])
     return {"form": "lines", "x": {"title": _("query"), "scale": "linear"}, "series": series, "zero": True,
             "panels": [{"unit": _("entropy, nats"), "lines": lines}], "height": 300}

@@ -19,7 +19,7 @@ from app.state import events, session, visitor_models
 from app.state.lab_state import PARTS, LabState
 from app.texts import _, tip
 from components import chart, comparison
-from components.charts import row_entropy_chart, short, style
+from components.charts import called, row_entropy_chart, style
 from components.comparison import Answer, Row
 from models import Lab, Output
 from models.checkpoint import CheckpointError
@@ -81,7 +81,7 @@ def _beside(there: Sequence[Compared], what: str) -> list[tuple[Compared, DeltaG
 
 
 def _name(one: Compared) -> None:
-    st.markdown(f"**{literal(short(one.lab.name))}**")
+    st.markdown(f"##### {literal(called(one.lab.name))}")  # a heading: what follows it is of this model
 
 
 def _map(one: Compared, index: int) -> None:
@@ -123,7 +123,7 @@ def read(name: str, state: LabState, shown: str) -> Compared | str:
 
 def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:
     """What came of the text in one model."""
-    its: Row = {"name": short(name), "title": "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
+    its: Row = {"name": called(name), "title": "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
                 "answer": None, "loss": None, "moved": None, "apart": None, "problem": ""}
     if isinstance(one, str):
         return its | {"problem": one}
@@ -166,7 +166,7 @@ def asked(there: Sequence[Compared]) -> str:
 
 def where(one: Compared) -> str:
     """The model and its selected head: models of other shapes take the nearest one they have."""
-    return _("{model}, layer {layer}, head {head}", model=short(one.lab.name), layer=one.state.selection.layer + 1,
+    return _("{model}, layer {layer}, head {head}", model=called(one.lab.name), layer=one.state.selection.layer + 1,
              head=one.state.selection.head + 1)
 
 

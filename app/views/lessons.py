@@ -31,7 +31,7 @@ def _draw() -> None:
 def _card(number: int, lesson: Lesson) -> None:
     places = [Place(lesson.key, step) for step in range(1, len(lesson.steps) + 1)]
     left = [place for place in places if place not in session.ticked()]
-    st.markdown(f"**{number}. {plain(said(lesson.title))}**")
+    st.markdown(f"##### {number}. {plain(said(lesson.title))}")
     st.markdown(plain(said(lesson.about)))
     links = ", ".join(f"[arXiv {paper}](https://arxiv.org/abs/{paper})" for paper in lesson.arxiv)
     st.caption(f"{plain(lesson.source)}. {links}" if links else plain(lesson.source))

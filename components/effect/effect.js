@@ -58,6 +58,7 @@ function update(state, data) {
   const predicts = shown || !data.facts;
   const title = shown ? lab.cut(shown.title, 60) : predicts ? lab._('No prediction') : lab._('Effect');
   state.title.replaceChildren(lab.make('bdi', { textContent: title }));
+  lab.set(state.rows, 'aria-label', title);
   state.rows.hidden = !predicts;
   state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
   lab.write(state.count, lab._('{index} of {total}', { index: state.index + 1, total }));

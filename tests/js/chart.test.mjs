@@ -153,6 +153,10 @@ test('squares: one a head, in the theme’s colours; a model without numbers say
     assert.ok(texts(drawn).includes('Reads 256.'));
   }
   assert.deepEqual(lab.chartTable(squares).rows[1], ['a', 1, 2, 4]);
+  const single = { ...squares, panels: [{ title: 'c', values: [[0], [4], [2]] }] }; // one head a layer: a row of layers
+  const row = lab.chartPicture(single, 700, lab.paper).nodes.filter(([tag, , child]) => tag === 'rect' && child?.[0] === 'title');
+  assert.equal(new Set(row.map(([, { y }]) => y)).size, 1);
+  assert.equal(row[1][2][2], 'c, layer 2, head 1: 4 nats');
 });
 
 test('a bent axis has room for small values and for large ones, and ticks for both', () => {

@@ -161,6 +161,8 @@ MUTATIONS = [Mutation(*entry) for entry in (
      "lab.seriesColour(spec.series[0].colour, theme)", "chart"),
     ("open gates empty", _FIELDS, "Math.round(255 * gate)", "Math.round(255 - 255 * gate)", "chart"),
     ("tokens beside each other upon each other", _FIELDS, "place % every === 0", "true", "chart"),
+    ("one head a layer called the first layer's", _CHART, "single ? [column, 0] : [down, column]",
+     "[down, column]", "chart"),
     ("the answer given away", _LESSONS, "if (right !== null && index === right)", "if (index === (right ?? 2))",
      "lessons"),
     ("a wrong choice called right", _LESSONS, "mark: right === null ? 'chosen' : 'wrong'", "mark: 'right'", "lessons"),
