@@ -18,7 +18,7 @@ hosted: $(VENV)/app
 test: lint
 	$(if $(wildcard tests/js/__main__.py),$(VENV)/bin/python -m tests.js)
 	bash tests/chromium.sh
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadfile
 
 verify: $(VENV)/test
 	$(VENV)/bin/python -m pytest -m verify

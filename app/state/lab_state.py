@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from app.state.company import shape_of
 from app.state.heads_view import HeadsView
 from app.state.lessons import Place, step_at
+from app.state.pruning_view import PruningView
 from app.state.search import Search
 from app.state.selection import Selection
 from app.texts import ENGLISH, N_
@@ -19,9 +20,9 @@ from models.studies.claims import MODULES
 
 DEFAULT_MODEL = "stories-selective"
 START = "start"  # what a first visit opens; no link of the navigation leads there
-PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"), "length": N_("Length"),
-         "lessons": N_("Lessons"), "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"),
-         START: N_("Start")}
+PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"),
+         "pruning": N_("Pruning"), "length": N_("Length"), "lessons": N_("Lessons"), "yours": N_("Your model"),
+         "results": N_("Results"), "about": N_("About"), START: N_("Start")}
 CLAIMS = MODULES
 # What can stand in the place of the head's picture, so that one can type and see it change.
 HEAD = "head"
@@ -91,6 +92,7 @@ class LabState:
         language: which of texts.LANGUAGES all texts are in; those of the models stay as they are.
         search: what is asked of the section `needs`.
         heads: what the Heads page shows.
+        pruning: what the Pruning page shows.
     """
 
     model: str = field(default_factory=default_model)
@@ -113,6 +115,7 @@ class LabState:
     mean: str = MEANS[0]
     search: Search = Search()
     heads: HeadsView = HeadsView()
+    pruning: PruningView = PruningView()
     sampling: Sampling = Sampling()
     part: str = "map"
 

@@ -36,6 +36,7 @@ from app.state.lab_state import (
     example_text,
 )
 from app.state.lessons import CHOICES, Place, step_at
+from app.state.pruning_view import PruningView
 from app.state.search import Search
 from app.state.selection import Selection
 from app.texts import LANGUAGES, N_
@@ -199,6 +200,13 @@ def _parse_heads(text: str, state: LabState) -> Read:
         return HeadsView(), [told("This link asks for measures “{text}”, which are not here.", text=cut(text))]
 
 
+def _parse_pruning(text: str, state: LabState) -> Read:
+    try:
+        return PruningView.parse(text), []
+    except ValueError:
+        return PruningView(), [told("This link prunes heads in an order “{text}”, which is not here.", text=cut(text))]
+
+
 def _parse_view(text: str, state: LabState) -> Read:
     if text in views_of(state.models):
         return text, []
@@ -271,6 +279,7 @@ FIELDS = (
     Field("part", "part", _one_of(N_("This link opens “{text}”, which is not here."), PARTS)),
     Field("need", "search", _parse_search),
     Field("show", "heads", _parse_heads),
+    Field("order", "pruning", _parse_pruning),
     Field("claim", "claim", _one_of(N_("This link asks for the claim “{text}”, which is not here."), CLAIMS)),
     Field("lang", "language", _one_of(N_("This link asks for the language “{text}”, which is not here."), LANGUAGES),
           is_setting=True),

@@ -17,8 +17,8 @@ function header(role, text, name, kind, scope, layer, head) {
 function tile(kind, layer, head) {
   const canvas = lab.make('canvas');
   const badge = lab.make('span', { className: 'badge', textContent: 'C' });
-  const note = lab.make('span', { className: 'note' });
-  const map = lab.make('div', { className: 'map', attributes: { 'aria-hidden': true } }, canvas, badge, note);
+  const role = lab.make('span', { className: 'role' });
+  const map = lab.make('div', { className: 'map', attributes: { 'aria-hidden': true } }, canvas, badge, role);
   const foot = lab.make('div', { className: 'foot', attributes: { 'aria-hidden': true } }, lab.make('i'));
   const cell = lab.make(
     'div',
@@ -31,7 +31,7 @@ function tile(kind, layer, head) {
     map,
     foot,
   );
-  return { cell, canvas, note };
+  return { cell, canvas, role };
 }
 
 /** {element, tiles: layers of {cell, canvas}, paint(data, tiles, dark), show(now)}; named by its title if it has one. */
@@ -85,18 +85,18 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
         lab.paint(canvas, data.rows, data.columns, colours, lab.tileSteps(packed, index, data)),
       );
       tiles.forEach((cells, layer) =>
-        cells.forEach(({ note }, head) => lab.write(note, data.notes?.[layer]?.[head] ?? '')),
+        cells.forEach(({ role }, head) => lab.write(role, data.notes?.[layer]?.[head] ?? '')),
       );
     },
     /** @param {boolean} all every tile is being computed anew, not only those that were touched */
     show({ heads: states, selection }, all) {
       tiles.forEach((cells, layer) =>
-        cells.forEach(({ cell }, head) => {
+        cells.forEach(({ cell, role }, head) => {
           const { constant, gate, touched } = states[kind][layer][head];
           const inside = lab.inScope(selection, kind, layer, head);
           const chosen = kind === selection.kind && layer === selection.layer && head === selection.head;
           const where = lab._('layer {layer}, head {head}', { layer: layer + 1, head: head + 1 });
-          const parts = [...(title ? [title] : []), where, lab.stateName(constant, gate)];
+          const parts = [...(title ? [title] : []), where, lab.stateName(constant, gate), role.textContent].filter(Boolean);
           lab.set(cell, 'aria-label', parts.join(', '));
           lab.set(cell, 'aria-selected', inside);
           const classes = { constant, gated: gate < 1, pruned: gate === 0, inside, chosen, awaited: all || touched };

@@ -69,8 +69,9 @@ def held(name: str) -> ForeignLab | None:
 
 def in_memory() -> list[ForeignLab]:
     """Those that are held."""
-    shelf = sys.modules.get("models.foreign.shelf")  # nobody has opened one before it is imported
-    return shelf.labs() if shelf else []
+    # Nobody has opened one before the shelf is imported; while another thread imports it, it has no names yet.
+    labs = getattr(sys.modules.get("models.foreign.shelf"), "labs", None)
+    return labs() if labs else []
 
 
 def family(name: str) -> list[str]:

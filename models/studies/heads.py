@@ -20,7 +20,6 @@ from typing import Any
 import numpy
 import torch
 from numpy import ndarray
-from torch.nn import functional
 
 from models import relevance, trees
 from models.catalogue import names
@@ -29,17 +28,18 @@ from models.data import DATA, add_data_option
 from models.heads import HeadPlan
 from models.kind import TEXT
 from models.lab import Lab, load
+from models.left_out import without
 from models.measures import confidences, text_of_rows
 from models.recipes import task_of
 from models.roles import Looks, aligned, ranks
 from models.seq2seq_lab import Seq2SeqLab
-from models.stack import StackLab, gates_of_layers
-from models.studies import store
-from models.tasks.base import Batch, Pairs, Prompt, Task
+from models.stack import StackLab
+from models.studies import held_out, store
+from models.tasks.base import Batch, Prompt, Task
 from models.tasks.masked import MASK_ID
 from models.trees import Sentence
 
-SENTENCES, RELEVANCE_SENTENCES, LOSS_TOKENS = 600, 100, 8192
+SENTENCES, RELEVANCE_SENTENCES = 600, 100
 HIDDEN_EVERY = 7  # tokens of a masked model's sentence
 EXAMPLES = 3  # of each role
 
@@ -157,43 +157,15 @@ def asked(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
     return prompt, list(prompt.asked) if lab.task.name == "assignment" else list(range(1, len(prompt.ids)))
 
 
-@torch.inference_mode()
 def losses_alone(lab: StackLab | Seq2SeqLab, batches: Sequence[Batch]) -> tuple[float, dict[str, ndarray]]:
     """Mean loss untouched, and kind -> (L, H) what it is more with a head pruned alone; nats."""
-    def loss(gates: dict[str, torch.Tensor]) -> float:
-        total, count = 0.0, 0
-        for batch in batches:
-            if isinstance(lab, StackLab):
-                (its,) = gates.values()
-                hidden = lab.model(batch.tokens, gates_of_layers(its))
-            else:
-                assert isinstance(batch, Pairs)
-                hidden = lab.model(batch.texts, batch.tokens,
-                                   {kind: gates_of_layers(rows) for kind, rows in gates.items()})
-            places = batch.targets >= 0
-            logits = lab.model.logits(hidden[places])
-            total += float(functional.cross_entropy(logits, batch.targets[places], reduction="sum"))
-            count += int(places.sum())
-        return total / count
-
-    ones = {kind.name: torch.ones(1, kind.layers, kind.heads) for kind in lab.kinds}
-    untouched = loss(ones)
-    found = {}
+    untouched = held_out.mean(*held_out.losses(lab.model, batches))
+    found = {kind.name: numpy.zeros((kind.layers, kind.heads)) for kind in lab.kinds}
     for kind in lab.kinds:
-        found[kind.name] = numpy.zeros((kind.layers, kind.heads))
-        for _, layer, head in kind.addresses:
-            gates = ones[kind.name].clone()
-            gates[0, layer, head] = 0
-            found[kind.name][layer, head] = loss(ones | {kind.name: gates}) - untouched
+        for address in kind.addresses:
+            loss = held_out.mean(*held_out.losses(without(lab.model, {address}), batches))
+            found[kind.name][address[1:]] = loss - untouched
     return untouched, found
-
-
-def some(task: Task) -> list[Batch]:
-    """About LOSS_TOKENS tokens of validation texts, of every kind that there is."""
-    batches = task.validation()
-    share = max(1, round(sum(batch.tokens.numel() for batch in batches) / LOSS_TOKENS))
-    return [Batch(batch.tokens[::share], batch.targets[::share]) if not isinstance(batch, Pairs) else
-            Pairs(batch.tokens[::share], batch.targets[::share], batch.texts[::share]) for batch in batches]
 
 
 def measure(lab: StackLab | Seq2SeqLab, task: Task, count: int, data: Path = DATA) -> dict[str, Any]:
@@ -203,7 +175,7 @@ def measure(lab: StackLab | Seq2SeqLab, task: Task, count: int, data: Path = DAT
     for sentence in sentences:
         watcher.read(sentence)
     shares = relevances(lab, sentences[:RELEVANCE_SENTENCES])
-    untouched, alone = losses_alone(lab, some(task))
+    untouched, alone = losses_alone(lab, held_out.validation_texts(task))
     kinds = {}
     for kind in lab.kinds:
         looks = watcher.looks[kind.name]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -88,6 +88,12 @@ def test_nothing_of_transformers_is_imported_for_the_choice():
             "assert foreign.in_memory() == [] and 'models.foreign.shelf' not in sys.modules; "
             "assert 'transformers' not in sys.modules")
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True).returncode == 0
+
+
+def test_a_page_is_drawn_while_another_visitor_s_first_model_is_imported(monkeypatch):
+    monkeypatch.setitem(sys.modules, "models.foreign.shelf", ModuleType("half imported"))
+    assert foreign.in_memory() == []
+
 
 
 def test_a_visitors_own_models_are_a_group(monkeypatch):

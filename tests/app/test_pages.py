@@ -181,24 +181,28 @@ def test_another_seed_begins_anew_and_stands_in_the_link():
     assert continued(opened(**link).button(key="continue").click().run()) == second
 
 
-@pytest.mark.unsettled  # AppTest closes the popover between two runs, and its checkbox is gone with it
 def test_the_way_of_drawing_is_set_behind_a_button():
     app = opened(model="stories-softmax")
     assert "temperature" not in [slider.key for slider in app.slider]
 
-    def again(_changed: Any = None) -> None:
-        app.session_state["sampling"] = True  # it is open; AppTest does not know that it stays so
-        app.run()
+    def behind_it() -> AppTest:
+        """The app with its popover open, which AppTest closes with every other run."""
+        while "greedy" not in [box.key for box in app.checkbox]:
+            app.session_state["sampling"] = True
+            app.run()
+        return app
 
-    again()
-    again(app.slider(key="temperature").set_value(1.2))
-    again(app.number_input(key="seed").set_value(77))
-    assert dict(parse_qsl(sent(app, "toolbar")[0]["query"]))["draw"] == "1.2-0.95-77"
-    again(app.checkbox(key="greedy").check())
-    assert dict(parse_qsl(sent(app, "toolbar")[0]["query"]))["draw"] == "0-0.95-77"
-    assert not app.exception and "temperature" not in [slider.key for slider in app.slider]
-    again(app.checkbox(key="greedy").uncheck())
-    assert dict(parse_qsl(sent(app, "toolbar")[0]["query"]))["draw"] == "0.8-0.95-77"
+    def drawn() -> str:
+        return dict(parse_qsl(sent(app, "toolbar")[0]["query"]))["draw"]
+
+    behind_it().slider(key="temperature").set_value(1.2).run()
+    behind_it().number_input(key="seed").set_value(77).run()
+    assert drawn() == "1.2-0.95-77"
+    behind_it().checkbox(key="greedy").check().run()
+    assert drawn() == "0-0.95-77"
+    assert not app.exception and "temperature" not in [slider.key for slider in behind_it().slider]
+    behind_it().checkbox(key="greedy").uncheck().run()
+    assert drawn() == "0.8-0.95-77"
 
 
 @pytest.mark.parametrize("section", ["entropy", "card"])

@@ -16,6 +16,7 @@ from app.state.heads_view import MEASURES, SOURCES, HeadsView
 from app.state.history import History
 from app.state.lab_state import CLAIMS, FORMS, MAX_COMPARED, MEANS, PAGES, PARTS, SECTIONS, LabState
 from app.state.link import MAX_LINK_TEXT, query_of, read_query
+from app.state.pruning_view import ORDERS, PruningView
 from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection
 from models import HeadPlan
@@ -31,6 +32,7 @@ SAMPLINGS = st.builds(lambda t, p, seed: Sampling(t / 100, p / 100, seed), st.in
 SEARCHES = st.builds(Search, st.sampled_from(WANTED), st.booleans(), st.sampled_from(BOUNDS))
 HEADS_VIEWS = st.builds(HeadsView, st.sampled_from([*MEASURES]), st.sampled_from([*MEASURES]),
                         st.sampled_from([*SOURCES]), st.sampled_from(["", "rare", "nsubj up", "position -1"]))
+PRUNING_VIEWS = st.builds(PruningView, st.sampled_from(["", *ORDERS]), st.sampled_from(["all", "self", "encoder"]))
 
 
 @st.composite
@@ -56,7 +58,7 @@ def states(draw) -> LabState:
                     draw(st.sampled_from(["", *SECTIONS])), draw(st.sampled_from(list(CLAIMS))),
                     draw(st.sampled_from(list(PAGES))), form=draw(st.sampled_from(FORMS)),
                     mean=draw(st.sampled_from(MEANS)), search=draw(SEARCHES), heads=draw(HEADS_VIEWS),
-                    sampling=draw(SAMPLINGS), part=draw(st.sampled_from(list(PARTS))))
+                    pruning=draw(PRUNING_VIEWS), sampling=draw(SAMPLINGS), part=draw(st.sampled_from(list(PARTS))))
 
 
 def params(query: str) -> dict[str, str]:

@@ -72,7 +72,7 @@ def test_typing_reaches_every_model(visit):
 
 
 def test_what_is_pointed_at_in_one_map_is_marked_in_all(visit):
-    page = visit(**PAIR, page="compare")
+    page = visit(**PAIR, page="compare", **{"as": "matrix"})
     plots = page.locator('[data-part="head_map"] .plot')
     expect(plots).to_have_count(2)
     plots.first.focus()
@@ -141,7 +141,8 @@ def test_results_open_and_say_what_they_are_measured_by(visit):
     page = visit()
     go(page, "Results")
     page.get_by_role("button", name="Measure it again").first.click()
-    expect(page.get_by_text("python -m models.", exact=False).first).to_be_visible(timeout=20_000)
+    command = page.get_by_text("python -m models.", exact=False).locator("visible=true")  # of one popover of many
+    expect(command.first).to_be_visible(timeout=20_000)
     page.keyboard.press("Escape")
     page.get_by_text("Normalisation", exact=True).click()
     expect(page.get_by_role("heading", name=re.compile("^Normalisation"))).to_be_visible()

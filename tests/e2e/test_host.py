@@ -35,7 +35,8 @@ class School(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
-        self.wfile.write(f'<iframe src="{self.app}/?embed=true" width="1200" height="800"></iframe>'.encode())
+        source = f"{self.app}/?page=explore&amp;embed=true"
+        self.wfile.write(f'<iframe src="{source}" width="1200" height="800"></iframe>'.encode())
 
     def log_message(self, *_: object) -> None:
         """Nothing: the test's output is not the place."""
@@ -108,11 +109,12 @@ def test_every_page_lives_with_the_headers(host: str, page: Page):
 
 
 def test_clicks_charts_and_downloads_live_with_the_headers(host: str, page: Page):
-    page.goto(f"{host}/?model=assignment-selective&page=compare&with=assignment-softmax")
+    page.goto(f"{host}/?model=assignment-selective&page=compare&with=assignment-softmax&part=entropy")
     expect(page.get_by_role("gridcell")).to_have_count(24, timeout=30_000)
+    page.locator('[data-part="chart"]').get_by_role("button", name="Take away").click()
     with page.expect_download() as found:
-        page.get_by_role("button", name="Entropies as CSV").click()
-    assert "assignment-softmax" in found.value.path().read_text()
+        page.get_by_role("menuitem", name="CSV").click()
+    assert "softmax" in found.value.path().read_text()
     assert page.evaluate("window.blocked ?? []") == []
 
 

@@ -1,0 +1,49 @@
+"""What visitors do on the Pruning page, as changes of their History."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from app.state import session
+from app.state.company import fit
+from app.state.pruning_view import ALL, ORDERS
+from app.state.session import history, widget
+from models.orders import Order, follows, left_of, pruned
+
+
+def on_order(orders: Mapping[str, Order], shown: str) -> None:
+    """Another order of heads: where the plan is one of the order shown, as many are left in the new one."""
+    present, name = history().present, widget(session.ORDER, str, "")
+    if name not in ORDERS or name not in orders:
+        return
+    old, plan = orders.get(shown, ()), present.plan
+    if old and follows(plan, old):
+        plan = fit(pruned(plan, orders[name], left_of(plan, old)), present.models)[0]
+    history().do(replace(present, plan=plan, pruning=replace(present.pruning, order=name)), merge="viewing")
+
+
+def on_scope() -> None:
+    """Other heads that may go."""
+    present, scope = history().present, widget(session.SCOPE, str, "")
+    if scope in (ALL, *present.shape):
+        history().do(replace(present, pruning=replace(present.pruning, scope=scope)), merge="viewing")
+
+
+def on_left(order: Order) -> None:
+    """So many heads of an order are left, as the slider has it."""
+    _prune(order, widget(session.LEFT, int))
+
+
+def on_chart(event: dict[str, Any], order: Order) -> None:
+    """The same, as a place in the chart has it."""
+    if event.get("type") == "at":
+        _prune(order, event.get("x"))
+
+
+def _prune(order: Order, left: object) -> None:
+    if isinstance(left, int) and not isinstance(left, bool) and 0 <= left <= len(order):
+        present = history().present
+        plan = fit(pruned(present.plan, order, left), present.models)[0]
+        history().do(replace(present, plan=plan), merge="pruning")

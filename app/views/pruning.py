@@ -1,0 +1,177 @@
+"""The Pruning page: heads go one after another, in an order that was measured; what the model says without them, what
+it loses on held-out texts, and what is saved."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from app import compute, serving
+from app.compute import Seen
+from app.markdown import plain
+from app.panels import effect, frame, heads, measures, pruning, rewriting, roles
+from app.panels.pruning import Choice
+from app.panels.text import Reading
+from app.state import pruning_events, session
+from app.state.lab_state import LabState
+from app.state.pruning_view import ALL, ORDERS
+from app.texts import _, tip
+from components import chart
+from components.pruning_chart import MULTIPLICATIONS, TIME, TRAINED_ON, Curve, pruning_chart
+from models import Lab
+from models.checkpoint import CheckpointError
+from models.foreign import is_foreign
+from models.orders import follows, left_of
+
+
+def page() -> None:
+    frame.under_header(_draw)
+
+
+def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
+    state = state.alone(lab.name)
+    before, after = compute.traces_of(lab, reading.prompt, state.plan)
+    try:
+        chosen = pruning.choice(lab, state.pruning, before)
+        found = pruning.over_texts(lab, chosen.scope)
+        measured = measures.over_a_corpus(lab)
+    except CheckpointError as error:
+        st.error(plain(_(str(error))))
+        return
+    left = left_of(state.plan, chosen.order)
+    said = st.container() if rewriting.is_offered(before) else None
+    with st.container(key="work"):  # as on Explore: style.css says where its parts stand on a narrow screen
+        grid, middle, panel = st.columns([32, 40, 28], gap="medium")
+    with grid:
+        _choose(lab, state, chosen, left)
+        heads.grid(lab, state, after, notes=roles.badges(measured, ""))
+        _roles(measured, state, chosen)
+    with middle:
+        _curves(lab, before, chosen, found, left)
+    with panel:
+        effect.draw(lab, state, before, after)
+    if said is not None:
+        with said:
+            rewriting.draw(lab, state, before, after)
+
+
+def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
+    """The order, which heads may go, and how many are left."""
+    count = len(chosen.order)
+    st.session_state[session.ORDER], st.session_state[session.SCOPE] = chosen.name, chosen.scope
+    st.session_state[session.LEFT] = left
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(_("Heads go by"), [*chosen.orders], key=session.ORDER, format_func=lambda its: _(ORDERS[its]),
+                     on_change=pruning_events.on_order, args=(chosen.orders, chosen.name), help=tip("order"), width=250)
+        if len(pruning.scopes_of(lab)) > 1:
+            titles = {ALL: _("All"), **{kind.name: _(kind.title) for kind in lab.kinds}}
+            st.segmented_control(_("Which"), [*titles], key=session.SCOPE, format_func=titles.__getitem__,
+                                 required=True, on_change=pruning_events.on_scope, label_visibility="collapsed")
+    st.slider(_("Heads left, of {count}", count=count), 0, count, key=session.LEFT, on_change=pruning_events.on_left,
+              args=(chosen.order,), help=tip("prune"))
+    # Always there: what comes and goes would move the grid under the pointer.
+    st.caption(_("{left} of {count} heads are left.", left=left, count=count) if follows(state.plan, chosen.order) else
+               _("{left} of {count} heads are left, not by this order: the plan was made by hand, or by another one.",
+                 left=left, count=count))
+
+
+def _roles(measured: dict[str, Any], state: LabState, chosen: Choice) -> None:
+    """Which roles are left."""
+    its = [role for role in measured.get("roles", [])
+           if chosen.scope in (ALL, role["kind"])]
+    if not its:
+        return
+    every = Counter(role["role"] for role in its)
+    kept = Counter(role["role"] for role in its
+                   if state.plan.state(role["kind"], role["layer"], role["head"]).gate > 0)
+    st.markdown(_("**Roles that are left**"))
+    st.markdown(" · ".join(_("{role} {kept} of {every}", role=f"{roles.in_words(name)} ({roles.short(name)})",
+                             kept=kept[name], every=count) for name, count in sorted(every.items())))
+
+
+def _curves(lab: Lab, before: Seen, chosen: Choice, found: dict[str, Any], left: int) -> None:
+    """What is lost and saved at each number of heads, on held-out texts and on the typed one."""
+    panels: list[dict[str, Any]] = []
+    if found:
+        its = pruning.curves(found)
+        panels.append({"title": _("Loss on held-out texts"), "unit": _("nats"), "percent": False,
+                       "curves": {name: its.get(name, []) for name in ORDERS}})
+        scores = found.get("bleu", {}).get("points", [])
+        if scores:
+            panels.append({"title": "BLEU", "unit": "", "percent": False, "curves": {
+                found["main"]: scores, TRAINED_ON: pruning.trained_on(lab, chosen)}})
+        panels.append({"title": _("Cost of a pass"), "unit": "", "percent": True,
+                       "curves": {name: its[name] for name in (MULTIPLICATIONS, TIME)}})
+    serving.give_way()
+    typed = pruning.on_this_text(lab, before, chosen)
+    if typed:
+        panels.append({"title": _("KL on this text"), "unit": _("nats"), "percent": False,
+                       "curves": {chosen.name: typed}})
+    if panels:
+        about = [_measured(found)] if found else []
+        about += [_("KL on this text: of the predictions as trained, in the order that is chosen.")] if typed else []
+        chart(key="pruning chart", spec=pruning_chart(panels, left, len(chosen.order)), models=[lab.name],
+              what="pruning", title=_("What is left when heads go"), about=about,
+              alt=_told(found, typed, left), on_event=partial(pruning_events.on_chart, order=chosen.order))
+        st.caption(plain(" ".join([_("A click in a chart prunes to that number of heads."), *about])))
+    if found:
+        _lost(found, chosen, left)
+        _saving(found, left)
+    elif is_foreign(lab.name) or lab.task.name == "assignment":
+        st.caption(_("Over texts this is measured of our models of language alone."))
+    else:
+        st.caption(_("Not measured yet: `{command}`", command=f"python -m models.studies.pruning {lab.name}"))
+
+
+def _measured(found: dict[str, Any]) -> str:
+    """What the curves were measured on."""
+    told = _("Heads are really left out, and nothing is trained again. Loss: {texts:,} held-out texts, {n:,} "
+             "predictions; bars: the standard error of what was lost, of chance the standard deviation of {draws} "
+             "draws.", texts=found["texts"], n=found["predictions"], draws=found["draws"])
+    return told if "bleu" not in found else " ".join([
+        told, _("BLEU: {sentences} test sentences, beam {beam}.", sentences=found["sentences"],
+                beam=found["bleu"]["beam"])])
+
+
+def _lost(found: dict[str, Any], chosen: Choice, left: int) -> None:
+    """The loss on held-out texts at this number of heads, by the order that is chosen and by chance."""
+    at = {name: {point[0]: point[1] for point in points} for name, points in found["curves"].items()}
+    its, chance = at.get(chosen.name, {}), at.get("random", {}).get(left)
+    if left not in its:
+        return
+    told = {"before": its[len(chosen.order)], "after": its[left], "left": left, "chance": chance}
+    st.markdown(_("By this order **{left}** heads have a loss of **{after:.3f}** nats on held-out texts; all have "
+                  "{before:.3f}.", **told) if chance is None else
+                _("By this order **{left}** heads have a loss of **{after:.3f}** nats on held-out texts, by chance "
+                  "{chance:.3f}; all have {before:.3f}.", **told))
+
+
+def _saving(found: dict[str, Any], left: int) -> None:
+    """What the nearest number of heads that was timed saves."""
+    near, whole = min(found["costs"], key=lambda its: abs(its["left"] - left)), found["costs"][-1]
+    if near is whole:
+        st.markdown(_("With all heads a pass over {tokens} tokens takes {n:.1f} million multiplications and {ms:.1f} "
+                      "ms of one processor core.", tokens=found["cost_tokens"], n=whole["multiplications"] / 1e6,
+                      ms=1e3 * whole["seconds"]))
+        return
+    st.markdown(_("With **{left}** heads, the others really left out, a pass over {tokens} tokens takes **{part:.0%}** "
+                  "of the multiplications ({own:.0%} of those of the heads) and **{time:.0%}** of the time: "
+                  "{before:.1f} → {after:.1f} million, {old:.1f} → {new:.1f} ms of one processor core.",
+                  left=near["left"], tokens=found["cost_tokens"],
+                  part=near["multiplications"] / whole["multiplications"],
+                  own=near["of_heads"] / max(1, whole["of_heads"]), time=near["seconds"] / whole["seconds"],
+                  before=whole["multiplications"] / 1e6, after=near["multiplications"] / 1e6,
+                  old=1e3 * whole["seconds"], new=1e3 * near["seconds"]))
+
+
+def _told(found: dict[str, Any], typed: Curve, left: int) -> str:
+    """The chart at the present number of heads, in words."""
+    parts = []
+    for name, points in found.get("curves", {}).items():
+        parts += [_("loss by {order}: {loss:.3f} nats", order=_(ORDERS[name]), loss=its[1])
+                  for its in points if its[0] == left]
+    parts += [_("KL on this text {kl:.3f} nats", kl=typed[left][1])] if typed else []
+    return _("{left} heads left: {told}", left=left, told="; ".join(parts))

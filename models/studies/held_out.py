@@ -1,0 +1,79 @@
+"""Losses of a model of ours on texts that it was not trained on, a mean a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from models.seq2seq import Seq2Seq
+from models.tasks.base import Batch, Pairs, Task
+from models.tasks.masked import MASK_ID, Masked
+from models.tasks.stories import Stories
+from models.tasks.translation import Translation, as_batch, first_of_each, texts_of
+from models.transformer import Transformer
+
+TOKENS = 8192  # of texts, about
+AT_ONCE = 2048  # tokens of a pass
+
+
+@torch.inference_mode()
+def losses(model: Transformer | Seq2Seq, batches: Sequence[Batch]) -> tuple[Tensor, Tensor]:
+    """(T,) mean loss of each text in nats, and (T,) predictions that it is the mean of; texts that ask nothing are left
+    out."""
+    sums, counts = [], []
+    for batch in batches:
+        hidden = model(batch.texts, batch.tokens) if isinstance(batch, Pairs) else model(batch.tokens)
+        places = batch.targets >= 0
+        each = torch.zeros(batch.targets.shape, dtype=torch.float64)
+        each[places] = functional.cross_entropy(model.logits(hidden[places]), batch.targets[places],
+                                                reduction="none").double()
+        sums.append(each.sum(1))
+        counts.append(places.sum(1))
+    total, count = torch.cat(sums), torch.cat(counts)
+    return (total / count.clamp_min(1))[count > 0], count[count > 0]
+
+
+def mean(values: Tensor, counts: Tensor) -> float:
+    """Mean over all predictions of what `losses` gives; nats."""
+    return float((values * counts).sum() / counts.sum())
+
+
+def validation_texts(task: Task, tokens: int = TOKENS) -> list[Batch]:
+    """About so many tokens of validation texts, of every kind that there is."""
+    batches = task.validation()
+    share = max(1, round(sum(batch.tokens.numel() for batch in batches) / tokens))
+    return [_every(batch, share) for batch in batches]
+
+
+def test_texts(task: Task, tokens: int = TOKENS) -> list[Batch]:
+    """About so many tokens of test texts, evenly over all.
+
+    Raises:
+        TypeError: the task has none.
+    """
+    if isinstance(task, Translation):
+        batches: list[Batch] = [as_batch(part) for bucket in task.buckets(first_of_each(task.pairs("test")))
+                                for part in bucket.split(texts_of(bucket)) if len(part)]
+        share = max(1, round(sum(int((batch.targets >= 0).sum()) for batch in batches) / tokens))
+        return [_every(batch, share) for batch in batches]
+    if isinstance(task, Masked):
+        rows, places = task.held_out(task.trained_length), task.asked(task.trained_length, 0)
+        whole = Batch(rows.masked_fill(places, MASK_ID), rows.masked_fill(~places, -1))
+    elif isinstance(task, Stories):
+        targets = task.windows(task.trained_length)
+        whole = Batch(functional.pad(targets, (1, -1), value=0), targets)
+    else:
+        raise TypeError(f"{task.name}: it has no held-out texts")
+    chosen = torch.linspace(0, len(whole.tokens) - 1, min(len(whole.tokens), tokens // task.trained_length)).long()
+    size = max(1, AT_ONCE // task.trained_length)
+    return [Batch(whole.tokens[part], whole.targets[part]) for part in chosen.split(size)]
+
+
+def _every(batch: Batch, share: int) -> Batch:
+    """One text of so many."""
+    if isinstance(batch, Pairs):
+        return Pairs(batch.tokens[::share], batch.targets[::share], batch.texts[::share])
+    return Batch(batch.tokens[::share], batch.targets[::share])

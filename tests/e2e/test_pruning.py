@@ -1,0 +1,96 @@
+"""Pruning and Heads in a real browser: heads go by keys, by a click in a chart and by picking points; links bring it
+back.
+
+    pytest tests/e2e/test_pruning.py
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.app_page import query
+
+pytestmark = pytest.mark.browser
+
+
+def pruned(page: Page) -> int:
+    """Tiles that the grid shows as pruned."""
+    return page.get_by_role("gridcell", name=re.compile(", pruned")).count()
+
+
+def test_heads_go_and_come_back(visit):
+    """The slider by the keyboard, an answer that changes, undo, and a link that opens the same."""
+    page = visit(page="pruning", model="stories-softmax", order="alone.all")
+    slider = page.get_by_role("slider", name=re.compile("Heads left"))
+    expect(slider).to_have_value("32")
+    slider.focus()
+    for _ in range(6):
+        page.keyboard.press("ArrowLeft")
+    page.wait_for_function("location.search.includes('plan=')")
+    expect(page.get_by_text("26 of 32 heads are left.", exact=True)).to_be_visible()
+    assert pruned(page) == 6
+    expect(page.get_by_text(re.compile(r"\d → \d")).first).to_be_visible()
+    link = query(page)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("32 of 32 heads are left.", exact=True)).to_be_visible()
+    again = visit(**link)
+    expect(again.get_by_text("26 of 32 heads are left.", exact=True)).to_be_visible()
+    assert pruned(again) == 6
+
+
+def test_a_click_in_the_chart(visit):
+    """Prunes to the number of heads there; arrows walk through the values, Enter does the same."""
+    page = visit(page="pruning", model="stories-softmax", order="alone.all")
+    chart = page.get_by_role("application").first
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box
+    chart.click(position={"x": 0.3 * box["width"], "y": 150})
+    page.wait_for_function("location.search.includes('plan=')")
+    slider = page.get_by_role("slider", name=re.compile("Heads left"))
+    expect(slider).not_to_have_value("32")
+    left = int(slider.input_value())
+    expect(page.get_by_role("gridcell", name=re.compile(", pruned"))).to_have_count(32 - left)
+    chart.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("gridcell", name=re.compile(", pruned"))).to_have_count(32)
+
+
+def test_another_order_keeps_the_number(visit):
+    page = visit(page="pruning", model="stories-softmax", order="random.all", plan="self-0.0g0")
+    expect(page.get_by_text("31 of 32 heads are left, not by this order", exact=False)).to_be_visible()
+    slider = page.get_by_role("slider", name=re.compile("Heads left"))
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text("30 of 32 heads are left.", exact=True)).to_be_visible()
+    before = query(page)["plan"]
+    page.get_by_role("combobox", name=re.compile("Heads go by")).click()
+    page.get_by_role("option", name="Confidence").click()
+    page.wait_for_function("before => !location.search.includes(encodeURIComponent(before))", arg=before)
+    expect(page.get_by_text("30 of 32 heads are left.", exact=True)).to_be_visible()
+    assert query(page)["order"] == "confidence.all"
+
+
+@pytest.mark.parametrize("width", [390, 768, 1920])
+def test_it_fits_the_window(visit, width: int):
+    page = visit(page="pruning", model="stories-softmax")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_timeout(500)
+    ends = page.locator("[data-testid=stColumn], canvas, svg").evaluate_all(
+        "all => all.map(its => its.getBoundingClientRect().right)")
+    assert max(ends) <= width
+
+
+def test_roles_and_their_sentences(visit):
+    """The filter leaves the badges of one role; the selected head tells what it does, with sentences."""
+    page = visit(page="heads", model="stories-softmax")
+    pill = page.get_by_role("radio", name=re.compile("verb → object"))
+    pill.click()
+    page.wait_for_function("location.search.includes('obj+down')")
+    tile = page.get_by_role("gridcell", name=re.compile("O↓")).first
+    tile.click()
+    expect(page.get_by_text(re.compile("the best fixed distance"))).to_be_visible()

@@ -1,0 +1,49 @@
+"""Orders in which heads go: by values, by chance, by learned gates; and the plans that they give.
+
+    pytest tests/models/test_orders.py
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from models import orders
+from models.heads import HeadPlan
+
+HEADS = [("encoder", layer, head) for layer in (0, 1) for head in (0, 1)]
+
+
+def test_the_smallest_value_goes_first():
+    assert orders.by_values(HEADS, [3.0, -1.0, 2.0, -1.0]) == (HEADS[1], HEADS[3], HEADS[2], HEADS[0])
+
+
+def test_chance_is_the_same_each_time_and_another_each_draw():
+    first = orders.at_random(HEADS * 8, 0)
+    assert first == orders.at_random(HEADS * 8, 0) != orders.at_random(HEADS * 8, 1)
+    assert sorted(first) == sorted(HEADS * 8)
+
+
+def run(plan: str, *probabilities: float, kinds: tuple[str, ...] = ("encoder",)) -> dict:
+    rows = [list(probabilities[:2]), list(probabilities[2:])]
+    return {"kinds": list(kinds), "plan": plan, "probabilities": {"encoder": rows}}
+
+
+def test_learned_gates():
+    """What more strengths leave open stays longer, however probable; of equal ones the more probable. Runs with gates
+    on other kinds say nothing of these heads."""
+    series = [run("encoder-0.0g0-0.1g0", 0.1, 0.3, 0.9, 0.8), run("encoder-0.0g0-0.1g0-1.0g0", 0.2, 0.1, 0.6, 0.7),
+              run("", 0.99, 0.99, 0.99, 0.99, kinds=("encoder", "cross"))]
+    assert orders.learned(series, HEADS) == (("encoder", 0, 0), ("encoder", 0, 1), ("encoder", 1, 0), ("encoder", 1, 1))
+    assert orders.learned(series[2:], HEADS) == orders.learned([], HEADS) == ()
+
+
+@pytest.mark.parametrize("left", range(5))
+def test_plans(left: int):
+    order = orders.by_values(HEADS, [3.0, -1.0, 2.0, -1.0])
+    before = HeadPlan().constant("encoder", 0, 0).gate("cross", 0, 0, 0.5).gate("encoder", 1, 1, 0.25)
+    plan = orders.pruned(before, order, left)
+    assert [address for address in order if plan.state(*address).gate == 0] == list(order[:4 - left])
+    assert plan.state("encoder", 0, 0).constant and plan.state("cross", 0, 0).gate == 0.5
+    assert orders.left_of(plan, order) == left and orders.follows(plan, order)
+    assert not orders.follows(plan.gate("encoder", 0, 0, 0.5), order)
+    assert orders.left_of(before, order) == 4 and not orders.follows(before, order)
