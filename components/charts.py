@@ -1,6 +1,6 @@
 """What charts show, as values for components/chart: lines in panels, dots in rows, squares of heads.
 
-A spec has `form` (`lines`, `dots`, `squares`, `groups` or `gates`) and:
+A spec has `form` (`lines`, `dots`, `squares`, `groups`, `gates` or `points`) and:
 
     lines    x {title, scale: linear | log2 | band, shared}, series [{name, colour, dash, kind}], panels [{title, unit,
              percent, marked, lines [{series, points [x, y, spread or None, note]}], rings and seeds [{series, x, y,
@@ -11,6 +11,8 @@ A spec has `form` (`lines`, `dots`, `squares`, `groups` or `gates`) and:
     squares  unit, most, panels [{title, values (L, H), note}]
     groups   series [{name, letters, colour}], panels [{title, groups (L, H) numbers of series, told (L, H)}]
     gates    unit, rows [token], panels [{title, marked, values (H, N)}]
+    points   x and y {title}, series [{name, colour, dash}], points [[x, y, series, name, hollow]], chosen, picked,
+             height
 
 A series is a model, told by its colour on every page (`style`), its dashes and its form; or, with a colour `ink`,
 `accent` or `faint`, something else.
@@ -29,10 +31,6 @@ from numpy import ndarray
 from app.texts import N_, _
 
 Spec = dict[str, Any]
-
-# For what Plotly draws (head_charts.py), which has one colour for both themes: Okabe and Ito's without yellow, told
-# apart by colour-blind eyes, on white and on black.
-SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 
 TRAINED, PLANNED, UNIFORM = N_("as trained"), N_("under the plan"), N_("ln n, the most there can be")
 

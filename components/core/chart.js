@@ -105,7 +105,14 @@ lab.squaresChart = (spec, width, theme) => {
 
 /** {width, height, nodes, plots} of any chart. `every`: each point can be pointed at, as files want it. */
 lab.chartPicture = (spec, width, theme, every = false) => {
-  const forms = { lines: lab.linesChart, dots: lab.dotsChart, squares: lab.squaresChart, groups: lab.groupsChart, gates: lab.gatesChart };
+  const forms = {
+    lines: lab.linesChart,
+    dots: lab.dotsChart,
+    squares: lab.squaresChart,
+    groups: lab.groupsChart,
+    gates: lab.gatesChart,
+    points: lab.pointsChart,
+  };
   return forms[spec.form](spec, width, theme, every);
 };
 
@@ -113,6 +120,7 @@ lab.chartPicture = (spec, width, theme, every = false) => {
 lab.chartTable = spec => {
   if (spec.form === 'groups') return lab.groupsTable(spec);
   if (spec.form === 'gates') return lab.gatesTable(spec);
+  if (spec.form === 'points') return lab.pointsTable(spec);
   if (spec.form === 'squares')
     return {
       columns: ['picture', 'layer', 'head', spec.unit],

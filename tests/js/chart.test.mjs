@@ -13,6 +13,7 @@ const lab = load(
   'core/marks.js',
   'core/lines.js',
   'core/fields.js',
+  'core/points.js',
   'core/chart.js',
 );
 
@@ -213,4 +214,55 @@ test('gates: a place a token and head, full where it is open, in any width', () 
   const long = { ...gates, rows: Array(128).fill('word'), panels: [{ title: 'layer 1', values: [Array(128).fill(1)] }] };
   const labels = texts(lab.chartPicture(long, 400, lab.paper)).filter(text => text === 'word');
   assert.ok(labels.length > 20 && labels.length < 64); // none upon another
+});
+
+const POINTS = {
+  form: 'points',
+  x: { title: 'confidence' },
+  y: { title: 'loss' },
+  series: [{ name: 'self', colour: 0, dash: 0 }],
+  points: [[0.1, 1, 0, '1.1', false], [0.9, 2, 0, '1.2', true], [0.5, 3, 0, '1.3', false], [0.5, 3, 0, '1.4', false]],
+  chosen: 2,
+  picked: [1],
+  height: 300,
+};
+
+test('points: one a head where its values say, a ring around the chosen one, hollow where a plan touches it', () => {
+  const drawn = lab.chartPicture(POINTS, 600, lab.paper);
+  assert.deepEqual(told(drawn).slice(0, 2), ['1.1: confidence 0.1, loss 1', '1.2: confidence 0.9, loss 2']);
+  const [one, two, three] = drawn.dots;
+  assert.ok(one.x < three.x && three.x < two.x && one.y > two.y && two.y > three.y);
+  const rings = drawn.nodes.filter(([tag]) => tag === 'circle');
+  assert.deepEqual(rings.map(([, { cx }]) => Number(cx)), [Number(lab.px(three.x))]);
+  const fills = drawn.nodes.filter(([tag, , child]) => tag === 'path' && child?.[0] === 'title').map(([, { fill }]) => fill);
+  assert.equal(fills[1], lab.paper.ground);
+  assert.notEqual(fills[0], lab.paper.ground);
+  assert.deepEqual(lab.chartTable(POINTS).rows[1], ['1.2', 'self', 0.9, 2, 'yes']);
+});
+
+test('names stand beside their points and upon nothing; those without room are left out', () => {
+  const dots = [{ x: 100, y: 100 }, { x: 104, y: 100 }, { x: 300, y: 50 }, ...Array(12).fill({ x: 102, y: 101 })];
+  const names = dots.map((_, index) => `3.${index}`);
+  const places = lab.namePlaces(dots, names, { x: 0, width: 400 });
+  assert.deepEqual(places[2], { x: 300, y: 41, anchor: 'middle' });
+  const boxes = places.flatMap((place, index) => {
+    if (!place) return [];
+    const wide = lab.textWidth(names[index], 11);
+    const left = place.x - { middle: wide / 2, start: 0, end: wide }[place.anchor];
+    return [[left, left + wide, place.y]];
+  });
+  assert.ok(boxes.length >= 3 && boxes.length < dots.length);
+  for (const [i, a] of boxes.entries())
+    for (const b of boxes.slice(i + 1)) assert.ok(a[1] <= b[0] || b[1] <= a[0] || Math.abs(a[2] - b[2]) >= 10);
+});
+
+test('picking: what a rectangle holds, the nearest within reach, the next one in a direction', () => {
+  const dots = [{ x: 10, y: 10 }, { x: 50, y: 12 }, { x: 90, y: 80 }];
+  assert.deepEqual(lab.dotsInside(dots, [60, 20], [0, 0]), [0, 1]);
+  assert.deepEqual(lab.dotsInside(dots, [60, 60], [70, 70]), []);
+  assert.equal(lab.nearestDot(dots, 52, 12, 14), 1);
+  assert.equal(lab.nearestDot(dots, 70, 40, 14), -1);
+  assert.equal(lab.nextDot(dots, 0, 1, 0), 1);
+  assert.equal(lab.nextDot(dots, 0, 0, 1), 2);
+  assert.equal(lab.nextDot(dots, 0, -1, 0), 0);
 });

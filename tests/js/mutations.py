@@ -18,8 +18,9 @@ class Mutation(NamedTuple):
 _ATTENTION, _SCALES, _LAYOUT, _PLAN, _ASKING, _EFFECTS, _TEXT, _PAYLOAD, _TEXTS, _WORDS, _LESSONS = (
     f"core/{name}.js" for name in ("attention", "scales", "layout", "plan", "asking", "effects", "text", "payload",
                                    "texts", "words", "lessons"))
-_SVG, _CSV, _STANDALONE, _PICTURE, _AXES, _MARKS, _LINES, _FIELDS, _CHART = (
-    f"core/{name}.js" for name in ("svg", "csv", "standalone", "picture", "axes", "marks", "lines", "fields", "chart"))
+_SVG, _CSV, _STANDALONE, _PICTURE, _AXES, _MARKS, _LINES, _FIELDS, _POINTS, _CHART = (
+    f"core/{name}.js" for name in ("svg", "csv", "standalone", "picture", "axes", "marks", "lines", "fields", "points",
+                                   "chart"))
 
 MUTATIONS = [Mutation(*entry) for entry in (
     ("a name that nobody gave", _TEXTS, "(Object.hasOwn(values, name) ? String(values[name]) : whole)",
@@ -163,6 +164,13 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("tokens beside each other upon each other", _FIELDS, "place % every === 0", "true", "chart"),
     ("one head a layer called the first layer's", _CHART, "single ? [column, 0] : [down, column]",
      "[down, column]", "chart"),
+    ("points upside down", _POINTS, "box.y + box.height - 8, box.y + 8, up)", "box.y + 8, box.y + box.height - 8, up)",
+     "chart"),
+    ("names upon each other", _POINTS, "taken.push(box);", "", "chart"),
+    ("a rectangle from left to right only", _POINTS, "x >= Math.min(x1, x2) && x <= Math.max(x1, x2)",
+     "x >= x1 && x <= x2", "chart"),
+    ("picked out of reach", _POINTS, "return least <= reach ?", "return true ?", "chart"),
+    ("arrows that go back", _POINTS, "along <= 0 || Math.abs(aside) > 3 * along", "index === from", "chart"),
     ("the answer given away", _LESSONS, "if (right !== null && index === right)", "if (index === (right ?? 2))",
      "lessons"),
     ("a wrong choice called right", _LESSONS, "mark: right === null ? 'chosen' : 'wrong'", "mark: 'right'", "lessons"),
