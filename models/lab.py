@@ -21,7 +21,7 @@ from models.sketch import Sketch, sketch_of
 from models.tasks.base import Prompt, Reader
 from models.trace import Layer, Trace
 
-MEMORY = 400 * 2**20  # bytes of models that are held: all that ship fit, and a host of 1 GB holds them
+MEMORY = 200 * 2**20  # bytes of models that are held, half of all that ship: what else a host of 1 GB needs, it has
 
 UnderGates = Callable[[Mapping[str, Tensor], Sequence[int]], Tensor]  # what Lab.under_gates gives
 
