@@ -51,7 +51,7 @@ def states(draw) -> LabState:
                           draw(st.sampled_from(SCOPES)), kind)
     views = [view for view in VIEWS if view != "mask" or find(model).selects]
     others = [name for name in family(model) if name != model]
-    compared = draw(st.lists(st.sampled_from(others), unique=True, max_size=MAX_COMPARED))
+    compared = draw(st.lists(st.sampled_from(others), unique=True, max_size=MAX_COMPARED)) if others else []
     budgets = draw(st.lists(st.integers(2, 9999), min_size=layers, max_size=layers)) if find(model).selects else ()
     return LabState(model, draw(TEXTS), plan, selection, draw(st.sampled_from(views)), draw(st.integers(-1, 9)),
                     tuple(compared), draw(st.integers(0, 2000)), tuple(budgets),
