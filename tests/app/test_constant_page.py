@@ -17,7 +17,7 @@ from app.state.constant_view import ConstantView
 from models.studies import store
 from models.studies.papa import probes, results, shipped
 from tests.app.test_pages import all_sent, opened, sent
-from tests.models.test_papa_results import made
+from tests.made_papa import made
 
 LINK = {"page": "constant", "model": "masked-softmax", "text": "The cat sat on the mat."}
 

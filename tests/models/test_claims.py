@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_papa_results import made as a_study
 
 from models.recipes import RECIPES
 from models.studies import seeds
@@ -29,6 +28,7 @@ from models.studies.claims import (
     synthesizer,
 )
 from models.studies.claims.__main__ import told
+from tests.made_papa import made as a_study
 
 
 def times(metric: Any, factor: float) -> Any:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -18,38 +17,14 @@ from torch.testing import assert_close
 
 from models import HeadPlan
 from models.catalogue import names
-from models.checkpoint import CHECKPOINTS, read_json
+from models.checkpoint import read_json
 from models.studies import store
 from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE, Evidence, papa
 from models.studies.papa import __main__ as command
 from models.studies.papa import corpora, probes, reading, results, shipped, study, ways
 from models.studies.papa.corpora import CORPORA, Corpus, Example, joined
 from models.studies.papa.features import Cache
-
-LAYERS, HEADS = 2, 8
-COUNTS = ways.touched(LAYERS * HEADS)
-
-
-def made(drop: float = 0.05, learned: float = 0.0, name: str = "masked-softmax", base: float = 0.8) -> dict[str, Any]:
-    """A study's file: all tasks lose `drop` with all heads constant, in the learned order half of it at half; a random
-    order loses `learned` more than the learned one at 1/8."""
-    lost = dict(zip(COUNTS, (0.0, drop / 2, drop * 0.8, drop * 0.9, drop), strict=True))
-    scores: dict[str, Any] = {}
-    for count, its in lost.items():
-        scores[f"learned {count} 0"] = {str(seed): {"score": base * (1 - its) + 0.001 * (seed - 1)}
-                                        for seed in range(3)}
-    for seed in range(3):
-        at = COUNTS[2]
-        scores[f"random {at} {seed}"] = {str(seed): {"score": base * (1 - lost[at] - learned) + 0.001 * (seed - 1)}}
-    order = [["self", layer, head] for layer in range(LAYERS) for head in range(HEADS)]
-    tasks = {key: {"metric": its.metric, "labels": ["x", "y"], "order": order, "scores": copy.deepcopy(scores),
-                   "cpu_seconds": 1.0}
-             for key, its in CORPORA.items()}
-    card = CHECKPOINTS / name / "card.json"
-    weights = store.sha(read_json(card)) if card.exists() else "0123"
-    return {"name": name, "weights": weights, "metric": {}, "title": name, "address": name, "layers": LAYERS,
-            "heads": HEADS, "parameters": 1000, "command": f"python -m models.studies.papa {name}", "cpu_seconds": 7,
-            "elsewhere": not card.exists(), "tasks": tasks}
+from tests.made_papa import COUNTS, made
 
 
 def write(folder: Path, *studies: dict[str, Any]) -> Evidence:
