@@ -100,17 +100,17 @@ def test_constants_of_a_random_synthesizer_are_its_tables_softmax():
 
 
 def test_two_lengths_by_hand():
-    """[CLS] a [SEP] and [CLS] a b [SEP] on the grid: an entry is a mean over the texts that have both its places, and a
+    """[CLS] a [SEP], twice, and [CLS] a b [SEP] on the grid: an entry is a mean over the texts that have both its places, and a
     row is divided by what is left of it in a text."""
     lab = lab_of("bert")
     mean = Mean(lab)
-    short, long = torch.rand(1, 4, 3, 3), torch.rand(1, 4, 4, 4)
+    short, long = torch.rand(2, 4, 3, 3), torch.rand(1, 4, 4, 4)
     for layer in (0, 1):
         mean.watch("self", layer, short)
         mean.watch("self", layer, long)
     last, found = GRID - 1, mean.matrices[1]
-    assert_close(found[:, 0, 1], (short[0, :, 0, 1] + long[0, :, 0, 1]) / 2)
-    assert_close(found[:, 1, last], (short[0, :, 1, 2] + long[0, :, 1, 3]) / 2)
+    assert_close(found[:, 0, 1], (short[:, :, 0, 1].sum(0) + long[0, :, 0, 1]) / 3)
+    assert_close(found[:, 1, last], (short[:, :, 1, 2].sum(0) + long[0, :, 1, 3]) / 3)
     assert_close(found[:, 2, 1], long[0, :, 2, 1])  # only the longer one has a second word
     assert not found[:, 3].any() and not found[:, :, 3].any()
     row = torch.stack((found[:, 0, 0], found[:, 0, 1], found[:, 0, last]), -1)
