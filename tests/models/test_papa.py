@@ -100,8 +100,8 @@ def test_constants_of_a_random_synthesizer_are_its_tables_softmax():
 
 
 def test_two_lengths_by_hand():
-    """[CLS] a [SEP], twice, and [CLS] a b [SEP] on the grid: an entry is a mean over the texts that have both its places, and a
-    row is divided by what is left of it in a text."""
+    """[CLS] a [SEP], twice, and [CLS] a b [SEP] on the grid: an entry is a mean over the texts that have both its
+    places, and a row is divided by what is left of it in a text."""
     lab = lab_of("bert")
     mean = Mean(lab)
     short, long = torch.rand(2, 4, 3, 3), torch.rand(1, 4, 4, 4)
