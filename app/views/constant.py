@@ -175,6 +175,11 @@ def _score(scores: tuple[float, ...]) -> str:
     return f"{fmean(scores):.3f} ± {spread(scores):.3f}" if len(scores) > 1 else f"{fmean(scores):.3f}"
 
 
+def _mean(scores: tuple[float, ...]) -> str:
+    """Without the spread, which the charts show: there is no room beside it."""
+    return f"{fmean(scores):.3f}" if scores else "–"
+
+
 def _table(study: Study, count: int) -> None:
     rows = []
     for task in study.tasks.values():
@@ -182,6 +187,6 @@ def _table(study: Study, count: int) -> None:
         rows.append({"": _(task.title), _("untouched"): _score(task.at(LEARNED, 0, study.heads)),
                      _("constant"): _score(task.at(LEARNED, count, study.heads)),
                      _("drop"): "–" if drop is None else f"{drop:.1%}",
-                     _("random order"): _score(task.at(RANDOM, count, study.heads)),
-                     _("removed"): _score(task.at(REMOVED, count, study.heads))})
+                     _("random order"): _mean(task.at(RANDOM, count, study.heads)),
+                     _("removed"): _mean(task.at(REMOVED, count, study.heads))})
     st.table(rows, border="horizontal", hide_index=True)
