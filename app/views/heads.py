@@ -83,7 +83,7 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
           alt="; ".join(f"{name}: {one:.3f}, {other:.3f}" for name, one, other in zip(
               names, values[x].tolist(), values[y].tolist(), strict=True)))
     picked = [addresses[place] for place in places]
-    with st.container(horizontal=True, vertical_alignment="center", height=52, border=False):
+    with st.container(horizontal=True, vertical_alignment="center", key="picked"):
         if not picked:
             st.caption(_("Click a point to select its head; draw a rectangle to pick several. With the keyboard: "
                          "arrows, Enter, Space."))

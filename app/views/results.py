@@ -119,9 +119,9 @@ def _table(rows: list[dict[str, str]]) -> None:
 def _statement(statement: Statement, spec: Spec | None) -> None:
     colour, icon = BADGES[statement.verdict.word]
     with st.container(border=True, key=f"claim-{colour}-{statement.key}"):
-        st.subheader(plain(_(statement.text)), anchor=statement.key)
         words, picture = st.columns(2, gap="large") if spec else (st.container(), None)
         with words:
+            st.subheader(plain(_(statement.text)), anchor=statement.key)
             st.badge(_(statement.verdict.word), icon=icon, color=colour)
             if statement.verdict.why:
                 st.caption(_("{why}.", why=plain(_(statement.verdict.why))))

@@ -17,8 +17,9 @@ function header(role, text, name, kind, scope, layer, head) {
 function tile(kind, layer, head) {
   const canvas = lab.make('canvas');
   const badge = lab.make('span', { className: 'badge', textContent: 'C' });
-  const role = lab.make('span', { className: 'role' });
-  const map = lab.make('div', { className: 'map', attributes: { 'aria-hidden': true } }, canvas, badge, role);
+  const role = lab.make('span');
+  const under = lab.make('div', { className: 'role', attributes: { 'aria-hidden': true } }, role);
+  const map = lab.make('div', { className: 'map', attributes: { 'aria-hidden': true } }, canvas, badge);
   const foot = lab.make('div', { className: 'foot', attributes: { 'aria-hidden': true } }, lab.make('i'));
   const cell = lab.make(
     'div',
@@ -30,6 +31,7 @@ function tile(kind, layer, head) {
     },
     map,
     foot,
+    under,
   );
   return { cell, canvas, role };
 }
@@ -84,6 +86,7 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
       tiles.flat().forEach(({ canvas }, index) =>
         lab.paint(canvas, data.rows, data.columns, colours, lab.tileSteps(packed, index, data)),
       );
+      element.classList.toggle('noted', Boolean(data.notes?.length));
       tiles.forEach((cells, layer) =>
         cells.forEach(({ role }, head) => lab.write(role, data.notes?.[layer]?.[head] ?? '')),
       );
