@@ -26,6 +26,8 @@ def choose(lab: Lab, state: LabState, trace: Seen) -> str:
     sections = [name for name in names if offered.get(name, True)]
     st.session_state[session.SECTION] = state.section if state.section in sections else HEAD
     with st.container(key="sections"):
+        if not state.offers_sections:
+            return ""
         chosen = st.segmented_control(_("In the middle"), sections, format_func=lambda name: _(names[name]),
                                       key=session.SECTION, on_change=events.on_section, label_visibility="collapsed",
                                       required=True)

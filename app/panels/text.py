@@ -94,7 +94,7 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
         known.append(_("this model read English only"))
     status = "" if messages else " · ".join(known)
     notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
-    if lab.task.hides:
+    if lab.task.hides and not (history.present.teach and history.present.lesson):  # no lesson asks for it
         hiding.draw(text)
 
 

@@ -49,6 +49,11 @@ class Condition:
                 return not self.value.holds(state, outcome)
         return WORDS[self.word].holds(self.value, state, outcome)
 
+    def asks(self, word: str) -> bool:
+        """Whether it, or a part of it, is about `word`."""
+        parts = self.value if self.word in ("all", "any") else (self.value,) if self.word == "not" else ()
+        return self.word == word or any(part.asks(word) for part in parts)
+
 
 @dataclass(frozen=True)
 class Word:

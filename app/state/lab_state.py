@@ -141,6 +141,13 @@ class LabState:
         """True while a class is to guess what the model answers."""
         return self.teach and not self.answer and self.lesson is not None and step_at(self.lesson).question is not None
 
+    @property
+    def offers_sections(self) -> bool:
+        """False before a class whose step is about the picture: it has the room of what could stand in its place."""
+        if not self.teach or self.section or self.lesson is None:
+            return True
+        return step_at(self.lesson).done.asks("section")
+
     def alone(self, name: str) -> LabState:
         """What of this state concerns one of its models: a plan and a selection that it has the heads for."""
         if name == self.model and not self.compared:

@@ -33,18 +33,23 @@ def _draw() -> None:
     old, new = before.output, after.output
     assert old is not None and new is not None  # the text ends with a question
     is_right = new.labels[0] == new.names[new.target]
-    opening(key="opening", words=words(state.plan, is_right), tokens=tokens(lab, after, state.plan),
+    opening(key="opening", words=words(state.plan, is_right), tokens=tokens(lab, before, after, state.plan),
             bars=bars(before.tokens, old, new), answer_now=new.labels[0], is_right=is_right, changed=bool(state.plan),
             choices=choices(state.plan), on_event=events.on_start)
 
 
-def tokens(lab: Lab, seen: Seen, plan: HeadPlan) -> list[Token]:
-    """The line, and how strongly its last token looks at each in the layer that looks up: the mean over the layer's
-    heads of their weights, each times its gate."""
+def tokens(lab: Lab, before: Seen, after: Seen, plan: HeadPlan) -> list[Token]:
+    """The line, and how strongly its last token looks at each in the layer that looks up, as trained and now."""
+    looks = (_looks(lab, before, HeadPlan()), _looks(lab, after, plan))
+    return [Token(text=text, before=old, weight=new) for text, old, new in zip(after.tokens, *looks, strict=True)][1:]
+
+
+def _looks(lab: Lab, seen: Seen, plan: HeadPlan) -> list[float]:
+    """The mean over the layer's heads of the last token's weights, each times its gate."""
     weights = compute.layer_of(lab, seen, plan, KIND, READER).weights[:, -1]
     gates = [plan.state(KIND, READER, head).gate for head in range(len(weights))]
     mean = sum(row * gate for row, gate in zip(weights, gates, strict=True)) / len(weights)
-    return [Token(text=text, weight=float(weight)) for text, weight in zip(seen.tokens, mean, strict=True)][1:]
+    return [float(weight) for weight in mean]
 
 
 def bars(line: Sequence[str], before: Output, after: Output) -> list[Bar]:
@@ -74,8 +79,8 @@ def words(plan: HeadPlan, is_right: bool) -> Words:
         reason = _("x was set to 1, then to 7, and 7 is the latest. To know that, *x=?* must look back along the line.")
         following = _("What if it could not look back? Press the button.")
     elif plan == WITHOUT_READER:
-        reason = _("3 is what y was set to. Without the heads of layer 2, *x=?* finds nothing: the model says 3 to "
-                   "nine of ten such lines, whatever x is.")
+        reason = _("Without the heads of layer 2, *x=?* finds nothing. The model now says 3 to nine of ten such lines; "
+                   "that y is 3 here is chance.")
         looks = _("Layer 2 is gone: nothing is taken along any more.")
         following = _("Four heads were taken away together. And if it is one head alone? Guess, then press.")
     elif plan == WITHOUT_FIRST:

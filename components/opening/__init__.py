@@ -17,10 +17,11 @@ class Token(TypedDict):
 
     Attributes:
         text: as it reads.
-        weight: 0 to 1, how strongly the last token looks at it now.
+        before, weight: 0 to 1, how strongly the last token looks at it as trained, and now.
     """
 
     text: str
+    before: float
     weight: float
 
 

@@ -25,7 +25,9 @@ function create(state) {
     make('p', { className: 'answer' }, says, digit, verdict),
     reason,
   );
+  const sure = make('p', { className: 'sure' }, lab._('How sure the model is'), make('span', { textContent: lab._('as trained') }));
   const bars = part('div', 'bars', { role: 'list', 'aria-label': lab._('How likely each answer is') });
+  const measured = make('div', { className: 'measured' }, sure, bars);
   const head = part('p', 'head');
   const choices = part('div', 'choices', { role: 'group', 'aria-label': lab._('What to take away') });
   const next = part('p', 'next');
@@ -37,7 +39,7 @@ function create(state) {
     button('skip', lab._('Skip to the lab'), act('skip')),
   );
   state.root.append(
-    make('section', { className: 'opening' }, title, question, picture, told, next, choices, bars, head, ways),
+    make('section', { className: 'opening' }, title, question, picture, told, next, choices, measured, head, ways),
   );
   choices.addEventListener('click', event => {
     const chosen = event.target.closest('button');
@@ -118,20 +120,25 @@ function marked(element, text) {
 }
 
 /** An arc from the last token to each that it looks at, as thick as the weight. */
-function drawArcs({ arcs, line }, { tokens }) {
+function drawArcs({ arcs, line }, { tokens, changed }) {
   const middle = ({ offsetLeft, offsetWidth }) => offsetLeft + offsetWidth / 2;
   const [width, height] = [line.offsetWidth, 92];
   arcs.setAttribute('viewBox', `0 0 ${width} ${height}`);
   arcs.setAttribute('width', width);
   arcs.setAttribute('height', height);
-  while (arcs.children.length < tokens.length - 1) arcs.append(document.createElementNS(SVG, 'path'));
-  while (arcs.children.length > Math.max(0, tokens.length - 1)) arcs.lastChild.remove();
+  const count = Math.max(0, tokens.length - 1); // of places to look at: first the arcs as trained, then those of now
+  while (arcs.children.length < 2 * count) arcs.append(document.createElementNS(SVG, 'path'));
+  while (arcs.children.length > 2 * count) arcs.lastChild.remove();
   const from = middle(line.lastChild);
-  tokens.slice(0, -1).forEach(({ weight }, index) => {
+  tokens.slice(0, -1).forEach(({ before, weight }, index) => {
     const to = middle(line.children[index]);
     const rise = Math.min(height - 8, 24 + (from - to) * 0.28);
-    const path = arcs.children[index];
-    path.setAttribute('d', `M${from} ${height} C${from} ${height - rise * 1.3} ${to} ${height - rise * 1.3} ${to} ${height}`);
+    const [was, path] = [arcs.children[index], arcs.children[count + index]];
+    for (const arc of [was, path])
+      arc.setAttribute('d', `M${from} ${height} C${from} ${height - rise * 1.3} ${to} ${height - rise * 1.3} ${to} ${height}`);
+    was.classList.add('was');
+    path.classList.remove('was');
+    was.style.opacity = changed && before >= LEAST ? 1 : 0;
     path.style.strokeWidth = `${weight < LEAST ? 0 : 1 + 9 * weight}px`;
     path.style.opacity = weight < LEAST ? 0 : 0.25 + 0.75 * weight;
   });

@@ -53,6 +53,12 @@ def test_without_layer_2_it_says_3_to_nine_of_ten_lines():
     assert 0.85 < sum(threes) / len(threes) < 0.95
 
 
+def test_without_layer_2_it_says_3_where_no_3_is_too():
+    digits = random.Random(0).sample(list(itertools.permutations([1, 2, 4, 5, 6, 7, 8, 9], 3)), 60)  # of 336
+    threes = [answer(WITHOUT_READER, f"x={a}; x={b}; y={c}; x=?")[0] == "3" for a, b, c in digits]
+    assert sum(threes) / len(threes) > 0.8  # that y is 3 is chance
+
+
 def test_where_the_question_looks():
     maps = models.run(LAB, FIRST_VISIT["text"]).weights["self"][READER]
     assert maps.mean(0)[-1].argmax() == 4 and maps.mean(0)[-1, 4] > 0.5  # the 7
@@ -63,8 +69,10 @@ def test_where_the_question_looks():
     shown = sent(opened(page="start"), "opening")[0]
     assert [token["text"] for token in shown["tokens"]] == ["x=", "1", "x=", "7", "y=", "3", "x=?"]
     assert shown["tokens"][3]["weight"] == pytest.approx(float(maps.mean(0)[-1, 4]), abs=1e-6)
+    assert shown["tokens"][3]["before"] == shown["tokens"][3]["weight"]
     gone = sent(opened(page="start", plan=str(WITHOUT_READER)), "opening")[0]
     assert all(token["weight"] == 0 for token in gone["tokens"])
+    assert [token["before"] for token in gone["tokens"]] == [token["weight"] for token in shown["tokens"]]
 
 
 def test_any_plan_of_a_link_is_shown_with_its_answer():
