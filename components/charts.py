@@ -7,7 +7,7 @@ A spec has `form` (`lines`, `dots` or `squares`) and:
              note}], rules [{x or y, label, dashed}]}], columns, least (px of a panel), height (px); and where it is
              so: together (one scale for all panels), zero (it begins there), keyed (names above), chooses (events)
     dots     x {title}, percent, rows [name], series, points [row, series, value], rule {at, label}
-    squares  unit, most, panels [{title, values (L, H), note}]
+    squares  unit, most, panels [{title, values (L, H), note}]; pairs: rows and columns are heads, values (H, H)
 
 A series is a model, told by its colour on every page (`style`), its dashes and its form; or, with a colour `ink`,
 `accent` or `faint`, something else.
@@ -145,6 +145,15 @@ def head_chart(panels: Sequence[dict[str, Any]], unit: str) -> Spec:
     """
     most = max((value for panel in panels for row in panel.get("values") or [] for value in row), default=1.0)
     return {"form": "squares", "unit": unit, "most": most, "panels": list(panels)}
+
+
+def pairs_chart(panels: Sequence[dict[str, Any]], unit: str) -> Spec:
+    """Pairs of heads as squares of one colour, a picture a layer.
+
+    Args:
+        panels: title, and values (H, H), from 0 to 1; what is below 0 has the colour of 0.
+    """
+    return {"form": "squares", "unit": unit, "most": 1.0, "pairs": True, "panels": list(panels)}
 
 
 _ORIGINS = [("ink", 0), ("faint", 2), ("accent", 1)]  # of dots: measured here, in a shorter training; the source's

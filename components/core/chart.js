@@ -78,12 +78,9 @@ lab.squaresChart = (spec, width, theme) => {
       row.forEach((value, head) => {
         const fill = lab.hex(theme.dark, 'sequential', Math.round(255 * Math.min(1, Math.max(0, value / most))));
         const place = { x: lab.px(left + head * side), y: lab.px(top + layer * side), width: side, height: side, fill, stroke: line };
-        nodes.push(['rect', place, ['title', {}, lab._('{title}, layer {layer}, head {head}: {value}', {
-          title,
-          layer: layer + 1,
-          head: head + 1,
-          value: `${lab.value(value)} ${spec.unit}`,
-        })]]);
+        const told = { title, layer: layer + 1, head: head + 1, value: `${lab.value(value)} ${spec.unit}` };
+        const words = spec.pairs ? lab._('{title}, heads {layer} and {head}: {value}', told) : lab._('{title}, layer {layer}, head {head}: {value}', told);
+        nodes.push(['rect', place, ['title', {}, words]]);
       });
     });
     tallest = Math.max(tallest, 42 + side * values.length);
@@ -101,7 +98,7 @@ lab.chartPicture = (spec, width, theme, every = false) =>
 lab.chartTable = spec => {
   if (spec.form === 'squares')
     return {
-      columns: ['picture', 'layer', 'head', spec.unit],
+      columns: ['picture', ...(spec.pairs ? ['head', 'other head'] : ['layer', 'head']), spec.unit],
       rows: spec.panels.flatMap(({ title, values }) =>
         (values ?? []).flatMap((row, layer) => row.map((value, head) => [title, layer + 1, head + 1, value])),
       ),

@@ -8,14 +8,15 @@ One file a claim; verdict.py has the rules, evidence.py reads what was measured,
 
 from dataclasses import replace
 
-from models.studies.claims import method, normalisation, selective, synthesizer
+from models.studies.claims import disagreement, heads, method, normalisation, selective, synthesizer
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import FAILS, HOLDS, OPEN, PART, UNSURE, Verdict
 
 __all__ = ["FAILS", "HOLDS", "OPEN", "PART", "UNSURE", "Chart", "Claim", "Evidence", "Statement", "Verdict", "claims"]
 
-MODULES = {"synthesizer": synthesizer, "selective": selective, "normalisation": normalisation}  # by Claim.key
+MODULES = {"synthesizer": synthesizer, "selective": selective, "normalisation": normalisation,
+           "heads": heads, "disagreement": disagreement}  # by Claim.key
 
 
 def claims(evidence: Evidence | None = None) -> list[Claim]:
