@@ -1,13 +1,18 @@
 """What charts show, as values for components/chart: lines in panels, dots in rows, squares of heads.
 
-A spec has `form` (`lines`, `dots` or `squares`) and:
+A spec has `form` (`lines`, `dots`, `squares`, `groups`, `gates` or `points`) and:
 
     lines    x {title, scale: linear | log2 | band, shared}, series [{name, colour, dash, kind}], panels [{title, unit,
              percent, marked, lines [{series, points [x, y, spread or None, note]}], rings and seeds [{series, x, y,
              note}], rules [{x or y, label, dashed}]}], columns, least (px of a panel), height (px); and where it is
-             so: together (one scale for all panels), zero (it begins there), keyed (names above), chooses (events)
+             so: together (one scale for all panels, which are small), zero (it begins there), bent (like a logarithm
+             above this value), keyed (names above), chooses (events)
     dots     x {title}, percent, rows [name], series, points [row, series, value], rule {at, label}
     squares  unit, most, panels [{title, values (L, H), note}]; pairs: rows and columns are heads, values (H, H)
+    groups   series [{name, letters, colour}], panels [{title, groups (L, H) numbers of series, told (L, H)}]
+    gates    unit, rows [token], panels [{title, marked, values (H, N)}]
+    points   x and y {title}, series [{name, colour, dash}], points [[x, y, series, name, hollow]], chosen, picked,
+             height
 
 A series is a model, told by its colour on every page (`style`), its dashes and its form; or, with a colour `ink`,
 `accent` or `faint`, something else.
@@ -26,11 +31,6 @@ from numpy import ndarray
 from app.texts import N_, _
 
 Spec = dict[str, Any]
-
-# For what Altair and Plotly draw (found_charts.py, head_charts.py), which have one colour for both themes: Okabe and
-# Ito's without yellow, told apart by colour-blind eyes, on white and on black; and dashes that go with them.
-SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
-DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [2, 5]]
 
 TRAINED, PLANNED, UNIFORM = N_("as trained"), N_("under the plan"), N_("ln n, the most there can be")
 
@@ -53,8 +53,25 @@ _CALLED = {
     "source, log n": ("log-n", 3), "source, 1/√d": ("softmax", 3)}
 
 
+# What people call models of a family, where that is not the rest of their id.
+_NAMES = {
+    "softmax": N_("softmax"), "selective": N_("selective"), "random": N_("random"), "dense": N_("dense"),
+    "log-n": N_("log n"), "scalable-softmax": N_("scalable softmax"), "temperature": N_("constant temperature"),
+    "factorized-random": N_("factorised random"), "fixed-random": N_("fixed random"),
+    "factorized-dense": N_("factorised dense"), "random-dense": N_("random + dense"),
+    "random-softmax": N_("random + softmax"), "dense-softmax": N_("dense + softmax"),
+    "selective-memory": N_("selective, memory loss"), "gau-softmax": N_("GAU softmax"), "gau-log-n": N_("GAU log n"),
+    "gau-relu2": N_("GAU relu²/n"), "gau-relu2-learned": N_("GAU relu²/c"),
+    "gau-relu2-mixed": N_("GAU relu²/n, mixed lengths")}
+
+
+def called(model: str) -> str:
+    """What people call a model among those of its family, in a word or two."""
+    return _(_NAMES.get(short(model), short(model)))
+
+
 def short(model: str) -> str:
-    """A model's name without its family's, which those beside it share."""
+    """A model's id without its family's, which those beside it share."""
     return next((model.removeprefix(family) for family in _FAMILIES if model.startswith(family)), model)
 
 
@@ -64,9 +81,9 @@ def style(name: str, reading: int = 0) -> dict[str, Any]:
     Args:
         reading: 0 as it was trained; others move the dashes on.
     """
-    called, moved = _CALLED.get(name, (short(name), 0))
-    number = zlib.crc32(called.encode())
-    colour, dash = _STYLES.get(called, (number % 8, number // 8 % 6))
+    model, moved = _CALLED.get(name, (short(name), 0))
+    number = zlib.crc32(model.encode())
+    colour, dash = _STYLES.get(model, (number % 8, number // 8 % 6))
     return {"colour": colour, "dash": (dash + moved + reading) % 6}
 
 
@@ -91,10 +108,10 @@ def entropy_chart(before: ndarray, after: ndarray, changed: bool, causal: bool, 
     panels = []
     for head in range(heads):
         values = [rows[0], before[head].tolist(), after[head].tolist()][:len(series)]
-        title = _("head {head}, selected", head=head + 1) if head == selected else _("head {head}", head=head + 1)
-        panels.append({"title": title, "marked": head == selected, "lines": _numbered(values)})
+        panels.append({"title": _("head {head}", head=head + 1), "marked": head == selected,
+                       "lines": _numbered(values)})
     return {"form": "lines", "x": {"title": "n", "scale": "linear", "shared": True}, "series": series, "panels": panels,
-            "columns": 4, "least": 230, "height": 170, "together": True, "zero": True, "keyed": True}
+            "columns": 4, "least": 105, "height": 92, "together": True, "zero": True, "keyed": True}
 
 
 def row_entropy_chart(entropies: Mapping[str, Sequence[float]], causal: bool) -> Spec:
@@ -105,7 +122,7 @@ def row_entropy_chart(entropies: Mapping[str, Sequence[float]], causal: bool) ->
         causal: query i sees i + 1 keys; else all N.
     """
     n = max(map(len, entropies.values()))
-    series = [*({"name": short(name), **style(name)} for name in entropies), plain(_(UNIFORM), "faint", 2)]
+    series = [*({"name": called(name), **style(name)} for name in entropies), plain(_(UNIFORM), "faint", 2)]
     lines = _numbered([*entropies.values(), [_most(causal, n, i) for i in range(n)]])
     return {"form": "lines", "x": {"title": _("query"), "scale": "linear"}, "series": series, "zero": True,
             "panels": [{"unit": _("entropy, nats"), "lines": lines}], "height": 300}
@@ -211,7 +228,3 @@ def _distinct(points: Sequence[dict[str, Any]], key: str) -> list:
     """In the order of their first appearance."""
     return list(dict.fromkeys(point[key] for point in points))
 
-
-def cycle(values: list, names: Sequence[str]) -> list:
-    """As many of the values as there are names, from the first again where there are too few."""
-    return [values[i % len(values)] for i in range(len(names))]

@@ -1,38 +1,30 @@
-"""The scatter of heads, in plotly: it tells which points are picked."""
+"""The scatter of heads, as a value for components/chart: it tells which points are chosen and picked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
 from numpy import ndarray
 
-from components.charts import SERIES
+from components.charts import Spec
 
-_FORMS = ["circle", "diamond", "square"]
+_KINDS = [(0, 0), (1, 1), (2, 3), (4, 2)]  # colour and form of a kind's points
 
 
 def scatter(x: ndarray, y: ndarray, across: str, up: str, names: Sequence[str], kinds: Sequence[str], chosen: int,
-            touched: Sequence[bool]) -> go.Figure:
+            touched: Sequence[bool], picked: Sequence[int]) -> Spec:
     """A point a head, a colour and a form a kind; a ring around the selected head, hollow where a plan touches it.
 
     Args:
         x, y: (heads,).
         across, up: the axes' titles.
         names: of the heads, like `2.5`; kinds: the kind's title of each.
+        chosen: the selected head; picked: those that are acted on together.
     """
-    figure = go.Figure()
     order = list(dict.fromkeys(kinds))
-    for number, kind in enumerate(order):
-        its = [i for i, name in enumerate(kinds) if name == kind]
-        figure.add_trace(go.Scatter(
-            x=[float(x[i]) for i in its], y=[float(y[i]) for i in its], mode="markers+text", name=kind, customdata=its,
-            text=[names[i] for i in its], textposition="top center", textfont={"size": 11},
-            hovertemplate=f"%{{text}}<br>{across} %{{x:.4f}}<br>{up} %{{y:.4f}}<extra></extra>",
-            marker={"size": 10, "color": SERIES[number % len(SERIES)], "symbol": [
-                _FORMS[number % 3] + ("-open" if touched[i] else "") for i in its],
-                "line": {"width": [3 if i == chosen else 1 for i in its]}}))
-    figure.update_layout(height=460, margin={"l": 10, "r": 10, "t": 30, "b": 10}, showlegend=len(order) > 1,
-                         xaxis_title=across, yaxis_title=up, dragmode="lasso", clickmode="event+select",
-                         legend={"orientation": "h", "y": 1.08})
-    return figure
+    series = [{"name": kind, "colour": colour, "dash": dash}
+              for kind, (colour, dash) in zip(order, (_KINDS[i % len(_KINDS)] for i in range(len(order))), strict=True)]
+    points = [[round(float(one), 6), round(float(other), 6), order.index(kind), name, bool(its)]
+              for one, other, kind, name, its in zip(x, y, kinds, names, touched, strict=True)]
+    return {"form": "points", "x": {"title": across}, "y": {"title": up}, "series": series, "points": points,
+            "chosen": chosen, "picked": list(picked), "height": 460}

@@ -17,17 +17,17 @@ lab.icon = path =>
 /**
  * {element, button, close()}: the button and, while it is open, its menu; arrows, Home, End, Escape and Tab as in any
  * menu.
- * @param {{icon: string, text: string, className?: string, entries: () => {text: string, act: () => void,
+ * @param {{icon: string, text: string, name?: string, className?: string, entries: () => {text: string, act: () => void,
  *   checked?: boolean}[]}} what `entries` are asked for when the menu opens; with `checked` they are a choice
  */
-lab.menu = ({ icon, text, className = '', entries }) => {
+lab.menu = ({ icon, text, name = text, className = '', entries }) => {
   const button = lab.make(
     'button',
-    { type: 'button', className, title: text, attributes: { 'aria-haspopup': 'menu', 'aria-expanded': false, 'aria-label': text } },
+    { type: 'button', className, title: text, attributes: { 'aria-haspopup': 'menu', 'aria-expanded': false, 'aria-label': name } },
     lab.icon(icon),
     lab.make('span', { className: 'text', textContent: text }),
   );
-  const menu = lab.make('div', { className: 'menu', hidden: true, attributes: { role: 'menu', 'aria-label': text } });
+  const menu = lab.make('div', { className: 'menu', hidden: true, attributes: { role: 'menu', 'aria-label': name } });
   const element = lab.make('div', { className: 'with-menu' }, button, menu);
   let outside = null;
 

@@ -65,8 +65,9 @@ const NAMES = {
  * @param {() => {title: string, about: string[], models: string[], what: string, picture: () => object,
  *   table?: () => object, others?: {text: string, act: () => void}[]}} offered what is taken away, asked for when it
  *   is; `models` and `what` name the files; without a table there is no CSV
+ * @param {string} name of the button, for a page has several
  */
-lab.takeAway = offered => {
+lab.takeAway = (offered, name) => {
   const take = kind => {
     const offer = offered();
     const [citation, link] = [lab._('Made with Attention Lab: {what}.', { what: offer.models.join(', ') }), lab.stateLink()];
@@ -77,6 +78,7 @@ lab.takeAway = offered => {
   return lab.menu({
     icon: ICON,
     text: lab._('Take away'),
+    name,
     className: 'take',
     entries: () => {
       const offer = offered();

@@ -8,7 +8,7 @@ from app.markdown import literal
 from app.state import events, session
 from app.state.lab_state import MAX_COMPARED
 from app.texts import _
-from components.charts import short
+from components.charts import called
 from models import catalogue
 
 
@@ -18,6 +18,6 @@ def choose(first: str) -> None:
     if not others:
         st.info(_("No other model reads the same texts as {model}.", model=literal(first)))
         return
-    st.pills(_("Beside {model}, up to {most}", model=literal(short(first)), most=MAX_COMPARED), others,
-             selection_mode="multi", key=session.COMPARED, format_func=lambda name: literal(short(name)),
+    st.pills(_("Beside {model}, up to {most}", model=literal(called(first)), most=MAX_COMPARED), others,
+             selection_mode="multi", key=session.COMPARED, format_func=lambda name: literal(called(name)),
              on_change=events.on_compared)

@@ -11,7 +11,7 @@ from app.state.lab_state import LabState
 from app.texts import N_, _
 from components import chart
 from components.charts import dots_chart
-from components.gates_chart import gates_chart, gates_table
+from components.gates_chart import gates_chart
 from models import HeadPlan, Lab, Trace, catalogue
 from models.checkpoint import CheckpointError
 from models.trace import sink
@@ -26,16 +26,14 @@ def section(lab: Lab, state: LabState, trace: Seen) -> None:
     """Tokens down and heads across, live; beside it attention to the first token, here and in softmax attention."""
     kind, layer, _head = selected(lab, state)
     gates = trace.gates[kind.name]
-    table = gates_table(gates, trace.rows[kind.query_row])
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(_("**Gates**, of every token and head: closed is empty, open is full. The model computes them from "
                       "the token; a bar or a key of yours multiplies them."))
         mean = ", ".join(_("layer {layer} {share:.0%}", layer=number, share=values.mean())
                          for number, values in enumerate(gates, 1))
-        st.altair_chart(gates_chart(table, layer), alt=_("Mean of all gates: {mean}", mean=mean))
-        st.download_button(_("Gates as CSV"), table.to_csv(index=False), f"{lab.name}-gates.csv", "text/csv",
-                           on_click="ignore")
+        chart(key="gates", spec=gates_chart(gates, trace.rows[kind.query_row], layer), models=[lab.name], what="gates",
+              title=_("Gates of every token and head"), alt=_("Mean of all gates: {mean}", mean=mean))
     with right:
         st.markdown(_("**Attention to the first token**, mean over the queries after it. A query that finds nothing "
                       "must put its weight somewhere, and often puts it there; a gate lets it say nothing instead."))

@@ -20,12 +20,13 @@ from models.heads import MIN_BASE, Address, Scale
 from models.kind import policies_of
 
 
-def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False, files: bool = False,
-         notes: Mapping[Address, str] | None = None) -> None:
+def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False, led: bool = True,
+         files: bool = False, notes: Mapping[Address, str] | None = None) -> None:
     """All heads, a grid a kind, with the controls of what is selected.
 
     Args:
         bare: without the controls.
+        led: a sentence above says what one looks at.
         files: the page draws panels/taking.py too.
         notes: what stands in the corner of a head's tile.
     """
@@ -34,7 +35,7 @@ def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool 
     heads(key=key, grids=[_grid(lab, kind, state, trace, notes or {}) for kind in lab.kinds],
           selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
                      "scope": selection.scope},
-          scale=scale_of(lab, scale, len(trace.tokens)), policies=policies, bare=bare, model=lab.name,
+          scale=scale_of(lab, scale, len(trace.tokens)), policies=policies, bare=bare, led=led, model=lab.name,
           files=files, on_event=events.on_heads)
 
 

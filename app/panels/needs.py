@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
 from app import serving
 from app.compute import Seen
@@ -17,7 +18,7 @@ from app.state import events, session
 from app.state.lab_state import LabState
 from app.state.search import BOUNDS, FEWEST, WANTED, Search
 from app.texts import N_, _
-from components import found_charts
+from components import chart, found_charts
 from models import HeadPlan, Lab, groups, needs
 from models.gating import Gating, Question
 from models.groups import FACILITATING, GROUPS, INTERFERING, IRRELEVANT, UNDECIDED
@@ -89,7 +90,7 @@ def draw(lab: Lab, state: LabState, prompt: Prompt, before: Seen) -> None:
                    if before.vectors is None else _("This model predicts nothing, so nothing can be kept."))
         return
     search = state.search
-    _choose(search)
+    row = _choose(search)
     question = Question.of(before, None if search.whole else state.asked)
     key = (lab.identity, prompt, question, search.wanted, search.bound if search.wanted == FEWEST else None)
     under: Under | None = st.session_state.get(session.SEARCH)
@@ -99,23 +100,25 @@ def draw(lab: Lab, state: LabState, prompt: Prompt, before: Seen) -> None:
     if under is not None and under.job.running:
         progress.draw(under.job, lambda job: None)
         return
-    st.button(_("Find out"), key="find out", type="primary" if under is None else "secondary", on_click=_start,
-              args=(lab, prompt, before, question, search, key))
+    row.button(_("Find out"), key="find out", type="primary" if under is None else "secondary", on_click=_start,
+               args=(lab, prompt, before, question, search, key))
     if under is None:
         return
     if under.job.problem:
         st.caption(_(under.job.problem))
     elif isinstance(under.job.result, Fewest):
-        _fewest(under.job.result, search)
+        _fewest(lab.name, under.job.result, search)
     elif isinstance(under.job.result, Grouped):
         _groups(lab, under.job.result)
 
 
-def _choose(search: Search) -> None:
+def _choose(search: Search) -> DeltaGenerator:
+    """What is asked for; returns the row that it stands in."""
     st.session_state[session.WANTED] = search.wanted
     st.session_state[session.WHOLE] = search.whole
     st.session_state[session.BOUND] = search.bound
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    with row:
         st.segmented_control(_("Wanted"), WANTED, key=session.WANTED, format_func=lambda its: _(TITLES[its]),
                              on_change=events.on_search, required=True, label_visibility="collapsed")
         st.segmented_control(_("For"), [*SCOPES], key=session.WHOLE, format_func=lambda its: _(SCOPES[its]),
@@ -124,6 +127,7 @@ def _choose(search: Search) -> None:
             st.selectbox(_("Most KL"), BOUNDS, key=session.BOUND, on_change=events.on_search, width=190,
                          format_func=lambda bound: _("KL at most {bound:g} nats", bound=bound),
                          label_visibility="collapsed")
+    return row
 
 
 def _start(lab: Lab, prompt: Prompt, before: Seen, question: Question, search: Search, key: tuple[Any, ...]) -> None:
@@ -151,7 +155,7 @@ def _start(lab: Lab, prompt: Prompt, before: Seen, question: Question, search: S
     st.session_state[session.SEARCH] = Under(key, job.start())
 
 
-def _fewest(found: Fewest, search: Search) -> None:
+def _fewest(name: str, found: Fewest, search: Search) -> None:
     size = found.answer(search.bound)
     divergence, plan = found.plans[size]
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -160,8 +164,15 @@ def _fewest(found: Fewest, search: Search) -> None:
         st.button(_("Apply: prune the others"), key="apply needed", on_click=events.set_plan, args=(plan,))
     learned = sorted(((its, divergence) for its, (divergence, _) in found.plans.items()), reverse=True)
     curves = {_(name): its for name, its in {LEARNED: learned, **found.orders}.items()}
-    st.altair_chart(found_charts.kept_chart(curves, (size, divergence), search.bound, _("heads left"), _("KL, nats")),
-                    alt=_("KL by number of heads left; learned gates keep the prediction with {size}", size=size))
+    chart(key="kept", spec=found_charts.kept_chart(curves, (size, divergence), search.bound), models=[name],
+          what="needs", title=_("KL by the number of heads that are left"),
+          alt=_("KL by number of heads left; learned gates keep the prediction with {size}", size=size))
+
+
+def _told(found: Grouped) -> str:
+    """The groups with their heads, in words."""
+    return "; ".join(f"{_(NAMES[name])}: {', '.join(f'{layer + 1}.{head + 1}' for _kind, layer, head in heads)}"
+                     for name in GROUPS if (heads := found.of(name)))
 
 
 def _groups(lab: Lab, found: Grouped) -> None:
@@ -176,8 +187,8 @@ def _groups(lab: Lab, found: Grouped) -> None:
             for (kind, layer, head), name, kept, removed in zip(
                 found.heads, found.groups.names, found.groups.kept.tolist(), found.groups.removed.tolist(),
                 strict=True)]
-    st.altair_chart(found_charts.groups_chart(rows, [_(NAMES[name]) for name in GROUPS], len(lab.kinds) > 1),
-                    alt=_("Every head and its group"), width="content")
+    chart(key="groups", spec=found_charts.groups_chart(rows, [_(NAMES[name]) for name in GROUPS], len(lab.kinds) > 1),
+          title=_("Every head and its group"), alt=_told(found), models=[lab.name], what="groups")
     for name in GROUPS:
         heads = found.of(name)
         if heads:

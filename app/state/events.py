@@ -139,22 +139,20 @@ def on_heads_view() -> None:
         history().do(replace(present, heads=HeadsView(x, y, source, role)), merge="viewing")
 
 
-def picked(addresses: Sequence[Address]) -> list[Address]:
-    """The heads of the points that are picked in the scatter."""
-    state = st.session_state.get(session.SCATTER)
-    points = state.get("selection", {}).get("points", []) if isinstance(state, Mapping) else []
-    chosen = [point.get("customdata") for point in points if isinstance(point, Mapping)]
-    found = [its[0] if isinstance(its, list) and its else its for its in chosen]
-    return [addresses[i] for i in dict.fromkeys(found) if _index(i, len(addresses))]
+def picked(addresses: Sequence[Address]) -> list[int]:
+    """Which of the heads are picked in the scatter of this model, by their places."""
+    kept = st.session_state.get(session.SCATTER)
+    return [its for its in kept[1] if its < len(addresses)] if kept and kept[0] == history().present.model else []
 
 
-def on_picked(addresses: Sequence[Address]) -> None:
-    """A single point selects its head."""
-    heads = picked(addresses)
-    if len(heads) == 1:
-        kind, layer, head = heads[0]
-        present = history().present
-        history().do(replace(present, selection=Selection(layer, head, "head", kind)), merge="selecting")
+def on_scatter(event: dict[str, Any], addresses: Sequence[Address]) -> None:
+    """A point that is chosen selects its head; those in a rectangle are picked, to be acted on together."""
+    if event.get("type") == "choose" and _index(event.get("index"), len(addresses)):
+        kind, layer, head = addresses[event["index"]]
+        history().do(replace(history().present, selection=Selection(layer, head, "head", kind)), merge="selecting")
+    elif event.get("type") == "pick" and isinstance(event.get("heads"), list):
+        found = [its for its in dict.fromkeys(event["heads"][:len(addresses)]) if _index(its, len(addresses))]
+        st.session_state[session.SCATTER] = (history().present.model, found)
 
 
 def set_heads(heads: Sequence[Address], change: Mapping[str, Any]) -> None:

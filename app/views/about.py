@@ -34,10 +34,11 @@ def _text() -> None:
         text, facts = st.columns([46, 54], gap="large")
     with text:
         st.markdown(linked(translated(TEXT.read_text(encoding="utf-8"))))
-        st.markdown(_("#### Words"))
-        st.markdown("\n".join(f"- **{_(term)}**: {_(text)}" for term, text in texts.glossary().values()))
     with facts:
         _facts(cards)
+    with st.container(key="glossary"):  # in columns
+        st.markdown(_("#### Words"))
+        st.markdown("\n".join(f"- **{_(term)}**: {_(text)}" for term, text in texts.glossary().values()))
 
 
 def numbers(each: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
@@ -64,9 +65,9 @@ def _facts(cards: Sequence[dict[str, Any]]) -> None:
     for task, its in families.items():
         what, _first = numbers(its[0])
         st.markdown(f"**{plain(task)}**" + (f": {plain(what)}" if what else ""))
-        st.table([{_("model"): each["name"], _("attention"): plain(_(each["attention"]["title"])),
+        st.table([{_("model"): f"{plain(_(each['attention']['title']))} `{each['name']}`",
                    _("parameters"): f"{each['model']['parameters']:,}", **numbers(each)[1]} for each in its],
-                 border="horizontal")
+                 border="horizontal", hide_index=True)
     for each in cards:
         if each["name"] == session.history().present.model:
             with st.container(border=True):

@@ -19,7 +19,7 @@ from app.state import events, session, visitor_models
 from app.state.lab_state import PARTS, LabState
 from app.texts import _, tip
 from components import chart, comparison
-from components.charts import row_entropy_chart, short, style
+from components.charts import called, row_entropy_chart, style
 from components.comparison import Answer, Row
 from models import Lab, Output
 from models.checkpoint import CheckpointError
@@ -55,10 +55,11 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
                asked=asked(there), changed=bool(state.plan))
     if not there:
         return
+    st.caption(_("Each small picture is a head: every row looks at the columns, most where the colour is strongest."))
     for index, (one, column) in enumerate(_beside(there, "heads")):
         with column:
             _name(one)
-            heads.grid(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0)
+            heads.grid(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0, led=False)
     st.session_state[session.PART] = state.part
     part = st.segmented_control(_("Below"), list(PARTS), format_func=lambda key: _(PARTS[key]), key=session.PART,
                                 required=True, on_change=events.on_part, label_visibility="collapsed")
@@ -80,7 +81,7 @@ def _beside(there: Sequence[Compared], what: str) -> list[tuple[Compared, DeltaG
 
 
 def _name(one: Compared) -> None:
-    st.markdown(f"**{literal(short(one.lab.name))}**")
+    st.markdown(f"##### {literal(called(one.lab.name))}")  # a heading: what follows it is of this model
 
 
 def _map(one: Compared, index: int) -> None:
@@ -122,7 +123,7 @@ def read(name: str, state: LabState, shown: str) -> Compared | str:
 
 def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:
     """What came of the text in one model."""
-    its: Row = {"name": short(name), "title": "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
+    its: Row = {"name": called(name), "title": "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
                 "answer": None, "loss": None, "moved": None, "apart": None, "problem": ""}
     if isinstance(one, str):
         return its | {"problem": one}
@@ -165,7 +166,7 @@ def asked(there: Sequence[Compared]) -> str:
 
 def where(one: Compared) -> str:
     """The model and its selected head: models of other shapes take the nearest one they have."""
-    return _("{model}, layer {layer}, head {head}", model=short(one.lab.name), layer=one.state.selection.layer + 1,
+    return _("{model}, layer {layer}, head {head}", model=called(one.lab.name), layer=one.state.selection.layer + 1,
              head=one.state.selection.head + 1)
 
 

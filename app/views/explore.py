@@ -36,9 +36,10 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
             sections.draw(section, lab, state, before, after)
         else:
             _large(lab, reading, state, after)
-        forgetting.choose(lab, state)
-        sampling.choose(lab, state)
-        place = st.container()
+        with st.container(key="writing"):  # style.css: the button first, what it writes below all of them
+            place = st.container(key="goes-on")
+            sampling.choose(lab, state)
+            forgetting.choose(lab, state)
     with panel:
         effect.draw(lab, state, before, after)
     if said is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy
@@ -19,7 +20,7 @@ from app.state import events, session
 from app.state.heads_view import MEASURES, SOURCES
 from app.state.lab_state import LabState
 from app.texts import _, ngettext
-from components import head_charts
+from components import chart, head_charts
 from models import Lab
 from models.heads import Address
 from models.measures import spearman
@@ -72,16 +73,21 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
     names = [(f"{titles[kind]} " if len(lab.kinds) > 1 else "") + f"{layer + 1}.{head + 1}"
              for kind, layer, head in addresses]
     at = state.selection
-    chart = head_charts.scatter(values[x], values[y], _(MEASURES[x]), _(MEASURES[y]), names,
-                                [titles[kind] for kind, _layer, _head in addresses],
-                                addresses.index((at.kind, at.layer, at.head)),
-                                [bool(address in state.plan.heads) for address in addresses])
-    st.plotly_chart(chart, key=session.SCATTER, on_select=lambda: events.on_picked(addresses), theme="streamlit",
-                    selection_mode=("points", "box", "lasso"), config={"displaylogo": False})
-    picked = events.picked(addresses)
+    places = events.picked(addresses)
+    spec = head_charts.scatter(values[x], values[y], _(MEASURES[x]), _(MEASURES[y]), names,
+                               [titles[kind] for kind, _layer, _head in addresses],
+                               addresses.index((at.kind, at.layer, at.head)),
+                               [bool(address in state.plan.heads) for address in addresses], places)
+    chart(key="scatter", spec=spec, models=[lab.name], what="heads",
+          on_event=partial(events.on_scatter, addresses=addresses),
+          title=_("{up} against {across}, of every head", up=_(MEASURES[y]), across=_(MEASURES[x])),
+          alt="; ".join(f"{name}: {one:.3f}, {other:.3f}" for name, one, other in zip(
+              names, values[x].tolist(), values[y].tolist(), strict=True)))
+    picked = [addresses[place] for place in places]
     with st.container(horizontal=True, vertical_alignment="center", height=52, border=False):
         if not picked:
-            st.caption(_("Click a point to select its head; draw a box or a lasso to pick several."))
+            st.caption(_("Click a point to select its head; draw a rectangle to pick several. With the keyboard: "
+                         "arrows, Enter, Space."))
             return
         st.markdown(ngettext("{n} head picked", "{n} heads picked", len(picked)))
         for label, change in ((_("Prune"), {"gate": 0.0}), (_("Constant"), {"constant": True}),

@@ -21,7 +21,7 @@ from app.state import events, session
 from app.state.lab_state import LabState
 from app.texts import N_, _, tip
 from components import chart
-from components.charts import Spec, head_chart, length_chart, short, style
+from components.charts import Spec, called, head_chart, length_chart, style
 from models import Lab
 from models.checkpoint import CheckpointError
 from models.studies import seeds, store
@@ -72,8 +72,8 @@ class Curve:
     @property
     def label(self) -> str:
         if self.policy == TRAINED:
-            return short(self.model)
-        return _("{model}, {reading}", model=short(self.model), reading=_(READINGS[self.policy]))
+            return called(self.model)
+        return _("{model}, {reading}", model=called(self.model), reading=_(READINGS[self.policy]))
 
     def value(self, length: int, quantity: str) -> float | None:
         """A number at a length; of what is there by layer and head, the mean; None where nothing was measured."""

@@ -11,22 +11,18 @@ from app.state import events, session
 from app.state.lessons import Lesson, Place, lessons
 from app.texts import _
 
-COLUMNS = 2
-
 
 def page() -> None:
-    frame.in_one_column(_draw)
+    frame.in_one_column(_draw, "stretch")
 
 
 def _draw() -> None:
     st.markdown("#### " + _("Lessons"))
     st.markdown(_("Six lessons of five to nine steps, each about one idea. You guess, then you do it, and the model "
                   "answers. Your own text and plan come back when you leave a lesson."))
-    numbered = list(enumerate(lessons(), 1))
-    for first in range(0, len(numbered), COLUMNS):
-        row = numbered[first:first + COLUMNS]
-        for column, (number, lesson) in zip(st.columns(COLUMNS, gap="medium"), row, strict=False):
-            with column, st.container(border=True, height="stretch", key=f"lesson-{lesson.key}"):
+    with st.container(key="cards"):  # style.css: as many in a row as there is room for
+        for number, lesson in enumerate(lessons(), 1):
+            with st.container(border=True, height="stretch", key=f"lesson-{lesson.key}"):
                 _card(number, lesson)
     with st.container(horizontal=True):
         st.button(_("The first minute again"), key="start", on_click=events.restart)
@@ -35,7 +31,7 @@ def _draw() -> None:
 def _card(number: int, lesson: Lesson) -> None:
     places = [Place(lesson.key, step) for step in range(1, len(lesson.steps) + 1)]
     left = [place for place in places if place not in session.ticked()]
-    st.markdown(f"**{number}. {plain(said(lesson.title))}**")
+    st.markdown(f"##### {number}. {plain(said(lesson.title))}")
     st.markdown(plain(said(lesson.about)))
     links = ", ".join(f"[arXiv {paper}](https://arxiv.org/abs/{paper})" for paper in lesson.arxiv)
     st.caption(f"{plain(lesson.source)}. {links}" if links else plain(lesson.source))

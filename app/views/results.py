@@ -51,7 +51,7 @@ def page() -> None:
 
 
 def _claims() -> None:
-    with st.container(width=960):
+    with st.container(key="about-claims"):
         st.markdown(_("Papers say what these kinds of attention do. Here is each statement that can be checked, the "
                       "source's number, ours from the small models of this site, and a verdict that a rule computes "
                       "from the numbers. A verdict is about these models and this training, not about the paper."))
@@ -70,7 +70,7 @@ def _claims() -> None:
                                required=True, on_change=events.on_claim, label_visibility="collapsed")
     claim = found[key or FIRST_CLAIM]
     st.markdown(f"#### {plain(_(claim.title))}")
-    with st.container(width=960):
+    with st.container(key="about-claim"):
         st.caption(linked(f"{plain(claim.source)}. {plain(_(claim.setting))}"))
     groups = [(word, [its for its in claim.statements if its.verdict.word == word]) for word in BADGES]
     _overview([(word, its) for word, its in groups if its])
@@ -86,10 +86,10 @@ def _claims() -> None:
 
 def _overview(groups: Sequence[tuple[str, Sequence[Statement]]]) -> None:
     """All statements by verdict, each a link to its place below."""
-    with st.container(horizontal=True, gap="medium", key="verdicts"):
+    with st.container(gap="medium", key="verdicts"):
         for word, statements in groups:
             colour, icon = BADGES[word]
-            with st.container(width=430, gap="xsmall", key=f"group-{colour}"):
+            with st.container(gap="xsmall", key=f"group-{colour}"):
                 st.badge(_("{verdict}: {count}", verdict=_(word), count=len(statements)), icon=icon, color=colour)
                 st.markdown("\n".join(f"- [{plain(_(its.text))}](#{its.key})" for its in statements))
 
@@ -120,7 +120,7 @@ def _statement(statement: Statement, spec: Spec | None) -> None:
     colour, icon = BADGES[statement.verdict.word]
     with st.container(border=True, key=f"claim-{colour}-{statement.key}"):
         st.subheader(plain(_(statement.text)), anchor=statement.key)
-        words, picture = st.columns(2, gap="large") if spec else (st.container(width=960), None)
+        words, picture = st.columns(2, gap="large") if spec else (st.container(), None)
         with words:
             st.badge(_(statement.verdict.word), icon=icon, color=colour)
             if statement.verdict.why:

@@ -22,7 +22,7 @@ WITHOUT_READER, WITHOUT_FIRST, WITHOUT_ONE = (
 
 
 def page() -> None:
-    frame.in_one_column(_draw)
+    frame.in_one_column(_draw, "stretch")
 
 
 def _draw() -> None:

@@ -28,16 +28,28 @@ SUGGESTED = hub.HOSTED.allowed  # small models that many know; a host opens no o
 
 
 def page() -> None:
-    frame.in_one_column(_draw)
+    frame.in_one_column(_draw, "stretch")
 
 
 def _draw() -> None:
-    st.markdown(_("#### Your model"))
-    hosted = hub.access().hosted
+    with st.container(key="yours"):  # style.css puts them below each other where there is no room
+        forms, about = st.columns([58, 42], gap="large")
+    with forms:
+        st.markdown(_("#### Your model"))
+        _forms()
+    with about, st.container(border=True):
+        _about()
+
+
+def _about() -> None:
     st.markdown(_("Open a model of `transformers` and do to its heads what you do to ours: encoders (BERT, RoBERTa, "
                   "ELECTRA, DistilBERT, ALBERT, MPNet, DeBERTa), decoders (GPT-2, OPT, GPT-NeoX, Llama, Mistral, "
                   "Phi-3, Qwen3, Gemma 3), encoder-decoders (T5, BART, Marian), and vision Transformers (ViT). Only "
                   "safetensors are read, and no code of a model is ever run."))
+
+
+def _forms() -> None:
+    hosted = hub.access().hosted
     job = visitor_models.job()
     if job is not None:
         progress.draw(job, _ended)

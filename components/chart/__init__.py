@@ -21,7 +21,8 @@ def chart(*, key: str, spec: dict[str, Any], title: str, alt: str, models: Seque
         alt: its numbers in words.
         models, what: what its files are called by; `what` is a word, like `entropy`.
         about: sentences under it in its files.
-        on_event: called with {type: at, x, sequence} when a place of a chart is chosen whose spec has `chooses`.
+        on_event: called with {type: at, x, sequence} when a place of a chart is chosen whose spec has `chooses`; of
+            points with {type: choose, index} and {type: pick, heads: [index]}.
     """
     header = {"spec": spec, "title": title, "alt": alt, "models": list(models), "what": what,
               "about": list(about), **answer(key)}

@@ -6,7 +6,7 @@ function create(state) {
   const plot = lab.make('div', { className: 'plot', attributes: { role: 'group' } });
   const tip = lab.make('div', { className: 'tip', hidden: true });
   const said = lab.make('div', { className: 'said', attributes: { role: 'status' } });
-  const take = lab.takeAway(() => offer(state));
+  const take = lab.takeAway(() => offer(state), lab._('Take away: this chart'));
   state.root.append(lab.make('div', { className: 'corner' }, take.element), plot, tip, said);
   const pointed = event => {
     const box = plot.getBoundingClientRect();
@@ -14,14 +14,16 @@ function create(state) {
     point(state, found);
     return found;
   };
-  plot.addEventListener('pointermove', pointed);
-  plot.addEventListener('pointerleave', () => point(state, null));
-  plot.addEventListener('click', event => choose(state, pointed(event)));
-  plot.addEventListener('keydown', event => walk(state, event));
-  plot.addEventListener('blur', () => point(state, null));
+  const lines = act => event => state.drawing?.dots || act(event);
+  plot.addEventListener('pointermove', lines(pointed));
+  plot.addEventListener('pointerleave', lines(() => point(state, null)));
+  plot.addEventListener('click', lines(event => choose(state, pointed(event))));
+  plot.addEventListener('keydown', lines(event => walk(state, event)));
+  plot.addEventListener('blur', lines(() => point(state, null)));
+  const picking = lab.picking(state, { plot, tip, said });
   const observer = new ResizeObserver(() => draw(state));
   observer.observe(plot);
-  return { plot, tip, said, take, observer, at: null, width: 0 };
+  return { plot, tip, said, take, observer, picking, at: null, width: 0 };
 }
 
 function update(state) {
@@ -41,11 +43,12 @@ function draw(state) {
   state.guide = lab.vector(['g', { 'pointer-events': 'none' }]);
   svg.append(state.guide);
   plot.replaceChildren(svg);
-  const walks = drawing.plots.length > 0;
+  const walks = drawing.plots.length > 0 || Boolean(drawing.dots);
   lab.set(plot, 'aria-label', data.alt);
   lab.set(plot, 'role', walks ? 'application' : 'img');
   plot.tabIndex = walks ? 0 : -1;
   plot.classList.toggle('chooses', Boolean(data.spec.chooses));
+  plot.classList.toggle('picks', Boolean(drawing.dots));
   if (!walks) plot.removeAttribute('tabindex');
   point(state, null);
 }
@@ -117,7 +120,7 @@ function choose(state, found) {
   state.send({ type: 'at', x: found.x });
 }
 
-const WIDTH = { lines: 720, dots: 640, squares: 720 }; // px of a chart that is taken away
+const WIDTH = { lines: 720, dots: 640, squares: 720, groups: 720, gates: 720, points: 720 }; // px of a chart that is taken away
 
 function offer({ data: { spec, title, about, models, what } }) {
   return {
@@ -134,7 +137,8 @@ lab.chart = lab.component({
   create,
   update,
   parts: [],
-  destroy: ({ observer, take }) => {
+  destroy: ({ observer, picking, take }) => {
+    picking.stop();
     observer.disconnect();
     take.close();
   },

@@ -10,6 +10,7 @@ lab.catalogue = lab.component({
   },
 });
 
+const LONG = 20; // characters of a name that is written smaller, on two lines
 const MINE = 'mine'; // the task under which the visitor's own models stand
 
 function create(state) {
@@ -57,6 +58,7 @@ function create(state) {
 function update(state, { task, title }) {
   lab.write(state.task, task);
   lab.write(state.title, title);
+  state.title.classList.toggle('long', title.length > LONG);
   lab.set(state.button, 'aria-label', lab._('Model: {task}, {title}. Choose another', { task, title }));
   if (state.dialog.open) show(state, state.shown);
 }

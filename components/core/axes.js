@@ -11,6 +11,14 @@ lab.roundTicks = (low, high, count) => {
   return ticks;
 };
 
+/** Round values from `low` to `high` for a bent axis: 0 and, from `bend` up, two of each power of ten. */
+lab.bentTicks = (low, high, bend) => {
+  const ticks = low <= 0 ? [0] : [];
+  for (let power = 10 ** Math.floor(Math.log10(bend)); power <= high; power *= 10)
+    for (const factor of [1, 3]) if (factor * power >= Math.max(low, bend) && factor * power <= high) ticks.push(Number((factor * power).toPrecision(2)));
+  return ticks;
+};
+
 /** {low, high}: what the values take, with a little air; `zero` begins at 0. Equal values get air all the same. */
 lab.extent = (values, zero = false) => {
   const [least, most] = [Math.min(...values, ...(zero ? [0] : [])), Math.max(...values)];
@@ -19,16 +27,18 @@ lab.extent = (values, zero = false) => {
 };
 
 /**
- * value -> px. `kind`: linear; log2; or band, where the given values stand at equal distances.
+ * value -> px. `kind`: linear; log2; bent, linear up to `bend` and like a logarithm above; or band, where the given
+ * values stand at equal distances.
  * @param {number[]} values all that the axis shows, of which a band is made
  */
-lab.axis = (kind, values, from, to, domain = null) => {
+lab.axis = (kind, values, from, to, domain = null, bend = 1) => {
   const sorted = [...new Set(values)].sort((a, b) => a - b);
   if (kind === 'band') {
     const step = (to - from) / Math.max(1, sorted.length - 1);
     return value => (sorted.length === 1 ? (from + to) / 2 : from + sorted.indexOf(value) * step);
   }
-  const map = kind === 'log2' ? Math.log2 : value => value;
+  const bent = value => Math.sign(value) * Math.log1p(Math.abs(value) / bend);
+  const map = kind === 'log2' ? Math.log2 : kind === 'bent' ? bent : value => value;
   const [low, high] = [domain?.low ?? sorted[0], domain?.high ?? sorted.at(-1)].map(map);
   return value => (high === low ? (from + to) / 2 : from + ((map(value) - low) / (high - low)) * (to - from));
 };

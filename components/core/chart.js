@@ -13,7 +13,8 @@ lab.dotsChart = (spec, width, theme) => {
   const several = spec.series.length > 1;
   const key = several ? lab.key(spec.series, width, theme) : { height: 0, nodes: [] };
   const left = Math.min(Math.max(...spec.rows.map(name => lab.textWidth(name, 13))) + 14, 0.42 * width);
-  const tall = 14 + 15 * spec.series.length;
+  const names = spec.rows.map(name => lab.wrapped(name, left - 10, 13, 2));
+  const tall = Math.max(14 + 15 * spec.series.length, ...names.map(lines => 10 + 15 * lines.length));
   const [top, right] = [key.height + 34, width - 56];
   const bottom = top + tall * spec.rows.length;
   const limits = lab.extent([...spec.points.map(([, , value]) => value), ...(spec.rule ? [spec.rule.at] : [])]);
@@ -29,11 +30,15 @@ lab.dotsChart = (spec, width, theme) => {
   if (spec.rule) {
     const at = lab.px(toX(spec.rule.at));
     nodes.push(['line', { x1: at, x2: at, y1: top, y2: bottom, stroke: faint, 'stroke-width': 1.5, 'stroke-dasharray': '3 3' }]);
-    nodes.push(word(spec.rule.label, toX(spec.rule.at) + 5, bottom - 5, { 'font-size': 11 }));
+    const isRight = toX(spec.rule.at) + lab.textWidth(spec.rule.label, 11) > width - 8;
+    nodes.push(word(spec.rule.label, toX(spec.rule.at), top - 5, { 'font-size': 11, 'text-anchor': isRight ? 'end' : 'middle' }));
   }
-  spec.rows.forEach((name, row) => {
+  spec.rows.forEach((_, row) => {
     const y = top + row * tall;
-    nodes.push(['text', { x: 0, y: lab.px(y + tall / 2 + 5), 'font-size': 13, fill: ink }, lab.fittedText(name, left - 10, 13)]);
+    names[row].forEach((text, i) => {
+      const down = y + tall / 2 + 5 + 15 * (i - (names[row].length - 1) / 2);
+      nodes.push(['text', { x: 0, y: lab.px(down), 'font-size': 13, fill: ink }, text]);
+    });
     nodes.push(['line', { x1: lab.px(left + 8), x2: lab.px(right), y1: lab.px(y + tall / 2), y2: lab.px(y + tall / 2), stroke: line, 'stroke-dasharray': '1 4' }]);
   });
   for (const [row, series, value] of spec.points) {
@@ -51,7 +56,7 @@ lab.dotsChart = (spec, width, theme) => {
 
 const SQUARE = [14, 30]; // px, the least and the most a head takes
 
-/** Each head as a square of one colour, layers down, a picture for each model. */
+/** Each head as a square of one colour, layers down, a picture for each model; of one head a layer, layers across. */
 lab.squaresChart = (spec, width, theme) => {
   const { ink, faint, line } = theme;
   const most = spec.most || 1;
@@ -70,32 +75,50 @@ lab.squaresChart = (spec, width, theme) => {
       tallest = Math.max(tallest, 60);
       return;
     }
-    const side = Math.max(SQUARE[0], Math.min(SQUARE[1], Math.floor((each - 26) / values[0].length)));
+    const single = values[0].length === 1;
+    const shown = single ? [values.map(([value]) => value)] : values;
+    const side = Math.max(SQUARE[0], Math.min(SQUARE[1], Math.floor((each - 26) / shown[0].length)));
     const [left, top] = [x + 22, y + 42];
-    values[0].forEach((_, head) => nodes.push(word(String(head + 1), left + (head + 0.5) * side, top - 6, { 'text-anchor': 'middle' })));
-    values.forEach((row, layer) => {
-      nodes.push(word(String(layer + 1), left - 6, top + (layer + 0.5) * side + 4, { 'text-anchor': 'end' }));
-      row.forEach((value, head) => {
+    shown[0].forEach((_, column) => nodes.push(word(String(column + 1), left + (column + 0.5) * side, top - 6, { 'text-anchor': 'middle' })));
+    shown.forEach((row, down) => {
+      if (!single) nodes.push(word(String(down + 1), left - 6, top + (down + 0.5) * side + 4, { 'text-anchor': 'end' }));
+      row.forEach((value, column) => {
+        const [layer, head] = single ? [column, 0] : [down, column];
         const fill = lab.hex(theme.dark, 'sequential', Math.round(255 * Math.min(1, Math.max(0, value / most))));
-        const place = { x: lab.px(left + head * side), y: lab.px(top + layer * side), width: side, height: side, fill, stroke: line };
+        const place = { x: lab.px(left + column * side), y: lab.px(top + down * side), width: side, height: side, fill, stroke: line };
         const told = { title, layer: layer + 1, head: head + 1, value: `${lab.value(value)} ${spec.unit}` };
         const words = spec.pairs ? lab._('{title}, heads {layer} and {head}: {value}', told) : lab._('{title}, layer {layer}, head {head}: {value}', told);
         nodes.push(['rect', place, ['title', {}, words]]);
       });
     });
-    tallest = Math.max(tallest, 42 + side * values.length);
+    tallest = Math.max(tallest, 42 + side * shown.length);
   });
   const ticks = [0, 0.25, 0.5, 0.75, 1].map(at => ({ at, label: lab.value(Number((at * most).toPrecision(3))) }));
   const bar = { x: 22, y: y + tallest + 16, width: Math.min(260, width - 90), scale: 'sequential', ticks, after: spec.unit, theme };
-  return { width, height: y + tallest + 48, nodes: [...nodes, ...lab.colourBar(bar)], plots: [] };
+  const how = spec.pairs ? lab._('Rows and columns are the heads of a layer.') : lab._('Layers down, heads across; where a layer has one head, layers across.');
+  const about = lab.wrapped(how, width, 12);
+  about.forEach((text, i) => nodes.push(['text', { x: 0, y: lab.px(bar.y + 46 + 17 * i), 'font-size': 12, fill: faint }, text]));
+  return { width, height: bar.y + 36 + 17 * about.length, nodes: [...nodes, ...lab.colourBar(bar)], plots: [] };
 };
 
 /** {width, height, nodes, plots} of any chart. `every`: each point can be pointed at, as files want it. */
-lab.chartPicture = (spec, width, theme, every = false) =>
-  ({ lines: lab.linesChart, dots: lab.dotsChart, squares: lab.squaresChart })[spec.form](spec, width, theme, every);
+lab.chartPicture = (spec, width, theme, every = false) => {
+  const forms = {
+    lines: lab.linesChart,
+    dots: lab.dotsChart,
+    squares: lab.squaresChart,
+    groups: lab.groupsChart,
+    gates: lab.gatesChart,
+    points: lab.pointsChart,
+  };
+  return forms[spec.form](spec, width, theme, every);
+};
 
 /** Its numbers: {columns, rows}. */
 lab.chartTable = spec => {
+  if (spec.form === 'groups') return lab.groupsTable(spec);
+  if (spec.form === 'gates') return lab.gatesTable(spec);
+  if (spec.form === 'points') return lab.pointsTable(spec);
   if (spec.form === 'squares')
     return {
       columns: ['picture', ...(spec.pairs ? ['head', 'other head'] : ['layer', 'head']), spec.unit],

@@ -25,6 +25,7 @@ function domain(panels, spec, panel) {
 
 /** {width, height, nodes, plots}: plots are what a pointer needs, see lab.nearest. `every`: each point has its words. */
 lab.linesChart = (spec, width, theme, every) => {
+  if (spec.together && spec.panels.length > 1) return small(spec, width, theme, every);
   const across = Math.max(1, Math.min(spec.columns ?? 1, Math.floor((width + 20) / (spec.least ?? LEAST)), spec.panels.length));
   const each = (width - 24 * (across - 1)) / across;
   const labels = Math.min(235, Math.max(...spec.series.map(({ name }) => 1.17 * lab.textWidth(name, 13)))) + SAMPLE + 16;
@@ -45,26 +46,46 @@ lab.linesChart = (spec, width, theme, every) => {
   return { width, height: y + tall + (spec.panels.some(({ title, unit }) => title || unit) ? TITLE : 0), nodes, plots };
 };
 
-function drawn(spec, panel, box, theme, every, direct) {
+const [EDGE, BETWEEN] = [28, 14]; // px beside and between small pictures that have one scale
+
+/** Many small panels of one scale: its numbers stand at the edge of them all, and nowhere else. */
+function small(spec, width, theme, every) {
+  const key = spec.series.length < 2 ? { height: 0, nodes: [] } : lab.key(spec.series, width - MENU, theme);
+  const across = Math.max(1, Math.min(spec.columns, Math.floor((width - EDGE) / spec.least), spec.panels.length));
+  const wide = (width - EDGE - BETWEEN * across) / across;
+  const tall = TITLE + spec.height + BETWEEN;
+  const plots = spec.panels.map((panel, index) => {
+    const [column, row] = [index % across, Math.floor(index / across)];
+    const box = { x: EDGE + column * (wide + BETWEEN), y: key.height + row * tall + TITLE, width: wide, height: spec.height };
+    return drawn(spec, panel, box, theme, every, false, { left: !column, below: index + across >= spec.panels.length });
+  });
+  const rows = Math.ceil(spec.panels.length / across);
+  return { width, height: key.height + rows * tall + BOTTOM - BETWEEN, nodes: [...key.nodes, ...plots.flatMap(({ nodes }) => nodes)], plots };
+}
+
+/** `edges`: whether the scales' numbers stand at the left and below, and not where another panel's do. */
+function drawn(spec, panel, box, theme, every, direct, edges = null) {
   const { ink, faint, line } = theme;
+  const [titled, over] = edges ? [box.x, box.y - 6] : [box.x - LEFT, box.y - TOP - 6];
   const limits = domain(spec.panels, spec, panel);
   const xs = [...new Set(spec.panels.flatMap(pointsOf).map(([x]) => x))].sort((a, b) => a - b);
   const beside = spec.panels.flatMap(({ rings = [] }) => rings.map(({ x }) => x)); // a text may be shorter, or longer
   const wide = spec.x.scale === 'band' ? null : { low: Math.min(xs[0], ...beside), high: Math.max(xs.at(-1), ...beside) };
   const toX = lab.axis(spec.x.scale, xs, box.x, box.x + box.width, wide);
-  const toY = lab.axis('linear', [], box.y + box.height, box.y, limits);
+  const toY = lab.axis(spec.bent ? 'bent' : 'linear', [], box.y + box.height, box.y, limits, spec.bent);
+  const levels = spec.bent ? lab.bentTicks(limits.low, limits.high, spec.bent) : lab.roundTicks(limits.low, limits.high, Math.max(2, box.height / 50));
   const bottom = box.y + box.height;
   const word = (text, x, y, attributes) => ['text', { x: lab.px(x), y: lab.px(y), 'font-size': 12, fill: faint, ...attributes }, text];
   const ticks = spec.x.scale === 'linear' ? lab.roundTicks(xs[0], xs.at(-1), 5) : xs;
   const nodes = [
-    ...(panel.title ? [word(panel.title, box.x - LEFT, box.y - TOP - 6, { 'font-size': 14, 'font-weight': 600, fill: panel.marked ? theme.accent ?? ink : ink })] : []),
-    ...lab.roundTicks(limits.low, limits.high, Math.max(2, box.height / 50)).flatMap(tick => [
+    ...(panel.title ? [word(panel.title, titled, over, { 'font-size': 14, 'font-weight': 600, fill: panel.marked ? theme.accent : ink, ...(panel.marked ? { 'text-decoration': 'underline' } : {}) })] : []),
+    ...levels.flatMap(tick => [
       ['line', { x1: box.x, x2: lab.px(box.x + box.width), y1: lab.px(toY(tick)), y2: lab.px(toY(tick)), stroke: line }],
-      word(lab.value(tick, panel.percent), box.x - 7, toY(tick) + 4, { 'text-anchor': 'end' }),
+      ...(edges && !edges.left ? [] : [word(lab.value(tick, panel.percent), box.x - 7, toY(tick) + 4, { 'text-anchor': 'end' })]),
     ]),
-    ...lab.sparse(ticks, toX, lab.value).map(tick => word(lab.value(tick), toX(tick), bottom + 17, { 'text-anchor': 'middle' })),
-    word(spec.x.title, box.x + box.width / 2, bottom + 35, { 'text-anchor': 'middle' }),
-    ...(panel.unit ? [word(panel.unit, box.x - LEFT + (panel.title ? 1.18 * lab.textWidth(panel.title, 14) + 10 : 0), box.y - TOP - 6, {})] : []),
+    ...(edges && !edges.below ? [] : lab.sparse(ticks, toX, lab.value)).map(tick => word(lab.value(tick), toX(tick), bottom + 17, { 'text-anchor': 'middle' })),
+    ...(edges && !edges.below ? [] : [word(spec.x.title, box.x + box.width / 2, bottom + 35, { 'text-anchor': 'middle' })]),
+    ...(panel.unit ? [word(panel.unit, titled + (panel.title ? 1.18 * lab.textWidth(panel.title, 14) + 10 : 0), over, {})] : []),
     ...(panel.rules ?? []).flatMap(rule => ruled(rule, box, toX, toY, theme)),
   ];
   const marks = panel.lines.map(({ series, points }) => {

@@ -27,7 +27,7 @@ function create(state) {
   const heading = lab.make('h3');
   const strip = part('div', 'strip', { role: 'list', tabindex: '0' });
   const story = part('div', 'story', { 'aria-live': 'polite' });
-  const section = lab.make('section', { className: 'losses' }, heading, strip, story);
+  const section = lab.make('section', { className: 'losses' }, heading, story, strip);
   const numbers = lab.make('div', { className: 'values' }, key, rows, facts, section);
   state.root.append(lab.make('div', { className: 'head' }, title, pager), numbers);
   strip.addEventListener('pointerover', event =>
@@ -58,6 +58,7 @@ function update(state, data) {
   const predicts = shown || !data.facts;
   const title = shown ? lab.cut(shown.title, 60) : predicts ? lab._('No prediction') : lab._('Effect');
   state.title.replaceChildren(lab.make('bdi', { textContent: title }));
+  lab.set(state.rows, 'aria-label', title);
   state.rows.hidden = !predicts;
   state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
   lab.write(state.count, lab._('{index} of {total}', { index: state.index + 1, total }));

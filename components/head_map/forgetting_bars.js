@@ -15,7 +15,8 @@ lab.forgettingBars = () => {
     const [plain, masked] = [lab.weightsAt(scores, null, n, t), lab.weightsAt(scores, mask, n, t)];
     const most = Math.max(...plain, ...masked);
     describe(tokens, plain, masked, most, t);
-    const [width, height, ratio] = [canvas.clientWidth, canvas.clientHeight, globalThis.devicePixelRatio || 1];
+    const ratio = (globalThis.devicePixelRatio || 1) * (canvas.currentCSSZoom ?? 1);
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     if (!width) return;
     canvas.width = width * ratio;
     canvas.height = height * ratio;
@@ -39,15 +40,17 @@ lab.forgettingBars = () => {
     context.fillStyle = colour('--st-text-color');
     context.font = lab.font(13);
     context.textAlign = 'center';
-    let free = 0; // px from which on a label finds room
-    for (let j = 0; j < n; j += 1) {
+    const taken = []; // px, from and to; the largest weights are named first
+    const size = j => plain[j] + masked[j];
+    for (const j of Array.from(tokens.keys()).sort((a, b) => size(b) - size(a))) {
       const label = lab.isolated(lab.cut(lab.token(tokens[j]), 8));
       const half = context.measureText(label).width / 2;
       const middle = Math.min(Math.max((j + 0.5) * slot, half), width - half);
-      if (middle - half < free) continue;
+      const [from, to] = [middle - half - LABEL_GAP, middle + half + LABEL_GAP];
+      if (taken.some(([left, right]) => from < right && left < to)) continue;
       context.globalAlpha = j <= t ? 1 : 0.4;
       context.fillText(label, middle, height - 4);
-      free = middle + half + LABEL_GAP;
+      taken.push([middle - half, middle + half]);
     }
   };
 

@@ -150,7 +150,7 @@ lab.matrix = onPoint => {
 
   const draw = () => {
     if (!now || !element.clientWidth) return;
-    const ratio = globalThis.devicePixelRatio || 1;
+    const ratio = (globalThis.devicePixelRatio || 1) * (element.currentCSSZoom ?? 1); // sharp in large type too
     size = lab.mapLayout(element.clientWidth, ratio, now.rows.length, now.columns.length);
     element.style.height = `${size.height}px`;
     drawLower();

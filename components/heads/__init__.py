@@ -55,8 +55,8 @@ class Grid:
 
 
 def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: dict[str, Any],
-          policies: Sequence[str], bare: bool = False, model: str = "",
-          files: bool = False, on_event: OnEvent) -> None:
+          policies: Sequence[str], bare: bool = False, led: bool = True,
+          model: str = "", files: bool = False, on_event: OnEvent) -> None:
     """Draws the grids, with one selection. Layers and heads count from 0 here, from 1 on the screen.
 
     Args:
@@ -67,6 +67,7 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
             the scale does to this text, note, a sentence.
         model: whose heads these are, for what is taken away.
         files: whether files of all numbers can be asked for.
+        led: a sentence above says what one looks at.
         bare: no controls, where those of another component act on this one's heads too.
         policies: the scale policies to choose from; the control is hidden if there is but one.
         on_event: called in Streamlit's callback, before the run, with one of
@@ -86,5 +87,5 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
               "notes": [list(row) for row in grid.notes]} for grid in grids]
     tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal else grid.tiles for grid in grids}
     header = {"grids": shown, "selection": selection, "scale": scale, "policies": list(policies),
-              "bare": bool(bare), "model": model, "files": bool(files), **answer(key)}
+              "bare": bool(bare), "led": bool(led), "model": model, "files": bool(files), **answer(key)}
     _mount(key=key, data=pack(header, tiles), on_event_change=dispatch(key, on_event))

@@ -10,9 +10,9 @@ function create(state) {
   const board = lab.make('div', { className: 'board' });
   const keys = lab._('Keys: arrows · C constant · P prune · R live · + − gate');
   const controls = lab.headControls(state, lab.make('p', { className: 'hint', id: 'hint', textContent: keys }));
-  const lead = lab._('Each small picture is a head: every row looks at the columns, most where the colour is strongest.');
-  state.root.append(lab.make('p', { className: 'lead', textContent: lead }), board, controls.element);
-  const take = lab.takeAway(() => lab.gridOffer(state));
+  const lead = lab.make('p', { className: 'lead' });
+  state.root.append(lead, board, controls.element);
+  const take = lab.takeAway(() => lab.gridOffer(state), lab._('Take away: all heads'));
   controls.element.append(take.element);
   board.addEventListener('click', event => {
     const target = event.target.closest('[data-scope]');
@@ -20,6 +20,7 @@ function create(state) {
   });
   board.addEventListener('keydown', event => walk(state, event));
   return {
+    lead,
     board,
     controls,
     take,
@@ -43,6 +44,8 @@ function update(state, data) {
   state.now.selection = lab.fittingSelection(state.now.selection, data.grids);
   showGrids(state);
   state.controls.show(state.now, data);
+  const lead = lab._('Each small picture is a head: every row looks at the columns, most where the colour is strongest.');
+  lab.write(state.lead, data.led ? lead : '');
   state.controls.element.hidden = Boolean(data.bare);
   state.root.classList.toggle('bare', Boolean(data.bare));
   if (state.fresh) for (const other of lab.living) other.besideChanged?.();

@@ -6,7 +6,6 @@ const ICONS = {
   undo: 'M6 3 2.500 6.500 6 10 M2.500 6.500H9.500a4 4 0 0 1 0 8H7',
   redo: 'M10 3l3.500 3.500L10 10M13.500 6.500H6.500a4 4 0 0 0 0 8H9',
   reset: 'M3 3v4h4M3.300 6.800A5.300 5.300 0 1 1 2.700 9.500',
-  theme: 'M8 2.500a5.500 5.500 0 1 0 0 11z M8 2.500a5.500 5.500 0 0 1 0 11',
   theme: 'M8 2.500a5.500 5.500 0 1 0 0 11a5.500 5.500 0 1 0 0 -11M8 2.500v11M10.500 3.200v9.600M12.500 5v6',
   copy:
     'M6.500 9.500l3-3M7.500 5l1.800-1.800a2.600 2.600 0 0 1 3.600 3.600L11 8.700M8.500 11l-1.800 1.800a2.600 2.600 0 0 1-3.600-3.600L5 7.300',
@@ -64,6 +63,9 @@ function choose(state, language) {
   state.send({ type: 'language', language });
 }
 
+/** The beginning of a language's name for itself, for where there is no room: EN, 中文. */
+const shortest = name => name.slice(0, 2).toUpperCase();
+
 /** A button for each language that is not the present one, by its own name. */
 function showLanguages(state, languages) {
   const others = languages.filter(([key]) => key !== lab.language);
@@ -71,12 +73,17 @@ function showLanguages(state, languages) {
   if (place.children.length === others.length) return; // they were made in this language
   place.replaceChildren(
     ...others.map(([language, textContent]) =>
-      lab.make('button', {
-        type: 'button',
-        textContent,
-        lang: language,
-        onclick: () => choose(state, language),
-      }),
+      lab.make(
+        'button',
+        {
+          type: 'button',
+          lang: language,
+          onclick: () => choose(state, language),
+          attributes: { 'aria-label': textContent, title: textContent },
+        },
+        lab.make('span', { className: 'whole', textContent }),
+        lab.make('span', { className: 'short', textContent: shortest(textContent) }),
+      ),
     ),
   );
 }

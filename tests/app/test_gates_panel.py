@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy
@@ -16,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 import models
 from app.panels import gates
 from app.views import explore
-from components.gates_chart import gates_chart, gates_table
+from components.gates_chart import gates_chart
 from models.attention.base import Record
 from models.heads import HeadPlan
 from models.trace import run, sink
@@ -50,14 +49,11 @@ def test_the_sink_is_what_the_first_token_gets():
 def test_the_picture_has_every_gate_and_tokens_are_text():
     values = numpy.random.default_rng(1).random((2, 3, 4))
     tokens = ["start", " it's", "'\\\\", "</b>"]
-    table = gates_table(values, tokens)
-    assert len(table) == 24
-    row = table[(table.layer == 2) & (table["head"] == 3) & (table.place == 4)].iloc[0]
-    assert row.gate == pytest.approx(values[1, 2, 3], abs=1e-4) and row.token == "</b>"
-    spec = gates_chart(table, 1).to_dict()
-    told = json.dumps(spec["hconcat"][0]["encoding"]["y"])
-    assert "'start'" in told and "it's" not in told and "</b>" not in told
-    assert [field["title"] for field in spec["hconcat"]] == ["layer 1", "layer 2 (selected)"]
+    spec = gates_chart(values, tokens, 1)
+    assert spec["rows"] == tokens  # text, which components/core/svg.js escapes
+    numpy.testing.assert_allclose([panel["values"] for panel in spec["panels"]], values, atol=1e-4)
+    assert [panel["title"] for panel in spec["panels"]] == ["layer 1", "layer 2"]
+    assert [panel["marked"] for panel in spec["panels"]] == [False, True]
 
 
 def test_the_section_shows_gates_and_the_sink_beside_softmax(monkeypatch: pytest.MonkeyPatch):

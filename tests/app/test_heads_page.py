@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy
@@ -25,12 +24,7 @@ TYPED = "Once upon a time there was a little girl"
 
 def points(app: AppTest) -> list[tuple[float, float]]:
     """(x, y) of every head in the scatter."""
-    (chart,) = app.get("plotly_chart")
-    traces = json.loads(chart.proto.spec)["data"]
-    found: dict[int, tuple[float, float]] = {}
-    for trace in traces:
-        found |= dict(zip(trace["customdata"], zip(trace["x"], trace["y"], strict=True), strict=True))
-    return [found[i] for i in sorted(found)]
+    return [(x, y) for x, y, *_ in sent(app, "chart")[0]["spec"]["points"]]
 
 
 def test_on_this_text():

@@ -120,7 +120,7 @@ def test_plural_forms(chinese):
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
 # What is the same in every language: names, formulas, units and what holds no word.
 NAMES = {"KL", "softmax", "random", "dense", "log n", "CSV", "random + dense", "dense + softmax", "random + softmax",
-         "{title} / softmax", "start", "ln Z"}
+         "{title} / softmax", "start", "ln Z", "GAU softmax", "GAU log n", "GAU relu²/n", "GAU relu²/c"}
 
 
 def forms(message) -> tuple[str, ...]:

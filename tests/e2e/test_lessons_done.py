@@ -1,4 +1,5 @@
-"""A first visit, and the six lessons done from beginning to end by clicks; the first one by the keyboard alone.
+"""A first visit, and the six lessons done from beginning to end by clicks, in every language; the first one by the
+keyboard alone.
 
     pytest tests/e2e/test_lessons_done.py
 """
@@ -6,16 +7,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from app import texts
 from app.state import lessons
 from app.state.lessons import ORDER, Place, Step
-from components.charts import short
+from app.texts import LANGUAGES, _
+from components.charts import called
 from models import HeadPlan
-from tests.e2e.test_explore import cell, named, query
+from tests.e2e.test_explore import named, query
 
 pytestmark = pytest.mark.browser
 
@@ -41,18 +44,23 @@ def linked(page: Page, key: str, value: str) -> None:
     page.wait_for_timeout(150)
 
 
+def tile(page: Page, layer: int, head: int) -> Locator:
+    """A head's tile, whatever the language calls it; counted from 0."""
+    return page.locator(f'[role="gridcell"][data-layer="{layer}"][data-head="{head}"]')
+
+
 def set_plan(page: Page, wanted: HeadPlan) -> None:
     """Heads as a step wants them: all at once, a layer at once, or one by one."""
     heads = list(wanted.heads)
     (state,) = {str(its) for its in wanted.heads.values()}
-    layers = {layer for _, layer, _ in heads}
+    layers = {layer for _kind, layer, _head in heads}
     if len(heads) in (32, 4) and len(layers) in (1, 4):
-        which = "All heads" if len(heads) == 32 else f"All heads of layer {min(layers) + 1}"
+        which = _("All heads") if len(heads) == 32 else _("All heads of layer {layer}", layer=min(layers) + 1)
         page.get_by_role("button", name=which, exact=True).click()
-        page.get_by_role("button", name={"c": "Constant", "g0": "Prune"}[state], exact=True).click()
+        page.get_by_role("button", name={"c": _("Constant"), "g0": _("Prune")}[state], exact=True).click()
     else:
-        for _, layer, head in heads:
-            cell(page, layer + 1, head + 1).click()
+        for _kind, layer, head in heads:
+            tile(page, layer, head).click()
             page.keyboard.press({"c": "c", "g0": "p"}.get(state, "-"))
     linked(page, "plan", str(wanted).replace("g0.5", "g0.9"))
 
@@ -61,57 +69,67 @@ def do(page: Page, step: Step) -> None:
     """What a step asks for, by the controls of the page."""
     what = {key: value for key, value in step.does.items() if step.opens.get(key) != value}
     if "page" in what:
-        page.get_by_role("link", name="Length", exact=True).click()
-        page.get_by_role("slider", name=re.compile("Length")).wait_for()
+        page.locator('nav a[data-page="length"]').click()
+        page.get_by_role("slider", name=re.compile(_("Length, tokens"))).wait_for()
     if "plan" in what:
         set_plan(page, HeadPlan.parse(what["plan"]))
     elif "at" in what:
-        layer, head = (int(part) + 1 for part in what["at"].split("."))
-        cell(page, layer, head).click()
+        layer, head = map(int, what["at"].split("."))
+        tile(page, layer, head).click()
         linked(page, "at", what["at"]) if what["at"] != "0.0" else page.wait_for_timeout(600)
     if "text" in what:
-        box = page.get_by_label("Text", exact=True)
+        box = page.get_by_label(_("Text"), exact=True)
         box.fill(what["text"])
         linked(page, "text", what["text"])
     if "view" in what:
-        page.get_by_role("tab", name="Mask F").click()
+        page.get_by_role("tab", name=_("Mask F")).click()
     if "open" in what:
-        page.get_by_role("radio", name={"entropy": "Entropy", "memory": "Forgetting"}[what["open"]]).click(force=True)
+        name = {"entropy": _("Entropy"), "memory": _("Forgetting")}[what["open"]]
+        page.get_by_role("radio", name=name).click(force=True)
     for name in what.get("with", "").split():
         if name not in step.opens.get("with", "").split():
-            page.get_by_role("button", name=short(name), exact=True).click()
+            page.get_by_role("button", name=called(name), exact=True).click()
     if "with" in what:
         linked(page, "with", what["with"])
     if "n" in what:
-        slider = page.get_by_role("slider", name=re.compile("Length"))
+        slider = page.get_by_role("slider", name=re.compile(_("Length, tokens")))
         slider.focus()
         slider.press("End")
     if "keep" in what:
-        page.get_by_role("combobox", name="Tokens that writing keeps").click()
-        page.get_by_role("option", name="Writing keeps 8 tokens a layer").click()
-        expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=30_000)  # at its end
+        page.get_by_role("combobox", name=_("Tokens that writing keeps")).click()
+        page.get_by_role("option", name=_("Writing keeps {budget} tokens a layer", budget=8)).click()
+        expect(page.get_by_role("button", name=_("Continue the text"))).to_be_visible(timeout=30_000)  # at its end
+
+
+@pytest.fixture(params=LANGUAGES)
+def spoken(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A language, in which this test speaks of the page's controls."""
+    texts.speak(request.param)
+    yield request.param
+    texts.speak(texts.ENGLISH)
 
 
 @pytest.mark.parametrize("key", ORDER)
-def test_a_lesson_from_beginning_to_end(key: str, visit: Callable[..., Page]):
-    page = visit(wait=False, lesson=f"{key}.1")
+def test_a_lesson_from_beginning_to_end(key: str, spoken: str, visit: Callable[..., Page]):
+    page = visit(wait=False, lesson=f"{key}.1", lang=spoken)
     steps = lessons.lesson(key).steps
     for number, step in enumerate(steps, 1):
         at(page, Place(key, number))
         if step.question:
             panel(page).locator(".choice").nth(step.question.right).click()
             linked(page, "say", "abcd"[step.question.right])
-            expect(panel(page).locator(".because")).to_have_text(step.question.because["en"].replace("*", ""))
+            expect(panel(page).locator(".because")).to_have_text(step.question.because[spoken].replace("*", ""))
         do(page, step)
         ticked(page)
         if number < len(steps):
-            panel(page).get_by_role("button", name="Next").click()
+            panel(page).get_by_role("button", name=_("Next"), exact=True).click()
+    assert steps[-1].question  # a lesson ends with one
     expect(panel(page).locator(".stops .done")).to_have_count(len(steps))
 
 
 def tab_to(page: Page, matches: str, back: bool = False) -> None:
     """Presses Tab until what has the focus matches a selector."""
-    for _ in range(60):
+    for _press in range(60):
         page.keyboard.press("Shift+Tab" if back else "Tab")
         if page.evaluate("""selector => { let e = document.activeElement;
                 while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;

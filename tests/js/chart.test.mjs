@@ -1,4 +1,4 @@
-// core/axes.js, marks.js, lines.js, chart.js: where values stand in charts, what they say, and their tables.
+// core/axes.js, marks.js, lines.js, fields.js, chart.js: where values stand in charts, what they say, and their tables.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,6 +12,8 @@ const lab = load(
   'core/axes.js',
   'core/marks.js',
   'core/lines.js',
+  'core/fields.js',
+  'core/points.js',
   'core/chart.js',
 );
 
@@ -156,4 +158,115 @@ test('squares: one a head, in the theme’s colours; a model without numbers say
   const told = spec => JSON.stringify(lab.chartPicture(spec, 700, lab.paper).nodes);
   assert.ok(told({ ...squares, pairs: true }).includes('a, heads 1 and 2: 4 nats'));
   assert.deepEqual(lab.chartTable({ ...squares, pairs: true }).columns, ['picture', 'head', 'other head', 'nats']);
+  const single = { ...squares, panels: [{ title: 'c', values: [[0], [4], [2]] }] }; // one head a layer: a row of layers
+  const row = lab.chartPicture(single, 700, lab.paper).nodes.filter(([tag, , child]) => tag === 'rect' && child?.[0] === 'title');
+  assert.equal(new Set(row.map(([, { y }]) => y)).size, 1);
+  assert.equal(row[1][2][2], 'c, layer 2, head 1: 4 nats');
+});
+
+test('a bent axis has room for small values and for large ones, and ticks for both', () => {
+  const toY = lab.axis('bent', [], 0, 100, { low: 0, high: 10 }, 0.1);
+  assert.equal(toY(0), 0);
+  assert.ok(Math.abs(toY(10) - 100) < 1e-9);
+  assert.ok(toY(0.1) > 10 && toY(1) < 60 && toY(1) > toY(0.1));
+  assert.deepEqual(lab.bentTicks(-0.5, 10, 0.1), [0, 0.1, 0.3, 1, 3, 10]);
+});
+
+test('small panels of one scale have its numbers at the edge, each its title, and all their lines', () => {
+  const panels = ['a', 'b', 'c', 'd', 'e'].map(title => ({ title, lines: [{ series: 0, points: [[1, 0], [9, 2]] }] }));
+  const drawn = lab.chartPicture(spec({ panels, together: true, columns: 4, least: 100, height: 90 }), 480, lab.paper);
+  assert.equal(texts(drawn).filter(text => text === '2').length, 2); // two rows
+  assert.equal(texts(drawn).filter(text => text === 'tokens').length, 4); // under the last panel of each column
+  assert.deepEqual(texts(drawn).filter(text => 'abcde'.includes(text)), ['a', 'b', 'c', 'd', 'e']);
+  assert.equal(drawn.plots.length, 5);
+  for (const { box } of drawn.plots) assert.ok(box.x + box.width <= 480 && box.y + box.height <= drawn.height);
+});
+
+test('names of rows are whole, on two lines where one has no room', () => {
+  const rows = ['whole model, 8 texts of 128 tokens, against softmax', 'dense'];
+  const drawn = lab.chartPicture({ ...DOTS, rows }, 560, lab.paper);
+  const said = texts(drawn).join(' ');
+  assert.ok(said.includes('whole model, 8') && said.includes('against softmax') && !said.includes('…'));
+});
+
+const GROUPS = {
+  form: 'groups',
+  series: [{ name: 'helps', letters: 'he', colour: 0 }, { name: 'disturbs', letters: 'di', colour: 1 }],
+  panels: [{ title: 'self', groups: [[0, 1], [1, 1]], told: [['a', 'b'], ['c', 'd']] }],
+};
+
+test('groups: a square a head in its group’s colour, with its letters', () => {
+  for (const theme of [lab.paper, dark]) {
+    const drawn = lab.chartPicture(GROUPS, 480, theme);
+    const found = drawn.nodes.filter(([tag, , child]) => tag === 'rect' && child?.[0] === 'title');
+    assert.deepEqual(found.map(([, { fill }]) => fill), [0, 1, 1, 1].map(index => lab.seriesColour(index, theme)));
+    assert.deepEqual(found.map(node => node[2][2]), ['a', 'b', 'c', 'd']);
+    assert.equal(texts(drawn).filter(text => text === 'di').length, 3);
+  }
+  assert.deepEqual(lab.chartTable(GROUPS).rows[1], ['self', 1, 2, 'disturbs', 'b']);
+});
+
+test('gates: a place a token and head, full where it is open, in any width', () => {
+  const rows = ['start', ' <b>', ' it'];
+  const gates = { form: 'gates', unit: 'gate', rows, panels: [{ title: 'layer 1', values: [[0, 0.5, 1], [1, 1, 0]] }] };
+  const drawn = lab.chartPicture(gates, 400, dark);
+  const found = drawn.nodes.filter(([tag, , child]) => tag === 'rect' && child?.[0] === 'title');
+  assert.deepEqual(found.map(([, { fill }]) => fill), [0, 128, 255, 255, 255, 0].map(step => lab.hex(true, 'sequential', step)));
+  assert.equal(found[1][2][2], '“<b>”, layer 1, head 1: gate 0.500');
+  assert.deepEqual(texts(drawn).slice(3, 6), ['start', '<b>', 'it']);
+  assert.deepEqual(lab.chartTable(gates).rows[5], [3, ' it', 'layer 1', 2, 0]);
+  const long = { ...gates, rows: Array(128).fill('word'), panels: [{ title: 'layer 1', values: [Array(128).fill(1)] }] };
+  const labels = texts(lab.chartPicture(long, 400, lab.paper)).filter(text => text === 'word');
+  assert.ok(labels.length > 20 && labels.length < 64); // none upon another
+});
+
+const POINTS = {
+  form: 'points',
+  x: { title: 'confidence' },
+  y: { title: 'loss' },
+  series: [{ name: 'self', colour: 0, dash: 0 }],
+  points: [[0.1, 1, 0, '1.1', false], [0.9, 2, 0, '1.2', true], [0.5, 3, 0, '1.3', false], [0.5, 3, 0, '1.4', false]],
+  chosen: 2,
+  picked: [1],
+  height: 300,
+};
+
+test('points: one a head where its values say, a ring around the chosen one, hollow where a plan touches it', () => {
+  const drawn = lab.chartPicture(POINTS, 600, lab.paper);
+  assert.deepEqual(told(drawn).slice(0, 2), ['1.1: confidence 0.1, loss 1', '1.2: confidence 0.9, loss 2']);
+  const [one, two, three] = drawn.dots;
+  assert.ok(one.x < three.x && three.x < two.x && one.y > two.y && two.y > three.y);
+  const rings = drawn.nodes.filter(([tag]) => tag === 'circle');
+  assert.deepEqual(rings.map(([, { cx }]) => Number(cx)), [Number(lab.px(three.x))]);
+  const fills = drawn.nodes.filter(([tag, , child]) => tag === 'path' && child?.[0] === 'title').map(([, { fill }]) => fill);
+  assert.equal(fills[1], lab.paper.ground);
+  assert.notEqual(fills[0], lab.paper.ground);
+  assert.deepEqual(lab.chartTable(POINTS).rows[1], ['1.2', 'self', 0.9, 2, 'yes']);
+});
+
+test('names stand beside their points and upon nothing; those without room are left out', () => {
+  const dots = [{ x: 100, y: 100 }, { x: 104, y: 100 }, { x: 300, y: 50 }, ...Array(12).fill({ x: 102, y: 101 })];
+  const names = dots.map((_, index) => `3.${index}`);
+  const places = lab.namePlaces(dots, names, { x: 0, width: 400 });
+  assert.deepEqual(places[2], { x: 300, y: 41, anchor: 'middle' });
+  const boxes = places.flatMap((place, index) => {
+    if (!place) return [];
+    const wide = lab.textWidth(names[index], 11);
+    const left = place.x - { middle: wide / 2, start: 0, end: wide }[place.anchor];
+    return [[left, left + wide, place.y]];
+  });
+  assert.ok(boxes.length >= 3 && boxes.length < dots.length);
+  for (const [i, a] of boxes.entries())
+    for (const b of boxes.slice(i + 1)) assert.ok(a[1] <= b[0] || b[1] <= a[0] || Math.abs(a[2] - b[2]) >= 10);
+});
+
+test('picking: what a rectangle holds, the nearest within reach, the next one in a direction', () => {
+  const dots = [{ x: 10, y: 10 }, { x: 50, y: 12 }, { x: 90, y: 80 }];
+  assert.deepEqual(lab.dotsInside(dots, [60, 20], [0, 0]), [0, 1]);
+  assert.deepEqual(lab.dotsInside(dots, [60, 60], [70, 70]), []);
+  assert.equal(lab.nearestDot(dots, 52, 12, 14), 1);
+  assert.equal(lab.nearestDot(dots, 70, 40, 14), -1);
+  assert.equal(lab.nextDot(dots, 0, 1, 0), 1);
+  assert.equal(lab.nextDot(dots, 0, 0, 1), 2);
+  assert.equal(lab.nextDot(dots, 0, -1, 0), 0);
 });

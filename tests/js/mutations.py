@@ -18,8 +18,9 @@ class Mutation(NamedTuple):
 _ATTENTION, _SCALES, _LAYOUT, _PLAN, _ASKING, _EFFECTS, _TEXT, _PAYLOAD, _TEXTS, _WORDS, _LESSONS = (
     f"core/{name}.js" for name in ("attention", "scales", "layout", "plan", "asking", "effects", "text", "payload",
                                    "texts", "words", "lessons"))
-_SVG, _CSV, _STANDALONE, _PICTURE, _AXES, _MARKS, _LINES, _CHART = (
-    f"core/{name}.js" for name in ("svg", "csv", "standalone", "picture", "axes", "marks", "lines", "chart"))
+_SVG, _CSV, _STANDALONE, _PICTURE, _AXES, _MARKS, _LINES, _FIELDS, _POINTS, _CHART = (
+    f"core/{name}.js" for name in ("svg", "csv", "standalone", "picture", "axes", "marks", "lines", "fields", "points",
+                                   "chart"))
 
 MUTATIONS = [Mutation(*entry) for entry in (
     ("a name that nobody gave", _TEXTS, "(Object.hasOwn(values, name) ? String(values[name]) : whole)",
@@ -150,10 +151,27 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("the nearest place is the farthest", _LINES, "distance(one) < distance(best)", "distance(one) > distance(best)",
      "chart"),
     ("dots in the wrong row", _CHART, "const y = top + row * tall + tall / 2 +", "const y = top + tall / 2 +", "chart"),
-    ("pairs of heads called layers", _CHART, "spec.pairs ? lab._('{title}, heads", "spec.nothing ? lab._('{title}, heads", "chart"),
+    ("pairs of heads called layers", _CHART, "const words = spec.pairs ?", "const words = spec.no ?", "chart"),
     ("squares of one colour", _CHART, "Math.max(0, value / most)", "Math.max(0, most / most)", "chart"),
     ("layers and heads swapped", _CHART, "[title, layer + 1, head + 1, value]", "[title, head + 1, layer + 1, value]",
      "chart"),
+    ("a bent axis that is straight", _AXES, "Math.log1p(Math.abs(value) / bend)", "Math.abs(value)", "chart"),
+    ("numbers between small panels", _LINES, "edges && !edges.left ?", "false ?", "chart"),
+    ("names cut where two lines had room", _CHART, "lab.wrapped(name, left - 10, 13, 2)", "[lab.cut(name, 12)]",
+     "chart"),
+    ("groups of one colour", _FIELDS, "lab.seriesColour(spec.series[group].colour, theme)",
+     "lab.seriesColour(spec.series[0].colour, theme)", "chart"),
+    ("open gates empty", _FIELDS, "Math.round(255 * gate)", "Math.round(255 - 255 * gate)", "chart"),
+    ("tokens beside each other upon each other", _FIELDS, "place % every === 0", "true", "chart"),
+    ("one head a layer called the first layer's", _CHART, "single ? [column, 0] : [down, column]",
+     "[down, column]", "chart"),
+    ("points upside down", _POINTS, "box.y + box.height - 8, box.y + 8, up)", "box.y + 8, box.y + box.height - 8, up)",
+     "chart"),
+    ("names upon each other", _POINTS, "taken.push(box);", "", "chart"),
+    ("a rectangle from left to right only", _POINTS, "x >= Math.min(x1, x2) && x <= Math.max(x1, x2)",
+     "x >= x1 && x <= x2", "chart"),
+    ("picked out of reach", _POINTS, "return least <= reach ?", "return true ?", "chart"),
+    ("arrows that go back", _POINTS, "along <= 0 || Math.abs(aside) > 3 * along", "index === from", "chart"),
     ("the answer given away", _LESSONS, "if (right !== null && index === right)", "if (index === (right ?? 2))",
      "lessons"),
     ("a wrong choice called right", _LESSONS, "mark: right === null ? 'chosen' : 'wrong'", "mark: 'right'", "lessons"),

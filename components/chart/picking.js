@@ -1,0 +1,84 @@
+// Picking points of a scatter: a click chooses one, a rectangle that is drawn picks those inside; the arrow keys walk from
+// point to point, Enter chooses, Space picks or lets go.
+
+const REACH = 14; // px from a point at which a pointer is at it
+const FAR = 5; // px of a move that draws a rectangle
+const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+/** {show(), stop()}: listens on the plot of a chart whose drawing has dots. */
+lab.picking = (state, { plot, tip, said }) => {
+  let [from, at] = [null, -1];
+  const dots = () => state.drawing?.dots;
+  const listening = new AbortController();
+  const place = event => {
+    const box = plot.getBoundingClientRect();
+    const zoom = box.width / plot.clientWidth;
+    return [(event.clientX - box.left) / zoom, (event.clientY - box.top) / zoom];
+  };
+  const on = (type, act) => plot.addEventListener(type, event => dots() && act(event), { signal: listening.signal });
+
+  const tell = index => {
+    at = index;
+    tip.hidden = index < 0;
+    state.guide?.replaceChildren();
+    if (index < 0) return;
+    const [x, y, , name] = state.data.spec.points[index];
+    const { x: across, y: up } = state.data.spec;
+    tip.replaceChildren(
+      lab.make('strong', { textContent: name }),
+      ...[[across, x], [up, y]].flatMap(([{ title }, value]) => [lab.make('i'), lab.make('span', { textContent: title }), lab.make('b', { textContent: lab.value(value) })]),
+    );
+    const dot = dots()[index];
+    const circle = { cx: dot.x, cy: dot.y, r: 9, fill: 'none', stroke: 'currentColor', 'stroke-width': 1.5 };
+    state.guide.append(lab.vector(['circle', circle]));
+    tip.style.left = `${Math.max(0, dot.x + 16 + tip.offsetWidth > state.width ? dot.x - 16 - tip.offsetWidth : dot.x + 16)}px`;
+    tip.style.top = `${plot.offsetTop + Math.max(0, dot.y - 20)}px`;
+  };
+  const choose = index => index >= 0 && state.send({ type: 'choose', index });
+  const pick = heads => state.send({ type: 'pick', heads });
+
+  on('pointerdown', event => {
+    if (event.button || event.pointerType === 'touch') return;
+    from = place(event);
+    plot.setPointerCapture(event.pointerId);
+  });
+  on('pointermove', event => {
+    const now = place(event);
+    if (!from && !event.movementX && !event.movementY) return; // the chart was drawn anew under a pointer at rest
+    if (!from) return tell(lab.nearestDot(dots(), ...now, REACH));
+    const [[x1, y1], [x2, y2]] = [from, now];
+    const box = { x: Math.min(x1, x2), y: Math.min(y1, y2), width: Math.abs(x2 - x1), height: Math.abs(y2 - y1) };
+    const inside = lab.dotsInside(dots(), from, now).map(index => dots()[index]);
+    state.guide.replaceChildren(
+      lab.vector(['rect', { ...box, fill: 'var(--accent)', 'fill-opacity': 0.12, stroke: 'var(--accent)' }]),
+      ...inside.map(({ x, y }) => lab.vector(['circle', { cx: x, cy: y, r: 8, fill: 'none', stroke: 'var(--accent)', 'stroke-width': 2 }])),
+    );
+  });
+  on('pointerup', event => {
+    const now = place(event);
+    const moved = from && Math.hypot(now[0] - from[0], now[1] - from[1]) > FAR;
+    if (moved) pick(lab.dotsInside(dots(), from, now));
+    else choose(lab.nearestDot(dots(), ...now, REACH));
+    from = null;
+    state.guide?.replaceChildren();
+  });
+  on('pointercancel', () => {
+    from = null;
+    tell(-1);
+  });
+  on('pointerleave', () => from || tell(-1));
+  on('blur', () => tell(-1));
+  on('keydown', event => {
+    const { chosen, picked, points } = state.data.spec;
+    const start = at < 0 ? Math.max(0, chosen) : at;
+    if (event.key in WAYS) tell(at < 0 ? start : lab.nextDot(dots(), at, ...WAYS[event.key]));
+    else if (event.key === 'Enter') choose(start);
+    else if (event.key === ' ') pick(picked.includes(start) ? picked.filter(index => index !== start) : [...picked, start]);
+    else if (event.key === 'Escape') pick([]);
+    else return;
+    event.preventDefault();
+    const sign = picked.includes(at) ? `, ${lab._('picked')}` : '';
+    lab.write(said, at < 0 ? '' : `${points[at][3]}: ${tip.innerText.split('\n').slice(1).join(' ')}${sign}`);
+  });
+  return { stop: () => listening.abort() };
+};
