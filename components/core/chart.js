@@ -121,7 +121,7 @@ lab.chartTable = spec => {
   if (spec.form === 'points') return lab.pointsTable(spec);
   if (spec.form === 'squares')
     return {
-      columns: ['picture', ...(spec.pairs ? ['head', 'other head'] : ['layer', 'head']), spec.unit],
+      columns: ['picture', ...(spec.pairs ? ['head', 'other'] : ['layer', 'head']), spec.unit],
       rows: spec.panels.flatMap(({ title, values }) =>
         (values ?? []).flatMap((row, layer) => row.map((value, head) => [title, layer + 1, head + 1, value])),
       ),

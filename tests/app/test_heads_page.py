@@ -24,7 +24,8 @@ TYPED = "Once upon a time there was a little girl"
 
 def points(app: AppTest) -> list[tuple[float, float]]:
     """(x, y) of every head in the scatter."""
-    return [(x, y) for x, y, *_ in sent(app, "chart")[0]["spec"]["points"]]
+    (spec,) = (header["spec"] for header, _ in all_sent(app, "chart") if header["spec"]["form"] == "points")
+    return [(x, y) for x, y, *_ in spec["points"]]
 
 
 def test_on_this_text():

@@ -90,7 +90,7 @@ def ranks_of_roles(found: Mapping[str, Any]) -> tuple[float, float, int, int]:
     return share, (share - 0.5) / deviation, len(ours), len(others)
 
 
-def _told_apart(what: str, sigmas: float) -> Check:
+def told_apart(what: str, sigmas: float) -> Check:
     """A part that chance decides, which is known."""
     outcome = UNKNOWN if math.isnan(sigmas) else YES if sigmas > ONE_SIDE else NO if sigmas < -ONE_SIDE else UNCLEAR
     return Check(what, outcome, None)
@@ -98,7 +98,7 @@ def _told_apart(what: str, sigmas: float) -> Check:
 
 def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
     found = {name: ranks_of_roles(its) for name, its in heads.items()}
-    checks = [_told_apart(told("in {model}", model=name), sigmas if not math.isnan(share) else math.nan)
+    checks = [told_apart(told("in {model}", model=name), sigmas if not math.isnan(share) else math.nan)
               for name, (share, sigmas, _, _) in found.items()]
     rows = [{N_("model"): name, N_("source"): tables.NOTHING, N_("heads with a role"): f"{ours} / {ours + others}",
              N_("stay longer"): tables.NOTHING if math.isnan(share) else f"{share:.0%} ({sigmas:+.1f} σ)"}
@@ -134,7 +134,7 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
         if sure is None or relevant is None or loss is None:
             continue
         agree = spearman(sure, relevant)
-        checks.append(_told_apart(told("in {model}", model=name), agree * math.sqrt(len(sure) - 1)))
+        checks.append(told_apart(told("in {model}", model=name), agree * math.sqrt(len(sure) - 1)))
         rows.append({N_("model"): name, N_("source"): tables.NOTHING,
                      N_("confidence, relevance"): f"{agree:.2f}",
                      N_("confidence, loss alone"): f"{spearman(sure, loss):.2f}",
@@ -161,6 +161,10 @@ def _order(evidence: Evidence) -> Statement:
     more: dict[int, dict[int, float]] = {}
     for run in runs:
         more.setdefault(run["steps"], {})[run["seed"]] = run["heads_left"][ENCODER] - run["heads_left"][CROSS]
+    points = [{"name": kind, "which": "here", "value": count} for run in runs
+              for kind, count in run["heads_left"].items()]
+    chart = Chart("dots", points, told("heads left, of each kind, at each strength"), alt=listed(
+        (told("{name} {value}", name=p["name"], value=p["value"]) for p in points), "; "))
     return Statement(
         "heads-order", told("Encoder self-attention goes first, cross-attention last."),
         told("of 3 × 48 heads 8 of the encoder, 13 of the decoder and 15 of cross-attention are left at −0.5 BLEU"),
@@ -168,6 +172,6 @@ def _order(evidence: Evidence) -> Statement:
         told("with learned gates on all kinds fewer heads are left of the encoder than of cross-attention, beyond "
              "chance"),
         conclude([below(told("fewer of the encoder left"), more)]),
-        rows or [{N_("strength"): tables.NOTHING, N_("source"): tables.NOTHING}], None,
+        rows or [{N_("strength"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
         "python -m models.pruned --kinds encoder decoder cross\npython -m models.studies.claims",
         told("With three layers each kind has fewer heads to spare."))
