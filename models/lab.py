@@ -13,6 +13,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from models import catalogue, checkpoint, foreign
+from models.attention.base import UNTOUCHED, Intervention
 from models.decoding import Step
 from models.heads import TRAINED, HeadPlan, Scale
 from models.kind import Kind, policies_of, shape_of
@@ -23,6 +24,8 @@ from models.trace import Layer, Trace
 
 MEMORY = 200 * 2**20  # bytes of models that are held, half of all that ship: what else a host of 1 GB needs, it has
 
+Touch = Callable[[str, int], Intervention]  # kind, layer -> what is done to it
+Watch = Callable[[str, int, Tensor], None]  # kind, layer, (B, H, N, N) weights as used
 UnderGates = Callable[[Mapping[str, Tensor], Sequence[int]], Tensor]  # what Lab.under_gates gives
 
 
@@ -66,6 +69,16 @@ class Lab(abc.ABC):
     @abc.abstractmethod
     def nbytes(self) -> int:
         """Memory of weights and constant matrices."""
+
+    @property
+    @abc.abstractmethod
+    def parameters(self) -> int:
+        """How many numbers were trained."""
+
+    @property
+    @abc.abstractmethod
+    def fingerprint(self) -> str:
+        """SHA-256 of its weights, wherever they lie."""
 
     @abc.abstractmethod
     def read(self, text: str, limit: int | None = None) -> Prompt:
@@ -114,6 +127,25 @@ class Lab(abc.ABC):
             ValueError: it predicts nothing.
         """
         raise ValueError(f"{self.name} predicts nothing")
+
+    def states(self, batch: Tensor, touch: Touch = lambda kind, layer: UNTOUCHED,
+               watch: Watch | None = None) -> list[Tensor]:
+        """What stands before the first layer and after each of them: L + 1 of (B, N, C), the last one as the model's
+        head reads it; differentiable in what `touch` gives.
+
+        Args:
+            batch: (B, N) ids of texts of one length, as `read` gives them.
+            watch: told of each layer's weights.
+
+        Raises:
+            ValueError: it is no model of one text.
+        """
+        raise ValueError(f"{self.name} is no model of one text")
+
+    def places(self, n: int, size: int) -> Sequence[int]:
+        """Where the n tokens of a text stand on a grid of `size`, on which constant matrices are averaged: what ends
+        every text is last on it, whatever the length."""
+        return range(n)
 
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
                  sampling: Sampling = GREEDY) -> Iterator[str]:

@@ -13,11 +13,11 @@ from torch import Tensor
 
 from models import decoding, mass
 from models.attention import TYPES
-from models.attention.base import Intervention, Record, SelfAttention, beside_untouched
+from models.attention.base import UNTOUCHED, Intervention, Record, SelfAttention, beside_untouched
 from models.attention.selective import selection
 from models.heads import TRAINED, HeadPlan, Scale
 from models.kind import TEXT, Kind
-from models.lab import UnderGates, load
+from models.lab import Touch, UnderGates, Watch, load
 from models.sampling import GREEDY, Sampling
 from models.tasks.base import Prompt
 from models.trace import Output, Trace, fixed
@@ -121,6 +121,16 @@ class StackLab(TrainedLab):
             return self.model.logits(hidden[:, list(places)]).log_softmax(-1)
 
         return log_probabilities
+
+    def states(self, batch: Tensor, touch: Touch = lambda kind, layer: UNTOUCHED,
+               watch: Watch | None = None) -> list[Tensor]:
+        records: list[Record] | None = None if watch is None else []
+        layers = [touch(KIND, layer) for layer in range(self.kinds[0].layers)]
+        found = list(self.model.states(batch, layers, records))
+        if watch is not None:
+            for layer, record in enumerate(records or ()):
+                watch(KIND, layer, record.weights)
+        return found
 
     @torch.inference_mode()
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,

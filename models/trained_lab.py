@@ -53,5 +53,13 @@ class TrainedLab(Lab):
     def nbytes(self) -> int:
         return sum(tensor.nbytes for tensor in [*self.model.state_dict().values(), *self.constant.values()])
 
+    @property
+    def parameters(self) -> int:
+        return self.model.parameter_count()
+
+    @property
+    def fingerprint(self) -> str:
+        return str(self.card.get("weights", {}).get("model.safetensors", ""))
+
     def read(self, text: str, limit: int | None = None) -> Prompt:
         return self.task.read(text, limit or self.limit)

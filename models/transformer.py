@@ -7,7 +7,8 @@ In the order of the data. Norm is RMSNorm (Zhang and Sennrich 2019), the MLP has
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 import torch
@@ -107,9 +108,16 @@ class Transformer(Model):
         Returns:
             (B, N, C); `logits` turns them into logits over the vocabulary.
         """
+        return deque(self.states(tokens, interventions, records), maxlen=1).pop()
+
+    def states(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
+               records: list[Record] | None = None) -> Iterator[Tensor]:
+        """What stands before each block, and after the last norm: L + 1 of (B, N, C), one after the other; the
+        arguments as in `forward`."""
         x = self.embedding(tokens)
         cos, sin = rotary_table(tokens.shape[1], self.config.head_width)
         rotary = (cos.to(x.device), sin.to(x.device))
         for layer, block in enumerate(self.blocks):
+            yield x
             x = block(x, rotary, interventions[layer] if interventions else UNTOUCHED, records)
-        return self.norm(x)
+        yield self.norm(x)

@@ -24,12 +24,14 @@ class Sentence:
         words: (start, stop) of each in the text.
         heads: of each word the word that it depends on, counted from 0; -1 of the root.
         relations: its name, without what follows a colon (`nsubj` of `nsubj:pass`).
+        tags: universal parts of speech, like `NOUN`.
     """
 
     text: str
     words: tuple[tuple[int, int], ...]
     heads: tuple[int, ...]
     relations: tuple[str, ...]
+    tags: tuple[str, ...] = ()
 
 
 @functools.cache
@@ -59,7 +61,7 @@ def _sentence(lines: Sequence[str]) -> Sentence | None:
         place = start + len(row[1])
         words.append((start, place))
     return Sentence(text, tuple(words), tuple(int(row[6]) - 1 for row in rows),
-                    tuple(row[7].split(":")[0] for row in rows))
+                    tuple(row[7].split(":")[0] for row in rows), tuple(row[3] for row in rows))
 
 
 def places_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:

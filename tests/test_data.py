@@ -15,7 +15,8 @@ import pytest
 
 from models.data import DATA, files
 
-SETS = ("blimp", "standard_ebooks_children", "tatoeba_deu_eng", "tinystories_excerpt", "ud_english_ewt")
+SETS = ("banking77", "blimp", "broad_twitter_corpus", "snips", "standard_ebooks_children", "tatoeba_deu_eng",
+        "tinystories_excerpt", "ud_english_ewt", "wnut17")
 MEGABYTES = 20  # all of it; the repository is cloned by people who only want to look
 
 
@@ -71,7 +72,7 @@ def test_files_that_are_not_there(tmp_path: Path):
 
 
 @pytest.mark.parametrize("command", ["evaluate", "training", "pruned", "sweep", "studies.lengths", "studies.forgetting",
-                                     "studies.claims.__main__"])
+                                     "studies.claims.__main__", "studies.papa.__main__"])
 def test_commands_need_no_folder(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr("sys.argv", [command, "--help"])
     with pytest.raises(SystemExit, match="0"):

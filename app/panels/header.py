@@ -13,7 +13,7 @@ from app.state.link import MAX_LINK_TEXT, query_of
 from app.texts import _
 from components import navigation, toolbar
 
-WITHOUT_MODEL = ("results", "about")  # pages that show no one model
+WITHOUT_MODEL = (START, "lessons", "results", "about")  # pages that show no one model, or one of their own
 
 
 def draw(history: History, read_chars: int = MAX_LINK_TEXT) -> None:

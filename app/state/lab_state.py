@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from app.state.company import shape_of
+from app.state.constant_view import ConstantView
 from app.state.heads_view import HeadsView
 from app.state.lessons import Place, step_at
 from app.state.pruning_view import PruningView
@@ -21,8 +22,8 @@ from models.studies.claims import MODULES
 DEFAULT_MODEL = "stories-selective"
 START = "start"  # what a first visit opens; no link of the navigation leads there
 PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"),
-         "pruning": N_("Pruning"), "length": N_("Length"), "lessons": N_("Lessons"), "yours": N_("Your model"),
-         "results": N_("Results"), "about": N_("About"), START: N_("Start")}
+         "pruning": N_("Pruning"), "constant": N_("Constant"), "length": N_("Length"), "lessons": N_("Lessons"),
+         "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start")}
 CLAIMS = MODULES
 # What can stand in the place of the head's picture, so that one can type and see it change.
 HEAD = "head"
@@ -93,6 +94,7 @@ class LabState:
         language: which of texts.LANGUAGES all texts are in; those of the models stay as they are.
         search: what is asked of the section `needs`.
         heads: what the Heads page shows.
+        constant: what the Constant page shows.
         pruning: what the Pruning page shows.
         term: which of TERMS the Heads page compares heads in.
     """
@@ -117,6 +119,7 @@ class LabState:
     mean: str = MEANS[0]
     search: Search = Search()
     heads: HeadsView = HeadsView()
+    constant: ConstantView = ConstantView()
     pruning: PruningView = PruningView()
     term: str = next(iter(TERMS))
     sampling: Sampling = Sampling()

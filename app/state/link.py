@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from app.state.company import entries, fit, views_of
+from app.state.constant_view import ConstantView
 from app.state.heads_view import HeadsView
 from app.state.lab_state import (
     CLAIMS,
@@ -201,6 +202,14 @@ def _parse_heads(text: str, state: LabState) -> Read:
         return HeadsView(), [told("This link asks for measures “{text}”, which are not here.", text=cut(text))]
 
 
+def _parse_constant(text: str, state: LabState) -> Read:
+    try:
+        return ConstantView.parse(text), []
+    except ValueError:
+        return ConstantView(), [told("This link asks the Constant page for “{text}”, which is not there.",
+                                     text=cut(text))]
+
+
 def _parse_pruning(text: str, state: LabState) -> Read:
     try:
         return PruningView.parse(text), []
@@ -280,6 +289,7 @@ FIELDS = (
     Field("part", "part", _one_of(N_("This link opens “{text}”, which is not here."), PARTS)),
     Field("need", "search", _parse_search),
     Field("show", "heads", _parse_heads),
+    Field("fix", "constant", _parse_constant),
     Field("order", "pruning", _parse_pruning),
     Field("term", "term", _one_of(N_("This link compares heads by “{text}”, which is not here."), TERMS)),
     Field("claim", "claim", _one_of(N_("This link asks for the claim “{text}”, which is not here."), CLAIMS)),

@@ -39,6 +39,7 @@ class Intervention:
         constant: (H, N, M) the weights that replace them.
         gate: (H, 1, 1) factor on each head's output, 0 to 1; None if all are 1.
         factor: (1 or H, N or 1, 1), what q·k / sqrt(D) is multiplied by in place of the type's own factor; or None.
+        share: (H, 1, 1) how much of each head's weights is the constant, 0 to 1, in place of `is_constant`; or None.
 
     In a batch of two, the first as trained, all but `constant` have a dimension B in front; see beside_untouched.
     """
@@ -47,6 +48,7 @@ class Intervention:
     constant: Tensor | None = None
     gate: Tensor | None = None
     factor: Tensor | None = None
+    share: Tensor | None = None
 
 
 @dataclass
@@ -118,7 +120,11 @@ def beside_untouched(intervention: Intervention, factor: Tensor) -> Intervention
 
 def intervene(weights: Tensor, intervention: Intervention) -> Tensor:
     """(B, H, N, M) weights with the constant heads' rows replaced; order: constant first, gate later."""
-    if intervention.is_constant is None or intervention.constant is None:
+    if intervention.constant is None:
+        return weights
+    if intervention.share is not None:
+        return weights + intervention.share * (intervention.constant - weights)
+    if intervention.is_constant is None:
         return weights
     return torch.where(intervention.is_constant, intervention.constant, weights)
 

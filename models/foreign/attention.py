@@ -89,6 +89,23 @@ class Pass:
         return outputs, weights
 
 
+class Watched(Pass):
+    """A pass of several texts of one length, for the one who is told of the weights of all of them."""
+
+    def __init__(self, sites: Mapping[nn.Module, str], touch: Callable[[str, int], Intervention],
+                 watch: Callable[[str, int, Tensor], None] | None) -> None:
+        super().__init__(sites, lambda kind, layer, queries, keys: touch(kind, layer))
+        self._watch = watch
+
+    def finish(self, module: nn.Module, scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        kind = self._sites[module]
+        layer = self._ran[kind]
+        outputs, weights = super().finish(module, scores, value)
+        if self._watch is not None:
+            self._watch(kind, layer, weights)
+        return outputs, weights
+
+
 _current: ContextVar[Pass | None] = ContextVar("pass", default=None)
 
 

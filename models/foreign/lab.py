@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,13 +15,13 @@ from torch import Tensor, nn
 
 from models.attention.base import UNTOUCHED, Intervention
 from models.foreign import layout, writing
-from models.foreign.attention import Pass, Sink, during
+from models.foreign.attention import Pass, Sink, Watched, during
 from models.foreign.readers import Answer, Rewrites, Words
 from models.foreign.records import Everything, Only, Small
 from models.foreign.vision import PicturePrompt, Sees
 from models.heads import TRAINED, HeadPlan, Scale
 from models.kind import Kind
-from models.lab import Lab, UnderGates
+from models.lab import Lab, Touch, UnderGates, Watch
 from models.sampling import GREEDY, Sampling
 from models.sketch import Sketch
 from models.tasks.base import Prompt, TargetPrompt
@@ -68,6 +69,18 @@ class ForeignLab(Lab):
     def nbytes(self) -> int:
         tensors = [*self.model.parameters(), *self.model.buffers(), *(self.constant or {}).values()]
         return sum(tensor.nbytes for tensor in tensors)
+
+    @property
+    def parameters(self) -> int:
+        return sum(its.numel() for its in self.model.parameters())
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """Of what stands below the head: a probe reads nothing else."""
+        found = hashlib.sha256()
+        for name, tensor in sorted(self.model.base_model.named_parameters()):
+            found.update(name.encode() + tensor.numpy().tobytes())
+        return found.hexdigest()
 
     @property
     def size(self) -> int | None:
@@ -141,6 +154,17 @@ class ForeignLab(Lab):
             return (logits[:, list(places)] if logits.ndim > 2 else logits.unsqueeze(1)).log_softmax(-1)
 
         return log_probabilities
+
+    def states(self, batch: Tensor, touch: Touch = lambda kind, layer: UNTOUCHED,
+               watch: Watch | None = None) -> list[Tensor]:
+        if len(self.kinds) > 1 or isinstance(self.task, Sees):
+            raise ValueError(f"{self.name} is no model of one text")
+        with during(Watched(self.sites, touch, watch)):  # without its head: a vocabulary costs more than a layer
+            return [*self.model.base_model(input_ids=batch, attention_mask=torch.ones_like(batch),
+                                           output_hidden_states=True).hidden_states]
+
+    def places(self, n: int, size: int) -> Sequence[int]:
+        return range(n) if self.kinds[0].causal else layout.places(n, size)
 
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
         return [self._trace(prompt, plan) for plan in plans]

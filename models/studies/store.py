@@ -43,6 +43,8 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
 def _measured(path: Path, name: str, checkpoints: Path | None) -> dict[str, Any] | None:
     """What a file says, None if it was measured on other weights; raises whatever reading it does."""
     result = _read(path)
+    if result.get("elsewhere"):  # there is no card of a model that does not ship
+        return result
     if "metric" not in result:
         raise KeyError("metric")
     try:
@@ -111,7 +113,7 @@ def _check_pieces(result: dict[str, Any]) -> None:
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "length": _check_length, "memory": _check_memory, "blimp": _check_blimp, "pieces": _check_pieces}
 COMMANDS = {"length": "models.studies.lengths", "memory": "models.studies.forgetting",
-            "blimp": "models.studies.blimp", "pieces": "models.studies.pieces"}
+            "blimp": "models.studies.blimp", "pieces": "models.studies.pieces", "papa": "models.studies.papa"}
 
 
 def is_of(measured: Mapping[str, Any], card: Mapping[str, Any]) -> bool:
@@ -130,6 +132,16 @@ def stamp(name: str, kind: str, *more: Path) -> tuple[int, ...]:
     """Changes when the measurement, the card, or a file of `more` does."""
     paths = (MEASUREMENTS / f"{name}.{kind}.json", CHECKPOINTS / name / "card.json", *more)
     return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in paths)
+
+
+def write_of(name: str, kind: str, weights: str, values: dict[str, Any]) -> None:
+    """Writes NAME.KIND.json of a model that does not ship: one of the Hub's, or a moment of a training.
+
+    Args:
+        weights: Lab.fingerprint.
+    """
+    MEASUREMENTS.mkdir(exist_ok=True)
+    write_json(MEASUREMENTS / f"{name}.{kind}.json", {"name": name, "elsewhere": True, "weights": weights} | values)
 
 
 def write(name: str, kind: str, metric: dict[str, Any], values: dict[str, Any]) -> None:

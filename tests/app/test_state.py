@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import models
 from app.state.company import VIEWS, fit
+from app.state.constant_view import TASKS, ConstantView
 from app.state.heads_view import MEASURES, SOURCES, HeadsView
 from app.state.history import History
 from app.state.lab_state import CLAIMS, FORMS, MAX_COMPARED, MEANS, PAGES, PARTS, SECTIONS, TERMS, LabState
@@ -33,6 +34,9 @@ SEARCHES = st.builds(Search, st.sampled_from(WANTED), st.booleans(), st.sampled_
 HEADS_VIEWS = st.builds(HeadsView, st.sampled_from([*MEASURES]), st.sampled_from([*MEASURES]),
                         st.sampled_from([*SOURCES]), st.sampled_from(["", "rare", "nsubj up", "position -1"]))
 PRUNING_VIEWS = st.builds(PruningView, st.sampled_from(["", *ORDERS]), st.sampled_from(["all", "self", "encoder"]))
+
+CONSTANT_VIEWS = st.builds(ConstantView, st.integers(0, 4), st.sampled_from(TASKS),
+                           st.sampled_from(["", "masked-softmax", "all-MiniLM-L6-v2"]))
 
 
 @st.composite
@@ -58,9 +62,8 @@ def states(draw) -> LabState:
                     draw(st.sampled_from(["", *SECTIONS])), draw(st.sampled_from(list(CLAIMS))),
                     draw(st.sampled_from(list(PAGES))), form=draw(st.sampled_from(FORMS)),
                     mean=draw(st.sampled_from(MEANS)), search=draw(SEARCHES), heads=draw(HEADS_VIEWS),
-                    pruning=draw(PRUNING_VIEWS),
-                    term=draw(st.sampled_from([*TERMS])), sampling=draw(SAMPLINGS),
-                    part=draw(st.sampled_from(list(PARTS))))
+                    constant=draw(CONSTANT_VIEWS), pruning=draw(PRUNING_VIEWS), term=draw(st.sampled_from([*TERMS])),
+                    sampling=draw(SAMPLINGS), part=draw(st.sampled_from(list(PARTS))))
 
 
 def params(query: str) -> dict[str, str]:

@@ -50,7 +50,7 @@ def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
         page.on("request", lambda r: None if r.url.startswith(ours) else complaints.append(f"asked {r.url}"))
         page.goto(address if first else f"{address}/?{urlencode(state or {'page': 'explore'})}")
         if wait and not first:
-            page.get_by_role("gridcell").first.wait_for(timeout=30_000)
+            page.get_by_role("gridcell").first.wait_for(timeout=60_000)
         return page
 
     yield open_page

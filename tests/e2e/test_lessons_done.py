@@ -29,7 +29,7 @@ def panel(page: Page) -> Locator:
 
 def at(page: Page, place: Place) -> None:
     """Waits for a step, and for the tick that it has not."""
-    expect(panel(page).locator('a[aria-current="step"]')).to_have_attribute("data-to", str(place), timeout=20_000)
+    expect(panel(page).locator('a[aria-current="step"]')).to_have_attribute("data-to", str(place), timeout=60_000)
     expect(panel(page).locator(".task")).not_to_have_class(re.compile("done"))
 
 

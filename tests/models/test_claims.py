@@ -29,6 +29,7 @@ from models.studies.claims import (
     synthesizer,
 )
 from models.studies.claims.__main__ import told
+from tests.made_papa import made as a_study
 
 
 def times(metric: Any, factor: float) -> Any:
@@ -149,6 +150,9 @@ def as_the_sources_have_it(made: Made) -> None:
     layers = [{"names": [0.9 + 0.01 * i for i in range(20)], "words": [0.2] * 20}, {"names": [0.1] * 20,
                                                                                   "words": [2.0] * 20}]
     made.measured("stories-selective.pieces.json", {"metric": {"perplexity": 36.0}, "layers": layers})
+
+    for i, drop in enumerate((0.01, 0.02, 0.03)):
+        made.measured(f"model-{i}.papa.json", a_study(drop, 0.02, f"model-{i}", 0.5 + drop))
 
     def entropies(*values: float) -> dict:
         return {str(n): {"entropy": [[value, value + 0.1]] * 2} for n, value in zip(lengths, values, strict=True)}

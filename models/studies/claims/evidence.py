@@ -89,6 +89,10 @@ class Evidence:
         except checkpoint.CheckpointError:  # `damaged` tells of it
             return {}
 
+    def studied(self, kind: str) -> list[str]:
+        """Models of which there is a file of this kind, whatever is in it."""
+        return sorted(path.name.removesuffix(f".{kind}.json") for path in self._measurements.glob(f"*.{kind}.json"))
+
     def measured_of(self, name: str, what: str) -> Any:
         """What claims.json says of a shipped model; None if it was measured on a model that has since been replaced."""
         entry = self.measured.get(what, {}).get(name)

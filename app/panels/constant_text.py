@@ -1,0 +1,101 @@
+"""The typed text under a study: how far each head is from its constant, and what the probes say before and after."""
+
+from __future__ import annotations
+
+import streamlit as st
+from torch import Tensor
+
+from app import caches, limits, serving
+from app.markdown import literal
+from app.state import events
+from app.texts import _, ngettext
+from components import chart
+from components.constant_charts import distance_chart
+from models import HeadPlan, Lab
+from models.studies.papa import reading, shipped
+from models.studies.papa.probes import Probe
+from models.studies.papa.reading import Read, Said
+from models.studies.papa.results import Study
+
+FARTHEST = 5  # heads that are named at each end
+
+
+def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
+    """The section."""
+    st.markdown(_("**The text in the box**, read by {model}: what the probes say before, and with {n} heads constant.",
+                  model=literal(lab.name), n=count))
+    if lab.fingerprint != study.weights:
+        st.caption(_("This study is of {study}; choose that model above to see it read your text.",
+                     study=literal(study.title)))
+        return
+    loaded = _shipped(study.name, task, _stamp(study.name, task))
+    if loaded is None or not {0, count} <= set(loaded[1]):
+        st.caption(_("The probes of this number of heads are not here."))
+        return
+    found = _read(lab, study, text, task, count, loaded)
+    if found is None:
+        st.caption(_("The words of this text cannot be told apart in the model's tokens, or there are too many of "
+                     "them."))
+        return
+    _told(found.said)
+    _distances(study, task, found)
+    heads = [(str(kind), int(layer), int(head)) for kind, layer, head in study.tasks[task].found["order"]][:count]
+    st.button(_("Make these heads constant on all pages"), key="constant plan", on_click=events.set_plan,
+              args=(HeadPlan().with_heads(heads, constant=True),), disabled=not heads or lab.constant is None,
+              help=_("Their constants there are means over the model's own training texts, not over this task's."))
+
+
+def _read(lab: Lab, study: Study, text: str, task: str, count: int,
+          loaded: tuple[Tensor, dict[int, Probe]]) -> Read | None:
+    key = ("papa", lab.identity, text, task, count, _stamp(study.name, task))
+    found = caches.measured.find(key)
+    if found is not None:
+        return found
+    limits.spend(limits.PASSES)
+    its = study.tasks[task].found
+    order = [(str(kind), int(layer), int(head)) for kind, layer, head in its["order"]]
+    with serving.computing():
+        found = reading.read(lab, text, task, tuple(its["labels"]), *loaded, order, count)
+    if found is not None:
+        caches.measured.keep(key, found)
+    return found
+
+
+@caches.remembered(8)
+def _shipped(name: str, task: str, stamp: int) -> tuple[Tensor, dict[int, Probe]] | None:
+    return shipped.read(name, task)
+
+
+def _stamp(name: str, task: str) -> int:
+    """Changes when the file does; 0 where there is none."""
+    path = shipped.path_of(name, task)
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
+def _told(said: tuple[Said, ...]) -> None:
+    """Each word with its tag, before and after, those that are others marked."""
+    changed = sum(its.is_changed for its in said)
+    st.markdown(ngettext("{n} label is another one.", "{n} labels are others.", changed) if changed
+                else _("No label is another one."))
+    st.table([{_("word"): literal(its.word[:60]), _("before"): _label(its.before),
+               _("after"): f"**{_label(its.after)}**" if its.is_changed else _label(its.after)} for its in said],
+             border="horizontal", hide_index=True)
+
+
+def _label(its: tuple[str, float]) -> str:
+    return f"{literal(its[0])} {its[1]:.0%}"
+
+
+def _distances(study: Study, task: str, found: Read) -> None:
+    values = found.distances
+    chart(key="constant distances", spec=distance_chart(_("How far each head is from its constant"), values.tolist()),
+          title=_("How far each head is from its constant, on this text"), models=[study.name], what="distance",
+          about=[_("Total variation between a head's weights and its constant, mean over queries; 0 is equal, 1 is as "
+                   "far as can be.")],
+          alt=_("Total variation of each head; {least:.2f} to {most:.2f}", least=float(values.min()),
+                most=float(values.max())))
+    order = sorted((float(values[layer, head]), layer, head) for layer in range(len(values))
+                    for head in range(values.shape[1]))
+    ends = ((_("nearest"), order[:FARTHEST]), (_("farthest"), order[:-FARTHEST - 1:-1]))
+    st.caption("  \n".join(f"{name}: " + ", ".join(f"{layer + 1}.{head + 1} ({value:.2f})"
+                                                   for value, layer, head in its) for name, its in ends))

@@ -1,0 +1,192 @@
+"""The Constant page: what a frozen model loses under fresh probes as more and more of its heads become constant, beside
+a random order, beside heads that are removed, and beside the source's two numbers. All of it was measured before
+(models/studies/papa); the typed text is read now."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+import streamlit as st
+
+from app import caches, serving
+from app.markdown import literal, plain
+from app.panels import constant_text, frame
+from app.panels.text import Reading
+from app.state import session
+from app.state.constant_events import on_constant, on_constant_chart
+from app.state.constant_view import ConstantView
+from app.state.lab_state import LabState
+from app.texts import N_, _, tip
+from components import chart
+from components.charts import Spec
+from components.constant_charts import WAYS, Curve, drop_chart, loss_chart, task_chart
+from models import Lab
+from models.checkpoint import CheckpointError
+from models.studies import store
+from models.studies.papa import results
+from models.studies.papa.results import KIND, Study, spread
+from models.studies.papa.ways import LEARNED, RANDOM, REMOVED
+
+AVERAGE, MOST = 0.08, 0.2  # Hassid et al. 2022, abstract and section 4
+METRICS = {"accuracy": N_("accuracy"), "f1": N_("F1 of spans"), "matthews": N_("Matthews correlation")}
+ABOUT = N_("The model is frozen; constants are means over each task's training texts; for every number of heads a "
+           "fresh probe, which sees all layers, is trained (PAPA, arXiv 2211.03495). Bars: ± one standard deviation "
+           "over three seeds of the probe; of a random order, over three orders. Tasks that the untouched model scores "
+           "below 0.05 in are left out of the mean.")
+
+
+def page() -> None:
+    frame.under_header(_draw)
+
+
+def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
+    studies = _studies()
+    if not studies:
+        st.info(_("No study is here yet. Make one: {command}", command=f"`python -m models.studies.papa {lab.name}`"))
+        return
+    shown = state.constant
+    study = _chosen(studies, lab, shown)
+    counts = study.counts
+    count = counts[shown.step]
+    _choose(studies, study, shown)
+    left, right = st.columns([60, 40], gap="medium")
+    with left:
+        serving.give_way()
+        _curves(study, count)
+        _loss(list(studies.values()))
+    with right:
+        st.markdown(_verdict(study, count))
+        _table(study, count)
+        task = shown.task if shown.task in study.tasks else next(iter(study.tasks))
+        constant_text.draw(lab, study, reading.shown, task, count)
+        st.caption(_("Measured in {minutes} minutes of one core. Measure it again: {command}",
+                     minutes=round(study.cpu_seconds / 60), command=f"`{study.command}`"))
+
+
+def _studies() -> dict[str, Study]:
+    """All that can be read, by name; what is damaged is told."""
+    found = {}
+    for name in results.names():
+        try:
+            study = _study(name, store.stamp(name, KIND))
+        except (CheckpointError, KeyError, TypeError, ValueError, AttributeError) as error:
+            st.error(plain(_(str(error))) if isinstance(error, CheckpointError) else
+                     _("The study of {name} cannot be read. Restore it with: git checkout", name=literal(name)))
+            continue
+        if study is not None and study.tasks:
+            found[name] = study
+    return found
+
+
+@caches.remembered()
+def _study(name: str, stamp: tuple[int, ...]) -> Study | None:
+    return results.read(name)
+
+
+def _chosen(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> Study:
+    """The one of the link, that of the page's model, or the first."""
+    if shown.study in studies:
+        return studies[shown.study]
+    its = next((study for study in studies.values() if study.weights == lab.fingerprint), None)
+    return its or next(iter(studies.values()))
+
+
+def _choose(studies: dict[str, Study], study: Study, shown: ConstantView) -> None:
+    st.session_state[session.STUDY] = study.name
+    st.session_state[session.CONSTANT_TASK] = shown.task if shown.task in study.tasks else next(iter(study.tasks))
+    st.session_state[session.CONSTANT_STEP] = shown.step
+    counts = study.counts
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(_("Study of"), [*studies], key=session.STUDY, on_change=on_constant, width=220,
+                     format_func=lambda name: studies[name].title)
+        st.selectbox(_("Task of the text"), [*study.tasks], key=session.CONSTANT_TASK, on_change=on_constant,
+                     format_func=lambda key: _(study.tasks[key].title), width=220)
+        st.select_slider(_("Heads touched, of {heads}", heads=study.heads), range(len(counts)),
+                         key=session.CONSTANT_STEP, on_change=on_constant, width=360, help=tip("constant"),
+                         format_func=lambda step: str(counts[step]))
+
+
+# What was measured.
+
+def _curves(study: Study, count: int) -> None:
+    chart(key="constant drop", spec=_drop_spec(study.name, store.stamp(study.name, KIND), count),
+          title=_("What constant heads cost"), about=[_(ABOUT)], models=[study.name], what="constant",
+          alt=_verdict(study, count).replace("**", ""), on_event=lambda event: on_constant_chart(event, study.counts))
+    st.caption(_(ABOUT))
+    chart(key="constant tasks", spec=_task_spec(study.name, store.stamp(study.name, KIND), count),
+          title=_("Scores by task"), about=[_(ABOUT)], models=[study.name], what="constant-tasks",
+          alt="; ".join(f"{_(task.title)}: {_score(task.at(LEARNED, count, study.heads))}"
+                        for task in study.tasks.values()),
+          on_event=lambda event: on_constant_chart(event, study.counts))
+
+
+@caches.remembered(worded=True)
+def _drop_spec(name: str, stamp: tuple[int, ...], count: int) -> Spec:
+    study = _study(name, stamp)
+    assert study is not None  # whoever asks has read it
+    curves: dict[str, Curve] = {}
+    for way in WAYS:
+        means = {k: study.mean_drop(way, k) for k in study.counts}
+        curves[way] = [(k, mean, spread(study.mean_drop_by_seed(way, k))) for k, mean in means.items()
+                       if mean is not None and study.has(way)]
+    return drop_chart(curves, _("Relative drop, mean of the tasks"), count, AVERAGE, MOST)
+
+
+@caches.remembered(worded=True)
+def _task_spec(name: str, stamp: tuple[int, ...], count: int) -> Spec:
+    study = _study(name, stamp)
+    assert study is not None  # whoever asks has read it
+    panels = []
+    for task in study.tasks.values():
+        curves = {way: [(k, fmean(its), spread(its)) for k in study.counts
+                        if (its := task.at(way, k, study.heads)) and study.has(way)] for way in WAYS}
+        panels.append((_(task.title), _(METRICS[task.found["metric"]]), curves))
+    return task_chart(panels, count)
+
+
+def _loss(studies: list[Study]) -> None:
+    """Do better models lose more? One point a model, once there are two."""
+    points = []
+    for study in studies:
+        drop, quality = study.mean_drop(LEARNED, study.heads), study.quality
+        if drop is not None and quality is not None:
+            points.append((study.title, quality, drop, spread(study.mean_drop_by_seed(LEARNED, study.heads))))
+    if len(points) < 2:
+        return
+    chart(key="constant loss", spec=loss_chart(points), title=_("Do better models lose more?"),
+          models=[name for name, *_rest in points], what="constant-loss",
+          alt="; ".join(f"{name}: {quality:.3f}, {drop:.1%}" for name, quality, drop, _spread in points))
+
+
+def _verdict(study: Study, count: int) -> str:
+    drops = study.drops(LEARNED, count)
+    mean = study.mean_drop(LEARNED, count)
+    if mean is None or not drops:
+        return _("This number of heads is not measured yet.")
+    key = max(drops, key=drops.__getitem__)
+    return _("**{n} of {heads} heads constant**: {mean:.1%} lost on average (the paper, with all constant: 8%), at "
+             "most {most:.1%}, on “{task}” (the paper: never more than 20%).", n=count, heads=study.heads, mean=mean,
+             most=drops[key], task=_(study.tasks[key].title))
+
+
+def _score(scores: tuple[float, ...]) -> str:
+    if not scores:
+        return "–"
+    return f"{fmean(scores):.3f} ± {spread(scores):.3f}" if len(scores) > 1 else f"{fmean(scores):.3f}"
+
+
+def _mean(scores: tuple[float, ...]) -> str:
+    """Without the spread, which the charts show: there is no room beside it."""
+    return f"{fmean(scores):.3f}" if scores else "–"
+
+
+def _table(study: Study, count: int) -> None:
+    rows = []
+    for task in study.tasks.values():
+        drop = task.drop(LEARNED, count, study.heads)
+        rows.append({"": _(task.title), _("untouched"): _score(task.at(LEARNED, 0, study.heads)),
+                     _("constant"): _score(task.at(LEARNED, count, study.heads)),
+                     _("drop"): "–" if drop is None else f"{drop:.1%}",
+                     _("random order"): _mean(task.at(RANDOM, count, study.heads)),
+                     _("removed"): _mean(task.at(REMOVED, count, study.heads))})
+    st.table(rows, border="horizontal", hide_index=True)

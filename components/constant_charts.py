@@ -1,0 +1,64 @@
+"""What the charts of the Constant page show; see components/charts.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.texts import N_, _
+from components.charts import Spec, plain, style
+
+# A way to touch heads -> what it is called, its colour and dashes.
+WAYS = {"learned": (N_("constant, in the learned order"), "accent", 0),
+        "random": (N_("constant, in a random order"), "ink", 2),
+        "removed": (N_("removed, in the learned order"), "faint", 1)}
+
+Curve = Sequence[tuple[int, float, float]]  # heads touched, a value, its spread
+
+
+def _series() -> list[dict[str, Any]]:
+    return [plain(_(title), colour, dash) for title, colour, dash in WAYS.values()]
+
+
+def _lines(curves: Mapping[str, Curve]) -> list[dict[str, Any]]:
+    return [{"series": index, "points": [[x, round(y, 5), round(spread, 5) or None] for x, y, spread in curves[way]]}
+            for index, way in enumerate(WAYS) if curves.get(way)]
+
+
+def drop_chart(curves: Mapping[str, Curve], title: str, chosen: int, average: float, most: float) -> Spec:
+    """The mean relative drop against the number of heads, with the source's two numbers as rules.
+
+    Args:
+        curves: way -> its points.
+        chosen: number of heads that a rule marks.
+        average, most: the source's, as shares.
+    """
+    rules: list[dict[str, Any]] = [{"y": average, "label": _("paper: average of all heads constant"), "dashed": True},
+                                   {"y": most, "label": _("paper: most"), "dashed": True}, {"x": chosen, "label": ""}]
+    panel = {"title": title, "percent": True, "lines": _lines(curves), "rules": rules}
+    return {"form": "lines", "x": {"title": _("heads touched"), "scale": "band"}, "series": _series(),
+            "panels": [panel], "height": 300, "keyed": True, "chooses": True}
+
+
+def task_chart(panels: Sequence[tuple[str, str, Mapping[str, Curve]]], chosen: int) -> Spec:
+    """The score of each task, a panel each: title, metric, curves."""
+    return {"form": "lines", "x": {"title": _("heads touched"), "scale": "band"}, "series": _series(),
+            "panels": [{"title": title, "unit": unit, "lines": _lines(curves), "rules": [{"x": chosen, "label": ""}]}
+                       for title, unit, curves in panels],
+            "columns": 3, "least": 250, "height": 190, "keyed": True, "chooses": True}
+
+
+def loss_chart(points: Sequence[tuple[str, float, float, float]]) -> Spec:
+    """One point a model: how good it is untouched, and what it loses with all heads constant, with its spread."""
+    series = [{"name": name, **style(name)} for name, *_rest in points]
+    lines = [{"series": index, "points": [[round(x, 4), round(y, 5), round(spread, 5) or None]]}
+             for index, (_name, x, y, spread) in enumerate(points)]
+    return {"form": "lines", "x": {"title": _("mean score untouched"), "scale": "linear"}, "series": series,
+            "panels": [{"title": _("Lost with all heads constant"), "percent": True, "lines": lines}], "height": 240,
+            "zero": True}
+
+
+def distance_chart(title: str, values: Sequence[Sequence[float]]) -> Spec:
+    """Each head as a square: how far its map of this text is from its constant."""
+    return {"form": "squares", "unit": _("total variation"), "most": 1.0,
+            "panels": [{"title": title, "values": [[round(value, 4) for value in row] for row in values]}]}

@@ -1,0 +1,156 @@
+"""A study's numbers as one file, models/studies/measurements/NAME.papa.json, and what pages and claims ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Any
+
+from models.studies import store
+from models.studies.papa.corpora import CORPORA
+from models.studies.papa.ways import LEARNED, RANDOM, touched
+
+KIND = "papa"
+LEAST = 0.05  # score of the untouched model below which a share of it means nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One task of a model's study.
+
+    Attributes:
+        scores: (way, heads touched) -> scores, one a seed.
+        parts: (way, heads touched) -> part of the test -> mean score.
+        found: the rest, as in the file.
+    """
+
+    key: str
+    scores: Mapping[tuple[str, int], tuple[float, ...]]
+    parts: Mapping[tuple[str, int], Mapping[str, float]]
+    found: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        return CORPORA[self.key].title
+
+    def at(self, way: str, count: int, heads: int) -> tuple[float, ...]:
+        """Scores of a state; none that is not measured. Where no head is touched, or all are constant, there is no
+        order."""
+        return self.scores.get((LEARNED if count == 0 or (way == RANDOM and count == heads) else way, count), ())
+
+    def drop(self, way: str, count: int, heads: int) -> float | None:
+        """1 - score / score of the untouched model, of means over seeds; None if it is not known."""
+        now, before = self.at(way, count, heads), self.at(LEARNED, 0, heads)
+        if not now or not before or fmean(before) < LEAST:
+            return None
+        return 1 - fmean(now) / fmean(before)
+
+    def drops(self, way: str, count: int, heads: int) -> tuple[float, ...]:
+        """The same seed by seed, each against the mean of the untouched model's."""
+        before = self.at(LEARNED, 0, heads)
+        if not before or fmean(before) < LEAST:
+            return ()
+        return tuple(1 - its / fmean(before) for its in self.at(way, count, heads))
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What was measured of a model.
+
+    Attributes:
+        name, title: of its file, and for people.
+        address: how it is opened.
+        weights: Lab.fingerprint.
+        shape: (layers, heads).
+        tasks: by key, in the order of CORPORA.
+    """
+
+    name: str
+    title: str
+    address: str
+    weights: str
+    shape: tuple[int, int]
+    parameters: int
+    command: str
+    cpu_seconds: float
+    tasks: Mapping[str, Task]
+
+    @property
+    def heads(self) -> int:
+        """How many there are."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Heads that are touched, from none to all of them."""
+        return touched(self.heads)
+
+    def drops(self, way: str, count: int) -> dict[str, float]:
+        """Task -> relative drop, of those that are known."""
+        found = {key: task.drop(way, count, self.heads) for key, task in self.tasks.items()}
+        return {key: drop for key, drop in found.items() if drop is not None}
+
+    def mean_drop(self, way: str, count: int) -> float | None:
+        """Mean over tasks of the relative drop; None unless all that are measured are known."""
+        drops = self.drops(way, count)
+        return fmean(drops.values()) if drops and len(drops) == len(self.drops(LEARNED, 0)) else None
+
+    def mean_drop_by_seed(self, way: str, count: int) -> tuple[float, ...]:
+        """The same, seed by seed."""
+        rows = [task.drops(way, count, self.heads) for task in self.tasks.values()]
+        rows = [row for row in rows if row]
+        return tuple(map(fmean, zip(*rows, strict=False))) if len(rows) == len(self.drops(LEARNED, 0)) else ()
+
+    def has(self, way: str) -> bool:
+        """True if something of its own was measured: what it shares with the learned order makes no line."""
+        return any(its == way for task in self.tasks.values() for its, _ in task.scores)
+
+    @property
+    def quality(self) -> float | None:
+        """Mean score of the untouched model over the tasks."""
+        found = [fmean(its) for task in self.tasks.values() if (its := task.at(LEARNED, 0, self.heads))]
+        return fmean(found) if found else None
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all tasks have scores for the learned order at every number of heads."""
+        return set(self.tasks) == set(CORPORA) and all(task.at(LEARNED, count, self.heads)
+                                                       for task in self.tasks.values() for count in self.counts)
+
+
+def spread(values: tuple[float, ...]) -> float:
+    """Standard deviation over seeds; 0 of one."""
+    return stdev(values) if len(values) > 1 else 0.0
+
+
+def read(name: str) -> Study | None:
+    """The study of a model; None if there is none, or if it was made of other weights. Raises CheckpointError."""
+    found = store.read(name, KIND)
+    return None if found is None else of(found)
+
+
+def of(found: Mapping[str, Any]) -> Study:
+    """A file's content as a Study; raises KeyError, TypeError or ValueError if something is missing."""
+    tasks = {}
+    for key in CORPORA:
+        if key in found["tasks"]:
+            its = found["tasks"][key]
+            by_state: dict[tuple[str, int], list[float]] = {}
+            parts: dict[tuple[str, int], list[Mapping[str, float]]] = {}
+            for name, seeds in its["scores"].items():
+                way, count, _ = name.split()
+                by_state.setdefault((way, int(count)), []).extend(float(seed["score"]) for seed in seeds.values())
+                parts.setdefault((way, int(count)), []).extend(seed["parts"] for seed in seeds.values()
+                                                               if "parts" in seed)
+            tasks[key] = Task(key, {state: tuple(values) for state, values in by_state.items()},
+                              {state: {part: fmean(float(its[part]) for its in rows) for part in rows[0]}
+                               for state, rows in parts.items() if rows}, its)
+    return Study(str(found["name"]), str(found["title"]), str(found["address"]), str(found["weights"]),
+                 (int(found["layers"]), int(found["heads"])), int(found["parameters"]), str(found["command"]),
+                 float(found["cpu_seconds"]), tasks)
+
+
+def names() -> list[str]:
+    """Models of which there is a file, whether it can be read or not."""
+    return sorted(path.name.removesuffix(f".{KIND}.json") for path in store.MEASUREMENTS.glob(f"*.{KIND}.json"))

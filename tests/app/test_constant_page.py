@@ -1,0 +1,120 @@
+"""The Constant page without a browser: what charts are sent, the verdict, the typed text, links.
+
+    pytest tests/app/test_constant_page.py
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+import models
+from app.state.constant_view import ConstantView
+from models.studies import store
+from models.studies.papa import probes, results, shipped
+from tests.app.test_pages import all_sent, opened, sent
+from tests.made_papa import made
+
+LINK = {"page": "constant", "model": "masked-softmax", "text": "The cat sat on the mat."}
+
+
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two studies that are made up, one of a model that ships with probes that say whatever they say."""
+    monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
+    monkeypatch.setattr(shipped, "PROBES", tmp_path / "probes")
+    lab = models.load("masked-softmax")
+    layers, heads = lab.shape["self"]
+    own = made(0.05) | {"layers": layers, "heads": heads}
+    counts = results.touched(layers * heads)
+    for its in own["tasks"].values():
+        its["order"] = [list(address) for address in lab.kinds[0].addresses]
+        its["scores"] = {f"learned {count} 0": {"0": {"score": 0.8 - 0.04 * i / 4}, "1": {"score": 0.81 - 0.04 * i / 4}}
+                         for i, count in enumerate(counts)}
+    other = made(0.15, name="all-Other-v2", base=0.9)
+    for found in (own, other):
+        (tmp_path / f"{found['name']}.papa.json").write_text(json.dumps(found))
+    (tmp_path / "probes" / "masked-softmax").mkdir(parents=True)
+    torch.manual_seed(1)
+    width = lab.states(torch.tensor([[0, 5]]))[0].shape[-1]
+    tensors = {"constant": torch.rand(layers, heads, 64, 64)}
+    for count in counts:
+        probe = probes.Probe(torch.zeros(layers + 1, width), torch.ones(layers + 1, width), 2, None)
+        tensors |= {f"{count}.{name}": its for name, its in probes.packed(probe).items()}
+    save_file(tensors, tmp_path / "probes" / "masked-softmax" / "pos.safetensors")
+    return tmp_path
+
+
+def words(app) -> str:
+    return "\n".join(its.value for its in (*app.markdown, *app.caption, *app.info))
+
+
+def test_the_numbers_are_those_of_the_study(measured: Path):
+    app = opened(**LINK, fix="4.pos")
+    assert not app.exception and not app.error
+    text = words(app)
+    assert "**32 of 32 heads constant**: 5.0% lost on average" in text
+    charts = {header["what"]: header["spec"] for header, _ in all_sent(app, "chart")}
+    panel, = charts["constant"]["panels"]
+    assert [round(y, 4) for _, y, _ in panel["lines"][0]["points"]] == [0, 0.0124, 0.0248, 0.0373, 0.0497]
+    assert {rule.get("y") for rule in panel["rules"]} == {0.08, 0.2, None} and panel["rules"][-1]["x"] == 32
+    assert len(charts["constant-tasks"]["panels"]) == 7
+    assert len(charts["constant-loss"]["series"]) == 2
+    assert len(app.table[0].value) == 7
+
+
+def test_another_number_of_heads_is_another_verdict(measured: Path):
+    app = opened(**LINK, fix="1.pos")
+    assert "**16 of 32 heads constant**: 1.2% lost on average" in words(app)
+    slider, = (its for its in app.select_slider if "Heads touched" in its.label)
+    slider.set_value(2).run()
+    assert "**28 of 32 heads constant**" in words(app) and not app.exception
+
+
+def test_the_typed_text_is_read(measured: Path):
+    app = opened(**LINK, fix="4.pos")
+    table = app.table[-1].value
+    assert [its.strip("\\\u2060") for its in table["word"]] == ["The", "cat", "sat", "on", "the", "mat", "."]
+    squares, = (header["spec"] for header, _ in all_sent(app, "chart") if header["what"] == "distance")
+    assert len(squares["panels"][0]["values"]) == 4 and len(squares["panels"][0]["values"][0]) == 8
+    assert "nearest" in words(app) and "farthest" in words(app)
+    app.button(key="constant plan").click().run()
+    assert not app.exception
+    grid = opened(**LINK | {"page": "explore"})
+    assert sent(grid, "heads")  # the plan itself is a link's affair; the page must go on drawing
+
+
+def test_of_another_model_it_says_so(measured: Path):
+    app = opened(**LINK, fix="4.pos.all-Other-v2")
+    assert not app.exception and "15.0% lost" in words(app) and "This study is of" in words(app)
+    app = opened(page="constant", model="stories-softmax")
+    assert not app.exception and "This study is of" in words(app)
+
+
+def test_what_is_missing_or_damaged_is_told(measured: Path):
+    (measured / "masked-softmax.papa.json").write_text("{")
+    app = opened(**LINK)
+    assert not app.exception and len(app.error) == 1 and "15.0% lost" not in words(app)
+    (measured / "masked-softmax.papa.json").unlink()
+    (measured / "all-Other-v2.papa.json").unlink()
+    app = opened(**LINK)
+    assert not app.exception and "python -m models.studies.papa masked-softmax" in words(app)
+
+
+def test_probes_that_are_not_there_are_told(measured: Path):
+    app = opened(**LINK, fix="4.slots")
+    assert not app.exception and "The probes of this number of heads are not here." in words(app)
+
+
+def test_the_view_is_a_link():
+    for view in (ConstantView(), ConstantView(4, "slots", "all-MiniLM-L6-v2"), ConstantView(0, "pos", "a.b")):
+        assert ConstantView.parse(str(view)) == view
+    for text in ("", "5.pos", "1", "1.nothing", "1.pos.<b>", "1.pos.../x"):
+        with pytest.raises(ValueError, match="nothing that the Constant page shows"):
+            ConstantView.parse(text)
+    app = opened(page="constant", model="masked-softmax", fix="9.<b>")
+    assert not app.exception and "which is not there" in str(sent(app, "notice")[0]["messages"])

@@ -1,0 +1,267 @@
+"""The study of constant attention: what the constants are, by algebra; what plans do to batches; probes by seed.
+
+    pytest tests/models/test_papa.py
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+from foreign_tiny import TEXTS, lab_of
+from tiny import HEADS, LAYERS, make_model
+from torch.testing import assert_close
+
+import models
+from models import HeadPlan
+from models.stack import StackLab
+from models.studies.papa import corpora, features, order, probes, scores, ways
+from models.studies.papa.constants import Fitted, Mean
+from models.studies.papa.corpora import Example, joined
+from models.studies.papa.texts import GRID, Texts, texts_of
+from models.tasks.masked import Masked
+
+
+def masked_lab(attention: str = "softmax") -> StackLab:
+    """A tiny bidirectional model that reads sentences."""
+    model = make_model(attention, causal=False)
+    task = Masked()
+    config = replace(model.config, vocabulary=task.vocabulary)
+    torch.manual_seed(3)
+    whole = type(model)(config, initial_std=0.3, embedding_std=1.0).requires_grad_(False).eval()
+    return StackLab(f"masked-{attention}", task, whole, {}, {})
+
+
+def labs() -> list:
+    return [masked_lab(), lab_of("bert"), lab_of("roberta")]
+
+
+def as_texts(lab, sentences=TEXTS) -> Texts:
+    found = []
+    for sentence in sentences:
+        text, words = joined(sentence.split())
+        found.append(Example(text, words, ("O",) * len(words)))
+    return texts_of(lab, found)
+
+
+def live(lab, text: Texts, i: int) -> torch.Tensor:
+    """(L, H, n, n) as the model's ordinary pass has it."""
+    return torch.tensor(numpy.array(models.run(lab, text.examples[i].text).live["self"]))
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_states_are_those_of_the_ordinary_pass(which: int):
+    """The last is what the head reads; weights that are told are those of a Trace; a text's row does not depend on its
+    batch."""
+    lab = labs()[which]
+    texts = as_texts(lab, (TEXTS[0], TEXTS[0].replace("cat", "dog").replace("mat", "rug"), TEXTS[1]))
+    told: dict[int, list] = {}
+    values = features.features(lab, texts, watch=lambda kind, layer, its: told.setdefault(layer, []).append(its))
+    assert values.shape[1] == lab.kinds[0].layers + 1 and sum(len(its) for its in told[0]) == len(texts.ids)
+    for i, ids in enumerate(texts.ids):
+        alone = lab.states(torch.tensor([ids]))
+        rows = values[int(texts.starts[i]):int(texts.starts[i + 1])]
+        assert_close(rows.float(), torch.stack(alone, 2)[0], rtol=2e-3, atol=2e-3)
+    for (chosen, _), weights in zip(texts.batches(), told[1], strict=True):
+        for row, i in enumerate(chosen.tolist()):
+            assert_close(weights[row], live(lab, texts, i)[1], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_constants_of_one_text_are_its_attention(which: int):
+    """So that with all heads constant nothing changes for this text, and much for another one."""
+    lab = labs()[which]
+    one = as_texts(lab, TEXTS[:1])
+    mean = Mean(lab)
+    before = features.features(lab, one, watch=mean.watch)
+    fitted, n = Fitted(lab, mean.matrices), len(one.ids[0])
+    assert_close(fitted.of(n), live(lab, one, 0), rtol=1e-4, atol=1e-6)
+    plan = HeadPlan().with_heads(lab.kinds[0].addresses, constant=True)
+    after = features.features(lab, one, lambda n: fitted.under(plan, n))
+    assert_close(after.float(), before.float(), rtol=1e-2, atol=1e-2)
+    other = as_texts(lab, TEXTS[1:2])
+    changed = features.features(lab, other, lambda n: fitted.under(plan, n)) - features.features(lab, other)
+    assert float(changed.abs().max()) > 0.05
+
+
+def test_constants_of_a_random_synthesizer_are_its_tables_softmax():
+    """Whatever the texts; and cut to a length, the softmax of the cut table."""
+    lab = masked_lab("random")
+    mean = Mean(lab)
+    texts = as_texts(lab)
+    features.features(lab, texts, watch=mean.watch)
+    n = min(map(len, texts.ids))
+    for layer, block in enumerate(lab.model.blocks):
+        table = next(its for name, its in block.attention.named_parameters() if name.endswith("table"))
+        assert_close(Fitted(lab, mean.matrices).of(n)[layer], table[:, :n, :n].softmax(-1), rtol=1e-3, atol=1e-4)
+
+
+def test_two_lengths_by_hand():
+    """[CLS] a [SEP], twice, and [CLS] a b [SEP] on the grid: an entry is a mean over the texts that have both its
+    places, and a row is divided by what is left of it in a text."""
+    lab = lab_of("bert")
+    mean = Mean(lab)
+    short, long = torch.rand(2, 4, 3, 3), torch.rand(1, 4, 4, 4)
+    for layer in (0, 1):
+        mean.watch("self", layer, short)
+        mean.watch("self", layer, long)
+    last, found = GRID - 1, mean.matrices[1]
+    assert_close(found[:, 0, 1], (short[:, :, 0, 1].sum(0) + long[0, :, 0, 1]) / 3)
+    assert_close(found[:, 1, last], (short[:, :, 1, 2].sum(0) + long[0, :, 1, 3]) / 3)
+    assert_close(found[:, 2, 1], long[0, :, 2, 1])  # only the longer one has a second word
+    assert not found[:, 3].any() and not found[:, :, 3].any()
+    row = torch.stack((found[:, 0, 0], found[:, 0, 1], found[:, 0, last]), -1)
+    assert_close(Fitted(lab, mean.matrices).of(3)[1][:, 0], row / row.sum(-1, keepdim=True))
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_plans_on_batches_are_plans_on_texts(which: int):
+    """Constant heads and gates do to a batch what `run` says they do to a text; all live mixes nothing in."""
+    lab = labs()[which]
+    texts = as_texts(lab, TEXTS[:1])
+    mean = Mean(lab)
+    features.features(lab, as_texts(lab), watch=mean.watch)
+    fitted, n = Fitted(lab, mean.matrices), len(texts.ids[0])
+    told = {}
+    plan = HeadPlan().constant("self", 0, 1).gate("self", 1, 2, 0.0).constant("self", 1, 2)
+    batch = torch.tensor([texts.ids[0]])
+    lab.states(batch, fitted.under(plan, n), lambda kind, layer, weights: told.update({layer: weights[0]}))
+    assert_close(told[0][1], fitted.of(n)[0, 1]) and assert_close(told[1][2], fitted.of(n)[1, 2])
+    assert_close(told[0][0], live(lab, texts, 0)[0, 0], rtol=1e-4, atol=1e-5)
+    every = torch.ones(lab.kinds[0].layers, lab.kinds[0].heads)
+    plain = lab.states(batch)[-1]
+    assert_close(lab.states(batch, fitted.mixed(every, n))[-1], plain)
+    constant = HeadPlan().with_heads(lab.kinds[0].addresses, constant=True)
+    assert_close(lab.states(batch, fitted.mixed(0 * every, n))[-1], lab.states(batch, fitted.under(constant, n))[-1])
+    gates = HeadPlan().with_heads(lab.kinds[0].addresses, gate=0.0)
+    assert float((lab.states(batch, fitted.under(gates, n))[-1] - plain).abs().max()) > 0.05
+
+
+def tagged(lab, letters: str = "t", sentences=TEXTS) -> tuple[Texts, list]:
+    """Which words begin with a letter: a task that any probe can learn."""
+    found = []
+    for sentence in sentences:
+        text, words = joined(sentence.split())
+        found.append(Example(text, words, tuple("yes" if text[start].lower() in letters else "no"
+                                                for start, _ in words)))
+    texts = texts_of(lab, found)
+    return texts, probes.asked(lab, texts, ("no", "yes"), True)
+
+
+def test_probes_are_their_seeds():
+    """The same numbers for the same seed, others for another; whatever else draws random numbers."""
+    lab = masked_lab()
+    texts, asked = tagged(lab)
+    values = features.features(lab, texts)
+    torch.manual_seed(1)
+    one = probes.train(values, asked, 2, True, 0)
+    torch.manual_seed(2)
+    same, other = probes.train(values, asked, 2, True, 0), probes.train(values, asked, 2, True, 1)
+    assert all(torch.equal(its, same.state_dict()[name]) for name, its in one.state_dict().items())
+    assert not torch.equal(one.first.weight, other.first.weight)
+
+
+@pytest.mark.parametrize("which", range(2))
+def test_probes_learn(which: int, monkeypatch: pytest.MonkeyPatch):
+    """Of words and of texts; what is packed is what was trained."""
+    monkeypatch.setattr(probes, "EPOCHS", {True: 60, False: 60})
+    lab = labs()[which]
+    texts, asked = tagged(lab)
+    values = features.features(lab, texts)
+    probe = probes.train(values, asked, 2, True, 0)
+    said = probes.answers(probe, values, asked, ("no", "yes"))
+    assert scores.score("accuracy", [its.labels for its in texts.examples], said) == 1
+    assert probes.answers(probes.unpacked(probes.packed(probe)), values, asked, ("no", "yes")) == said
+    whole = replace(texts, examples=tuple(replace(its, labels=(str(i % 2),)) for i, its in enumerate(texts.examples)))
+    asked = probes.asked(lab, whole, ("0", "1"), False)
+    assert sorted(its.rows.shape[1] for its in asked) == sorted({len(ids) for ids in texts.ids})
+    probe = probes.train(values, asked, 2, False, 0)
+    assert probes.answers(probe, values, asked, ("0", "1")) == [[str(i % 2)] for i in range(len(texts.ids))]
+
+
+def test_lambda_finds_the_head_that_is_needed(monkeypatch: pytest.MonkeyPatch):
+    """A head that weighs much in the answer, and whose constant is far from what it does, is one that should stay live;
+    the others' constants are what they do on this text."""
+    monkeypatch.setattr(order, "EPOCHS", 40)
+    monkeypatch.setattr(probes, "EPOCHS", {True: 60, False: 60})
+    lab = masked_lab()
+    width = lab.model.config.width // HEADS
+    lab.model.blocks[1].attention.value.weight[2 * width:3 * width] *= 10
+    one, asked = tagged(lab, sentences=TEXTS[:1])
+    mean = Mean(lab)
+    values = features.features(lab, one, watch=mean.watch)
+    matrices = mean.matrices.clone()
+    matrices[1, 2] = torch.eye(GRID).flip(0).roll(-GRID // 2, 1) + 1e-3
+    weight = order.learn(lab, one, ("no", "yes"), matrices, probes.train(values, asked, 2, True, 0))
+    others = [its for i, its in enumerate(weight.flatten().tolist()) if i != 1 * HEADS + 2]
+    # Of the others nothing changes, whatever their share; Adam makes steps of what little their rounding says.
+    assert float(weight[1, 2]) > max(0.2, 2 * max(map(abs, others))), weight
+    weight = torch.arange(LAYERS * HEADS).flip(0).view(LAYERS, HEADS).float()
+    assert order.sorted_heads(lab, weight) == [("self", i, j) for i, j in reversed([*numpy.ndindex(LAYERS, HEADS)])]
+
+
+def test_states_of_the_source():
+    assert ways.touched(144) == (0, 72, 126, 135, 144)
+    learned = [("self", layer, head) for layer in range(6) for head in range(12)][::-1]
+    for state in ways.conditions(72):
+        plan = ways.plan_of(state, learned)
+        assert len(plan.heads) == state.touched
+        assert all((its.gate == 0) == (state.way == "removed") for its in plan.heads.values())
+    first = ways.plan_of(ways.Condition("learned", 36), learned)
+    assert set(first.heads) == set(learned[:36])
+    draws = [set(ways.plan_of(ways.Condition("random", 36, (i,), i), learned).heads) for i in (0, 0, 1)]
+    assert draws[0] == draws[1] != draws[2] and draws[0] != set(first.heads)
+
+
+def test_scores_by_hand():
+    right = [["B-a", "I-a", "O", "B-b"], ["O", "B-a"]]
+    assert scores.score("f1", right, right) == 1
+    assert scores.score("f1", right, [["B-a", "O", "O", "B-b"], ["O", "B-a"]]) == pytest.approx(2 / 3)
+    assert scores.score("f1", right, [["O"] * 4, ["O"] * 2]) == 0
+    assert scores.score("accuracy", [["x"], ["y"], ["y"], ["x"]], [["x"], ["y"], ["x"], ["x"]]) == 0.75
+    # tp 2, tn 1, fp 1, fn 0: (2 · 1 - 1 · 0) / sqrt(3 · 2 · 2 · 1)
+    assert scores.score("matthews", [["x"], ["y"], ["y"], ["x"]], [["x"], ["y"], ["x"], ["x"]]) == \
+        pytest.approx(2 / 12**0.5)
+    assert scores.score("matthews", [["x"], ["y"]], [["x"], ["x"]]) == 0
+
+
+def test_the_cache_stays_within_its_limit(tmp_path: Path):
+    """What was asked for least lately goes; what is there is not made again; a damaged file is."""
+    made = []
+
+    def make(i: int):
+        return lambda: made.append(i) or torch.full((10, 2, 5), float(i)).half()
+
+    cache = features.Cache(tmp_path, 700)  # three files of 200 bytes and their headers
+    for i in (0, 1, 0, 2, 0):
+        assert cache.get(str(i), make(i))[0, 0, 0] == i
+    assert made == [0, 1, 2] or made == [0, 1, 2, 0]
+    for i in range(3, 9):
+        cache.get(str(i), make(i))
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 1000
+    newest = max(tmp_path.iterdir(), key=lambda its: its.stat().st_mtime_ns)
+    newest.write_bytes(b"nonsense")
+    assert cache.get("8", make(8))[0, 0, 0] == 8 and made[-1] == 8
+
+
+@pytest.mark.parametrize("key", [*corpora.CORPORA])
+def test_tasks(key: str):
+    """As many texts as are said, words where they stand, a label for each; the same every time."""
+    corpus, data = corpora.CORPORA[key], corpora.data_of(key, share=0.1)
+    assert len(data.train) == round(0.1 * corpora.MORE.get(key, corpora.TRAIN)) and len(data.test) == 40
+    for example in (*data.train, *data.test):
+        assert len(example.labels) == (len(example.words) if corpus.by_word else 1)
+        assert all(example.text[start:stop].strip() == example.text[start:stop] != "" for start, stop in example.words)
+    assert corpora.data_of.__wrapped__(key, share=0.1).train == data.train
+    assert not {its.text for its in data.train} & {its.text for its in data.test} or key != "acceptability"
+
+
+def test_held_out_paradigms_are_not_trained_on():
+    train, test = corpora.CORPORA["acceptability"].read(corpora.DATA)
+    seen, unseen = ({its.text for its in test if its.part == part} for part in (corpora.SEEN, corpora.UNSEEN))
+    assert len([its for its in test if its.part == corpora.SEEN]) == len(test) / 2
+    assert not {its.text for its in train} & unseen and seen
+    assert {its.labels for its in train} == {(corpora.GOOD,), (corpora.BAD,)}

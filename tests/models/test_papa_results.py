@@ -1,0 +1,200 @@
+"""The study of constant attention: what is kept of it, what is read from it, and the claim that rests on it.
+
+    pytest tests/models/test_papa_results.py
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from test_papa import TEXTS, masked_lab
+from torch.testing import assert_close
+
+from models import HeadPlan
+from models.catalogue import names
+from models.checkpoint import read_json
+from models.studies import store
+from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE, Evidence, papa
+from models.studies.papa import __main__ as command
+from models.studies.papa import corpora, probes, reading, results, shipped, study, ways
+from models.studies.papa.corpora import CORPORA, Corpus, Example, joined
+from models.studies.papa.features import Cache
+from tests.made_papa import COUNTS, made
+
+
+def write(folder: Path, *studies: dict[str, Any]) -> Evidence:
+    folder.mkdir(exist_ok=True)
+    for its in studies:
+        (folder / f"{its['name']}.papa.json").write_text(json.dumps(its))
+    return Evidence(measurements=folder)
+
+
+def test_drops_by_hand():
+    its = results.of(made(0.1))
+    assert its.heads == 16 and its.counts == (0, 8, 14, 15, 16) and its.is_whole
+    assert its.mean_drop("learned", 16) == pytest.approx(0.1) and its.mean_drop("learned", 8) == pytest.approx(0.05)
+    assert its.mean_drop("removed", 16) is None and its.mean_drop("random", 16) == pytest.approx(0.1)
+    seeds = its.mean_drop_by_seed("learned", 16)
+    assert seeds == pytest.approx([1 - (0.72 + step) / 0.8 for step in (-0.001, 0, 0.001)])
+    assert its.quality == pytest.approx(0.8)
+
+
+def test_a_task_near_nothing_has_no_drop():
+    found = made(0.1)
+    found["tasks"]["acceptability"]["scores"] = {
+        name: {seed: {"score": 0.02, "parts": {corpora.SEEN: 0.0, corpora.UNSEEN: 0.04}} for seed in seeds}
+        for name, seeds in found["tasks"]["acceptability"]["scores"].items()}
+    its = results.of(found)
+    assert "acceptability" not in its.drops("learned", 16) and its.mean_drop("learned", 16) == pytest.approx(0.1)
+    assert its.tasks["acceptability"].parts["learned", 16] == {corpora.SEEN: 0.0, corpora.UNSEEN: 0.04}
+
+
+@pytest.mark.parametrize(("drop", "average", "most", "half"), [
+    (0.01, HOLDS, HOLDS, HOLDS), (0.1, FAILS, HOLDS, FAILS), (0.3, FAILS, FAILS, FAILS), (0.08, UNSURE, HOLDS, FAILS)])
+def test_verdicts(drop: float, average: str, most: str, half: str, tmp_path: Path):
+    claim = papa.claim(write(tmp_path / "m", made(drop)))
+    words = {its.key: its.verdict.word for its in claim.statements}
+    assert (words["papa-average"], words["papa-most"], words["papa-half"]) == (average, most, half)
+    assert words["papa-better"] == OPEN  # of one model
+
+
+def test_two_models_can_disagree(tmp_path: Path):
+    claim = papa.claim(write(tmp_path / "m", made(0.01), made(0.2, name="somewhere-else")))
+    assert claim.statements[0].verdict.word == PART
+    assert len(claim.statements[0].table) == 2 * (len(CORPORA) + 1) and claim.models == ("masked-softmax",)
+
+
+@pytest.mark.parametrize(("more", "word"), [(0.02, HOLDS), (-0.02, FAILS), (0.0, UNSURE)])
+def test_the_order_is_judged_by_pairs(more: float, word: str, tmp_path: Path):
+    found = made(0.1, more)
+    for its in found["tasks"].values():  # chance of its own, so that equal orders are not certain to be equal
+        its["scores"][f"random {COUNTS[2]} 0"]["0"]["score"] += 0.004
+        its["scores"][f"random {COUNTS[2]} 1"]["1"]["score"] -= 0.004
+    order = papa.claim(write(tmp_path / "m", found)).statements[3]
+    assert order.key == "papa-order" and order.verdict.word == word
+
+
+def test_better_models_are_ranked(tmp_path: Path):
+    more = [made(drop, name=f"model-{i}", base=0.5 + drop) for i, drop in enumerate((0.05, 0.1, 0.15))]
+    assert papa.claim(write(tmp_path / "m", *more)).statements[4].verdict.word == HOLDS
+    less = [made(drop, name=f"model-{i}", base=0.9 - drop) for i, drop in enumerate((0.05, 0.1, 0.15))]
+    assert papa.claim(write(tmp_path / "n", *less)).statements[4].verdict.word == FAILS
+
+
+def test_without_a_study_nothing_is_measured(tmp_path: Path):
+    damaged = made() | {"tasks": None}
+    for evidence in (write(tmp_path / "m"), write(tmp_path / "n", damaged), write(tmp_path / "o", made() | {
+            "weights": "of before"})):
+        claim = papa.claim(evidence)
+        assert {its.verdict.word for its in claim.statements} == {OPEN} and len(claim.statements) == 5
+
+
+def small(texts: str) -> Corpus:
+    """A task of a few sentences."""
+    def read(data: Path) -> tuple[list[Example], list[Example]]:
+        found = []
+        for sentence in TEXTS:
+            text, words = joined(sentence.split())
+            found.append(Example(text, words, tuple("B-t" if text[start] == "t" else "O" for start, _ in words)))
+        return found, found
+
+    return Corpus("pos", "Small", "f1", True, read, texts)
+
+
+def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What is done is not done again, with the same scores; other settings begin anew; what ships is what was
+    trained."""
+    monkeypatch.setitem(CORPORA, "pos", small("a few"))
+    monkeypatch.setattr(shipped, "PROBES", tmp_path / "probes")
+    corpora.data_of.cache_clear()
+    lab = masked_lab()
+    states = ways.conditions(len(lab.kinds[0].addresses), ("learned",))
+
+    def work(share: float = 1.0) -> study.Work:
+        return study.Work(lab, "pos", tmp_path / "run", Cache(tmp_path / "cache"), share=share)
+
+    first = work()
+    command.measure([first], states[:3])
+    again = work()
+    assert [again.is_done(its) for its in states] == [True] * 3 + [False] * (len(states) - 3)
+    trained = []
+    monkeypatch.setattr(probes, "train", lambda *given, train=probes.train: trained.append(1) or train(*given))
+    command.measure([again], states)
+    assert len(trained) == 3 * (len(states) - 3) and len(again.done["scores"]) == len(states)
+    assert again.done["scores"]["learned 0 0"] == first.done["scores"]["learned 0 0"]
+    assert not work(0.5).is_done(states[0])
+    shipped.write("tiny", tmp_path / "run", [again])
+    found = shipped.read("tiny", "pos")
+    assert found is not None and set(found[1]) == {its.touched for its in states}
+    text = TEXTS[0]
+    read = reading.read(lab, text, "pos", again.labels, *found, [tuple(its) for its in again.done["order"]], 4)
+    assert read is not None and len(read.said) == len(reading.example_of(text).words)
+    assert shipped.read("tiny", "slots") is None
+    corpora.data_of.cache_clear()
+
+
+def test_a_typed_text_by_another_way():
+    """Distances are half the sum of differences; words are found without what stands around them; a probe at no
+    constant heads says the same before and after."""
+    lab = masked_lab()
+    text = "The [cat] sat on [MASK] mat, didn't it?"
+    example = reading.example_of(text)
+    assert [example.text[start:stop] for start, stop in example.words] == [
+        "The", "cat", "sat", "on", "[MASK]", "mat", ",", "didn't", "it", "?"]
+    constant = torch.rand(*lab.shape["self"], 64, 64)
+    layers, width = lab.model.config.layers + 1, lab.model.config.width
+    torch.manual_seed(0)
+    by_count = {count: probes.Probe(torch.zeros(layers, width), torch.ones(layers, width), 3, None).eval()
+                for count in (0, 8)}
+    read = reading.read(lab, text, "pos", ("a", "b", "c"), constant, by_count, lab.kinds[0].addresses, 0)
+    assert read is not None and not any(its.is_changed for its in read.said) and len(read.said) == 10
+    trace = lab.run(lab.read(example.text), [HeadPlan()])[0]
+    n = len(trace.tokens)
+    rows = constant[:, :, :n, :n] / constant[:, :, :n, :n].sum(-1, keepdim=True)
+    expected = (torch.tensor(trace.live["self"]) - rows).abs().sum(-1).mean(-1) / 2
+    assert_close(torch.tensor(read.distances), expected, rtol=1e-3, atol=1e-4)
+    assert reading.read(lab, "…", "pos", ("a",), constant, by_count, lab.kinds[0].addresses, 0) is None
+
+
+def test_what_ships_can_be_read():
+    """Every study's numbers, its probes, and its constant matrices; labels and probes fit each other."""
+    for name in results.names():
+        if name not in names():
+            assert read_json(store.MEASUREMENTS / f"{name}.papa.json")["elsewhere"]
+        its = results.read(name)
+        assert its is not None and its.tasks
+        for key, task in its.tasks.items():
+            found = shipped.read(name, key)
+            if found is None:
+                continue
+            constant, by_count = found
+            assert constant.shape[:2] == its.shape and set(by_count) <= set(its.counts)
+            assert all(len(probe.second.bias) == len(task.found["labels"]) for probe in by_count.values())
+            assert len(task.found["order"]) == its.heads
+
+
+def test_probes_in_8_bits_say_nearly_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(shipped, "PROBES", tmp_path)
+    torch.manual_seed(0)
+    probe = probes.Probe(torch.randn(3, 32), 0.1 + torch.rand(3, 32), 5, 9.0).eval()
+    folder = tmp_path / "run"
+    folder.mkdir()
+    save_file({"constant": torch.rand(2, 4, 64, 64)}, folder / "intent-snips.constant.safetensors")
+    for count in (0, 8):
+        save_file(probes.packed(probe), folder / f"intent-snips.{count}.safetensors")
+
+    class Fake:
+        key = "intent-snips"
+        lab = masked_lab()
+
+    shipped.write("tiny", folder, [Fake()])  # type: ignore[list-item]
+    found = shipped.read("tiny", "intent-snips")
+    assert found is not None
+    values, places = torch.randn(7, 6, 3, 32), torch.arange(6)
+    with torch.inference_mode():
+        assert_close(found[1][8](values, places), probe(values, places), rtol=0.05, atol=0.05)
