@@ -77,7 +77,7 @@ lab.takeAway = (offered, name) => {
   };
   return lab.menu({
     icon: ICON,
-    text: lab._('Take away'),
+    text: lab._('Download'),
     name,
     className: 'take',
     entries: () => {

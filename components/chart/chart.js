@@ -6,7 +6,7 @@ function create(state) {
   const plot = lab.make('div', { className: 'plot', attributes: { role: 'group' } });
   const tip = lab.make('div', { className: 'tip', hidden: true });
   const said = lab.make('div', { className: 'said', attributes: { role: 'status' } });
-  const take = lab.takeAway(() => offer(state), lab._('Take away: this chart'));
+  const take = lab.takeAway(() => offer(state), lab._('Download: this chart'));
   state.root.append(lab.make('div', { className: 'corner' }, take.element), plot, tip, said);
   const pointed = event => {
     const box = plot.getBoundingClientRect();

@@ -25,7 +25,7 @@ function create(state) {
     readout.say(...lab.cellReading(state, i, j));
     lab.pointTogether(state, i, j);
   });
-  const take = lab.takeAway(() => lab.mapOffer(state), lab._('Take away: this head'));
+  const take = lab.takeAway(() => lab.mapOffer(state), lab._('Download: this head'));
   const words = lab.wordsPanel(state, readout, legend);
   const map = lab.make('div', { className: 'map' }, words.element, matrix.element, readout.element, legend.element);
   const player = lab.forgetting();

@@ -12,7 +12,7 @@ function create(state) {
   const controls = lab.headControls(state, lab.make('p', { className: 'hint', id: 'hint', textContent: keys }));
   const lead = lab.make('p', { className: 'lead' });
   state.root.append(lead, board, controls.element);
-  const take = lab.takeAway(() => lab.gridOffer(state), lab._('Take away: all heads'));
+  const take = lab.takeAway(() => lab.gridOffer(state), lab._('Download: all heads'));
   controls.element.append(take.element);
   board.addEventListener('click', event => {
     const target = event.target.closest('[data-scope]');

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from test_pages import opened, sent
 
 import models
-from app.state import pruning_events, session
+from app.state import head_events, session
 from app.state.pruning_view import ORDERS, PruningView
 from models import HeadPlan, orders
 from models.studies import store
@@ -114,11 +114,11 @@ def test_a_place_in_the_chart():
     assert spec["panels"][1]["lines"][0]["points"][-1] == [32, 1.0]
 
     def place(x: object) -> None:
-        pruning_events.on_chart({"type": "at", "x": x}, order)
+        head_events.on_chart({"type": "at", "x": x}, order)
 
     history = app.session_state["history"]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(pruning_events, "history", lambda: history)
+        patched.setattr(head_events, "history", lambda: history)
         for wrong in (33, -1, 1.5, True, "3", None):
             place(wrong)
         assert not history.present.plan

@@ -66,5 +66,5 @@ def test_no_violation(visit, name: str, language: str, dark: bool):
 
 def test_no_violation_on_a_phone_and_with_a_menu_open(visit):
     page = visit(phone=True, model="stories-selective")
-    page.get_by_role("button", name="Take away").first.click()
+    page.get_by_role("button", name="Download").first.click()
     assert not violations(page)

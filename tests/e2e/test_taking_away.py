@@ -29,7 +29,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def menu(page: Page, where: str) -> Locator:
-    return page.locator(f'[data-part="{where}"]').first.get_by_role("button", name="Take away")
+    return page.locator(f'[data-part="{where}"]').first.get_by_role("button", name="Download")
 
 
 def take(page: Page, where: str, kind: str, folder: Path) -> Path:
