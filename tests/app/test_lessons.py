@@ -284,3 +284,11 @@ def test_a_first_visit_is_an_address_without_anything():
     assert read_query({"lang": "zh"})[0] == replace(opened_by(None), language="zh")
     assert query_of(LabState()) == "page=explore"
     assert read_query({"page": "explore"}) == (LabState(), [])
+
+
+def test_in_large_type_sections_stand_only_where_a_step_asks_for_one():
+    taken = LabState(lesson=Place("constant", 2), teach=True)
+    assert not taken.offers_sections
+    assert replace(taken, teach=False).offers_sections
+    assert replace(taken, section="entropy").offers_sections  # the way back
+    assert replace(taken, lesson=Place("roles", 3)).offers_sections
