@@ -1,7 +1,7 @@
 """Pruning and Heads in a real browser: heads go by keys, by a click in a chart and by picking points; links bring it
 back.
 
-    pytest tests/e2e/test_pruning.py
+    pytest tests/e2e/test_pruning_by_hand.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The Constant page in a real browser: the slider, the charts, the typed text.
 
-    pytest tests/e2e/test_constant_page.py
+    pytest tests/e2e/test_constant_by_hand.py
 """
 
 from __future__ import annotations
