@@ -8,7 +8,7 @@ A spec has `form` (`lines`, `dots`, `squares`, `groups`, `gates` or `points`) an
              so: together (one scale for all panels, which are small), zero (it begins there), bent (like a logarithm
              above this value), keyed (names above), chooses (events)
     dots     x {title}, percent, rows [name], series, points [row, series, value], rule {at, label}
-    squares  unit, most, panels [{title, values (L, H), note}]
+    squares  unit, most, panels [{title, values (L, H), note}]; pairs: rows and columns are heads, values (H, H)
     groups   series [{name, letters, colour}], panels [{title, groups (L, H) numbers of series, told (L, H)}]
     gates    unit, rows [token], panels [{title, marked, values (H, N)}]
     points   x and y {title}, series [{name, colour, dash}], points [[x, y, series, name, hollow]], chosen, picked,
@@ -162,6 +162,15 @@ def head_chart(panels: Sequence[dict[str, Any]], unit: str) -> Spec:
     """
     most = max((value for panel in panels for row in panel.get("values") or [] for value in row), default=1.0)
     return {"form": "squares", "unit": unit, "most": most, "panels": list(panels)}
+
+
+def pairs_chart(panels: Sequence[dict[str, Any]], unit: str) -> Spec:
+    """Pairs of heads as squares of one colour, a picture a layer.
+
+    Args:
+        panels: title, and values (H, H), from 0 to 1; what is below 0 has the colour of 0.
+    """
+    return {"form": "squares", "unit": unit, "most": 1.0, "pairs": True, "panels": list(panels)}
 
 
 _ORIGINS = [("ink", 0), ("faint", 2), ("accent", 1)]  # of dots: measured here, in a shorter training; the source's

@@ -32,6 +32,7 @@ SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "gates": N_(
 FORMS = ("words", "matrix")  # of the large picture of a head
 MEANS = ("head", "layer", "all")  # whose weights tint the words: the head's, its layer's mean, that of all heads
 # On Compare, level for all models.
+TERMS = {"out": N_("Outputs"), "sub": N_("Values"), "pos": N_("Positions")}  # in which heads can differ
 PARTS = {"map": N_("Map"), "prediction": N_("Prediction"), "entropy": N_("Entropy of each row")}
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 SHOWN = "shown"  # in place of an answer: somebody asked for it
@@ -95,6 +96,7 @@ class LabState:
         heads: what the Heads page shows.
         constant: what the Constant page shows.
         pruning: what the Pruning page shows.
+        term: which of TERMS the Heads page compares heads in.
     """
 
     model: str = field(default_factory=default_model)
@@ -119,6 +121,7 @@ class LabState:
     heads: HeadsView = HeadsView()
     constant: ConstantView = ConstantView()
     pruning: PruningView = PruningView()
+    term: str = next(iter(TERMS))
     sampling: Sampling = Sampling()
     part: str = "map"
 

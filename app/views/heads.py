@@ -14,7 +14,7 @@ import streamlit as st
 from numpy import ndarray
 
 from app import compute
-from app.panels import frame, heads, measures, roles
+from app.panels import disagreement, frame, heads, measures, roles
 from app.panels.text import Reading
 from app.state import events, session
 from app.state.heads_view import MEASURES, SOURCES
@@ -45,6 +45,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         _scatter(lab, state, measured.values)
         _correlations(lab, measured.values, measures.distances(lab, before) if source == "text" else None)
         _origin(lab, found, source)
+        disagreement.draw(lab, state, before)
 
 
 def _choose(state: LabState, source: str, is_measured: bool) -> None:

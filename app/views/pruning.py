@@ -15,7 +15,7 @@ from app.markdown import plain
 from app.panels import effect, frame, heads, measures, pruning, rewriting, roles
 from app.panels.pruning import Choice
 from app.panels.text import Reading
-from app.state import pruning_events, session
+from app.state import head_events, session
 from app.state.lab_state import LabState
 from app.state.pruning_view import ALL, ORDERS
 from app.texts import _, tip
@@ -65,12 +65,12 @@ def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
     st.session_state[session.LEFT] = left
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(_("Heads go by"), [*chosen.orders], key=session.ORDER, format_func=lambda its: _(ORDERS[its]),
-                     on_change=pruning_events.on_order, args=(chosen.orders, chosen.name), help=tip("order"), width=250)
+                     on_change=head_events.on_order, args=(chosen.orders, chosen.name), help=tip("order"), width=250)
         if len(pruning.scopes_of(lab)) > 1:
             titles = {ALL: _("All"), **{kind.name: _(kind.title) for kind in lab.kinds}}
             st.segmented_control(_("Which"), [*titles], key=session.SCOPE, format_func=titles.__getitem__,
-                                 required=True, on_change=pruning_events.on_scope, label_visibility="collapsed")
-    st.slider(_("Heads left, of {count}", count=count), 0, count, key=session.LEFT, on_change=pruning_events.on_left,
+                                 required=True, on_change=head_events.on_scope, label_visibility="collapsed")
+    st.slider(_("Heads left, of {count}", count=count), 0, count, key=session.LEFT, on_change=head_events.on_left,
               args=(chosen.order,), help=tip("prune"))
     # Always there: what comes and goes would move the grid under the pointer.
     st.caption(_("{left} of {count} heads are left.", left=left, count=count) if follows(state.plan, chosen.order) else
@@ -115,7 +115,7 @@ def _curves(lab: Lab, before: Seen, chosen: Choice, found: dict[str, Any], left:
         about += [_("KL on this text: of the predictions as trained, in the order that is chosen.")] if typed else []
         chart(key="pruning chart", spec=pruning_chart(panels, left, len(chosen.order)), models=[lab.name],
               what="pruning", title=_("What is left when heads go"), about=about,
-              alt=_told(found, typed, left), on_event=partial(pruning_events.on_chart, order=chosen.order))
+              alt=_told(found, typed, left), on_event=partial(head_events.on_chart, order=chosen.order))
         st.caption(plain(" ".join([_("A click in a chart prunes to that number of heads."), *about])))
     if found:
         _lost(found, chosen, left)
@@ -140,7 +140,7 @@ def _lost(found: dict[str, Any], chosen: Choice, left: int) -> None:
     """The loss on held-out texts at this number of heads, by the order that is chosen and by chance."""
     at = {name: {point[0]: point[1] for point in points} for name, points in found["curves"].items()}
     its, chance = at.get(chosen.name, {}), at.get("random", {}).get(left)
-    if left not in its:
+    if not {left, len(chosen.order)} <= {*its}:  # of a study that was stopped some points are missing
         return
     told = {"before": its[len(chosen.order)], "after": its[left], "left": left, "chance": chance}
     st.markdown(_("By this order **{left}** heads have a loss of **{after:.3f}** nats on held-out texts; all have "

@@ -86,19 +86,17 @@ lab.squaresChart = (spec, width, theme) => {
         const [layer, head] = single ? [column, 0] : [down, column];
         const fill = lab.hex(theme.dark, 'sequential', Math.round(255 * Math.min(1, Math.max(0, value / most))));
         const place = { x: lab.px(left + column * side), y: lab.px(top + down * side), width: side, height: side, fill, stroke: line };
-        nodes.push(['rect', place, ['title', {}, lab._('{title}, layer {layer}, head {head}: {value}', {
-          title,
-          layer: layer + 1,
-          head: head + 1,
-          value: `${lab.value(value)} ${spec.unit}`,
-        })]]);
+        const told = { title, layer: layer + 1, head: head + 1, value: `${lab.value(value)} ${spec.unit}` };
+        const words = spec.pairs ? lab._('{title}, heads {layer} and {head}: {value}', told) : lab._('{title}, layer {layer}, head {head}: {value}', told);
+        nodes.push(['rect', place, ['title', {}, words]]);
       });
     });
     tallest = Math.max(tallest, 42 + side * shown.length);
   });
   const ticks = [0, 0.25, 0.5, 0.75, 1].map(at => ({ at, label: lab.value(Number((at * most).toPrecision(3))) }));
   const bar = { x: 22, y: y + tallest + 16, width: Math.min(260, width - 90), scale: 'sequential', ticks, after: spec.unit, theme };
-  const about = lab.wrapped(lab._('Layers down, heads across; where a layer has one head, layers across.'), width, 12);
+  const how = spec.pairs ? lab._('Rows and columns are the heads of a layer.') : lab._('Layers down, heads across; where a layer has one head, layers across.');
+  const about = lab.wrapped(how, width, 12);
   about.forEach((text, i) => nodes.push(['text', { x: 0, y: lab.px(bar.y + 46 + 17 * i), 'font-size': 12, fill: faint }, text]));
   return { width, height: bar.y + 36 + 17 * about.length, nodes: [...nodes, ...lab.colourBar(bar)], plots: [] };
 };
@@ -123,7 +121,7 @@ lab.chartTable = spec => {
   if (spec.form === 'points') return lab.pointsTable(spec);
   if (spec.form === 'squares')
     return {
-      columns: ['picture', 'layer', 'head', spec.unit],
+      columns: ['picture', ...(spec.pairs ? ['head', 'other'] : ['layer', 'head']), spec.unit],
       rows: spec.panels.flatMap(({ title, values }) =>
         (values ?? []).flatMap((row, layer) => row.map((value, head) => [title, layer + 1, head + 1, value])),
       ),

@@ -10,12 +10,13 @@ from typing import Any
 import numpy
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_pages import opened, sent
+from test_pages import all_sent, opened, sent
 
 import models
 from app.panels.measures import of_corpus
 from app.state import session
 from app.state.heads_view import HeadsView
+from models.likeness import disagreement_of, of_text
 from models.studies import store
 
 TYPED = "Once upon a time there was a little girl"
@@ -23,7 +24,8 @@ TYPED = "Once upon a time there was a little girl"
 
 def points(app: AppTest) -> list[tuple[float, float]]:
     """(x, y) of every head in the scatter."""
-    return [(x, y) for x, y, *_ in sent(app, "chart")[0]["spec"]["points"]]
+    (spec,) = (header["spec"] for header, _ in all_sent(app, "chart") if header["spec"]["form"] == "points")
+    return [(x, y) for x, y, *_ in spec["points"]]
 
 
 def test_on_this_text():
@@ -78,6 +80,21 @@ def test_roles_are_badges_with_a_filter_and_examples(measured: dict[str, Any]):
     assert points(app)[9] == (9, 9)
     lab = models.load("stories-softmax")
     assert of_corpus(lab, measured).values["loss"].tolist() == list(range(32))
+
+
+@pytest.mark.parametrize("term", ["out", "sub", "pos"])
+def test_disagreement(term: str):
+    """Pairs of heads are those of the text as the model reads it; exp(D) of the same stands in the table."""
+    app = opened(page="heads", model="stories-softmax", text=TYPED, term=term)
+    assert not app.exception
+    lab = models.load("stories-softmax")
+    found = of_text(lab, lab.read(TYPED))
+    spec = next(header["spec"] for header, _ in all_sent(app, "chart") if header["spec"].get("pairs"))
+    assert len(spec["panels"]) == 4
+    numpy.testing.assert_allclose(spec["panels"][2]["values"], found["self"][term][2], atol=1e-3)
+    table = app.table[-1].value
+    assert table.iloc[0][{"out": "Outputs", "sub": "Values", "pos": "Positions"}[term]] == \
+        f"{numpy.exp(disagreement_of(found, term)):.3f}"
 
 
 def test_the_view_is_a_link():

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from test_pages import opened, sent
 
 import models
-from app.state import pruning_events, session
+from app.state import head_events, session
 from app.state.pruning_view import ORDERS, PruningView
 from models import HeadPlan, orders
 from models.studies import store
@@ -75,6 +75,15 @@ def test_the_slider_prunes_in_the_order_that_is_shown():
     assert not plan_of(app) and app.slider(key=session.LEFT).value == 32
 
 
+def test_a_study_that_was_stopped(measured: dict[str, dict[str, Any]]):
+    """Points are missing, that of all heads among them: what is there is drawn, and nothing is said of the rest."""
+    its = measured["pruning"]["scopes"]["all"]
+    its["curves"] = {"alone": its["curves"]["alone"][:20:4], "random": []}
+    app = opened(page="pruning", model=NAME, text=TYPED, plan="self-2.0~7g0-3.0~7g0")
+    assert not app.exception and "16 of 32 heads" in said(app) and "By this order" not in said(app)
+    assert len(sent(app, "chart")[0]["spec"]["panels"][0]["lines"][0]["points"]) == 5
+
+
 def test_another_order_keeps_the_number():
     """Of a plan that follows the order before; one made by hand stays as it is."""
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-3.6~7g0")
@@ -114,11 +123,11 @@ def test_a_place_in_the_chart():
     assert spec["panels"][1]["lines"][0]["points"][-1] == [32, 1.0]
 
     def place(x: object) -> None:
-        pruning_events.on_chart({"type": "at", "x": x}, order)
+        head_events.on_chart({"type": "at", "x": x}, order)
 
     history = app.session_state["history"]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(pruning_events, "history", lambda: history)
+        patched.setattr(head_events, "history", lambda: history)
         for wrong in (33, -1, 1.5, True, "3", None):
             place(wrong)
         assert not history.present.plan

@@ -15,7 +15,7 @@ from app.state.company import VIEWS, fit
 from app.state.constant_view import TASKS, ConstantView
 from app.state.heads_view import MEASURES, SOURCES, HeadsView
 from app.state.history import History
-from app.state.lab_state import CLAIMS, FORMS, MAX_COMPARED, MEANS, PAGES, PARTS, SECTIONS, LabState
+from app.state.lab_state import CLAIMS, FORMS, MAX_COMPARED, MEANS, PAGES, PARTS, SECTIONS, TERMS, LabState
 from app.state.link import MAX_LINK_TEXT, query_of, read_query
 from app.state.pruning_view import ORDERS, PruningView
 from app.state.search import BOUNDS, WANTED, Search
@@ -62,8 +62,8 @@ def states(draw) -> LabState:
                     draw(st.sampled_from(["", *SECTIONS])), draw(st.sampled_from(list(CLAIMS))),
                     draw(st.sampled_from(list(PAGES))), form=draw(st.sampled_from(FORMS)),
                     mean=draw(st.sampled_from(MEANS)), search=draw(SEARCHES), heads=draw(HEADS_VIEWS),
-                    constant=draw(CONSTANT_VIEWS),
-                    pruning=draw(PRUNING_VIEWS), sampling=draw(SAMPLINGS), part=draw(st.sampled_from(list(PARTS))))
+                    constant=draw(CONSTANT_VIEWS), pruning=draw(PRUNING_VIEWS), term=draw(st.sampled_from([*TERMS])),
+                    sampling=draw(SAMPLINGS), part=draw(st.sampled_from(list(PARTS))))
 
 
 def params(query: str) -> dict[str, str]:

@@ -87,9 +87,8 @@ def test_it_fits_the_window(visit, width: int):
 
 def test_roles_and_their_sentences(visit):
     """The filter leaves the badges of one role; the selected head tells what it does, with sentences."""
-    page = visit(wait=False, page="heads", model="stories-softmax")
+    page = visit(page="heads", model="stories-softmax")
     pill = page.get_by_role("radio", name=re.compile("verb → object"))
-    pill.wait_for(timeout=60_000)  # the scatter's script takes as long as all the rest of a page
     pill.click()
     page.wait_for_function("location.search.includes('obj+down')")
     tile = page.get_by_role("gridcell", name=re.compile("O↓")).first

@@ -154,6 +154,10 @@ test('squares: one a head, in the theme’s colours; a model without numbers say
     assert.ok(texts(drawn).includes('Reads 256.'));
   }
   assert.deepEqual(lab.chartTable(squares).rows[1], ['a', 1, 2, 4]);
+  // Of pairs, rows are heads too, and are called so.
+  const told = spec => JSON.stringify(lab.chartPicture(spec, 700, lab.paper).nodes);
+  assert.ok(told({ ...squares, pairs: true }).includes('a, heads 1 and 2: 4 nats'));
+  assert.deepEqual(lab.chartTable({ ...squares, pairs: true }).columns, ['picture', 'head', 'other', 'nats']);
   const single = { ...squares, panels: [{ title: 'c', values: [[0], [4], [2]] }] }; // one head a layer: a row of layers
   const row = lab.chartPicture(single, 700, lab.paper).nodes.filter(([tag, , child]) => tag === 'rect' && child?.[0] === 'title');
   assert.equal(new Set(row.map(([, { y }]) => y)).size, 1);

@@ -151,6 +151,7 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("the nearest place is the farthest", _LINES, "distance(one) < distance(best)", "distance(one) > distance(best)",
      "chart"),
     ("dots in the wrong row", _CHART, "const y = top + row * tall + tall / 2 +", "const y = top + tall / 2 +", "chart"),
+    ("pairs of heads called layers", _CHART, "const words = spec.pairs ?", "const words = spec.no ?", "chart"),
     ("squares of one colour", _CHART, "Math.max(0, value / most)", "Math.max(0, most / most)", "chart"),
     ("layers and heads swapped", _CHART, "[title, layer + 1, head + 1, value]", "[title, head + 1, layer + 1, value]",
      "chart"),

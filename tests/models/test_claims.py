@@ -23,6 +23,7 @@ from models.studies.claims import (
     UNSURE,
     Evidence,
     claims,
+    heads,
     normalisation,
     selective,
     synthesizer,
@@ -160,6 +161,30 @@ def as_the_sources_have_it(made: Made) -> None:
         "trained": entropies(2.0, 2.5, 3.0, 3.6, 4.3), "logn": entropies(2.2, 2.5, 2.7, 2.9, 3.1)}})
 
 
+def heads_as_the_source_has_them(made: Made) -> None:
+    """Heads with roles are those that count, of which confidence and relevance agree; gates of three seeds leave few of
+    the encoder; and models that were trained to disagree do."""
+    bleu = {"translation-softmax": 40.0, "translation-disagreement-sub": 40.5, "translation-disagreement-pos": 40.3,
+            "translation-disagreement-out": 41.0, "translation-disagreement-all": 40.7}
+    for name, score in bleu.items():
+        metric = made.card(name, {"bleu": score})["metric"]
+        term = name.rpartition("-")[2]
+        mean = {its: 0.9 + 0.05 * (its == term) for its in ("sub", "pos", "out")}
+        error = dict.fromkeys(mean, 0.001)
+        made.measured(f"{name}.disagreement.json", {"metric": metric, "mean": mean, "error": error})
+    rows = [[float(8 * layer + head) for head in range(8)] for layer in range(4)]
+    for name in heads.MODELS:
+        metric = json.loads((made.folder / f"checkpoints/{name}/card.json").read_text())["metric"]
+        made.measured(f"{name}.heads.json", {
+            "metric": metric, "kinds": {"self": dict.fromkeys(("confidence", "relevance", "loss"), rows)},
+            "roles": [{"kind": "self", "layer": 3, "head": head, "role": "rare"} for head in range(8)]})
+    series = [{"kinds": kinds, "seed": seed, "strength": 0.02, "steps": 1000, "bleu": 39.8 + 0.05 * seed,
+               "heads_left": dict(zip(kinds, (8 + seed, 13, 15), strict=False)),
+               "probabilities": {kind: [[0.5] * 8] * 3 for kind in kinds}}
+              for kinds in (["encoder"], ["encoder", "decoder", "cross"]) for seed in range(3)]
+    made.measured("translation-softmax.gates.json", {"metric": {"bleu": 40.0}, "series": series})
+
+
 def test_nothing_is_measured_in_an_empty_folder(made: Made):
     assert set(made.verdicts().values()) == {OPEN}
     for claim in claims(made.evidence):
@@ -171,9 +196,11 @@ def test_nothing_is_measured_in_an_empty_folder(made: Made):
 
 def test_all_hold_where_the_numbers_are_the_sources(made: Made):
     as_the_sources_have_it(made)
-    assert {key for key, word in made.verdicts().items() if word != HOLDS} == set()
+    heads_as_the_source_has_them(made)
+    unmeasured = "disagreement-slower"  # by nothing here yet
+    assert {key for key, word in made.verdicts().items() if word != HOLDS} == {unmeasured}
     for claim in claims(made.evidence):
-        for statement in claim.statements:
+        for statement in (its for its in claim.statements if its.key != unmeasured):
             assert statement.chart and statement.chart.points and statement.chart.alt
             assert all(math.isfinite(point["value"]) for point in statement.chart.points)
             assert all(isinstance(cell, str) for row in statement.table for cell in row.values())
@@ -194,6 +221,28 @@ def test_the_control_of_fixed_random_stands_beside_it_and_decides_nothing(made: 
 def test_statements_are_told_apart():
     keys = [statement.key for claim in claims() for statement in claim.statements]
     assert len(keys) == len(set(keys)) and all(key.replace("-", "").isalnum() for key in keys)
+
+
+def test_heads_that_are_otherwise(made: Made):
+    """Roles of the heads that go first; half of the heads at two BLEU; more of the encoder left; one that does not
+    differ more."""
+    as_the_sources_have_it(made)
+    heads_as_the_source_has_them(made)
+    folder = made.folder / "measurements"
+    found = json.loads((folder / "stories-softmax.heads.json").read_text())
+    found["roles"] = [role | {"layer": 0} for role in found["roles"]]
+    made.measured("stories-softmax.heads.json", found)
+    gates = json.loads((folder / "translation-softmax.gates.json").read_text())
+    for run in gates["series"]:
+        run |= {"bleu": 38.0 + 0.05 * run["seed"], "heads_left": {kind: 12 - 5 * (kind == "cross") for kind in
+                                                                  run["heads_left"]}}
+    made.measured("translation-softmax.gates.json", gates)
+    own = json.loads((folder / "translation-disagreement-out.disagreement.json").read_text())
+    made.measured("translation-disagreement-out.disagreement.json", own | {"mean": own["mean"] | {"out": 0.8}})
+    words = made.verdicts()
+    assert {key: words[key] for key in ("heads-roles", "heads-few", "heads-order", "disagreement-own")} == {
+        "heads-roles": PART, "heads-few": FAILS, "heads-order": FAILS, "disagreement-own": PART}
+    assert heads.ranks_of_roles(found)[0] == 0 and heads.ranks_of_roles(found)[1] < -3
 
 
 @pytest.mark.parametrize("name, metric, key, word", [

@@ -1,4 +1,4 @@
-"""What visitors do on the Pruning page, as changes of their History."""
+"""What visitors do on the pages Pruning and Heads, as changes of their History."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from app.state import session
 from app.state.company import fit
+from app.state.lab_state import TERMS
 from app.state.pruning_view import ALL, ORDERS
 from app.state.session import history, widget
 from models.orders import Order, follows, left_of, pruned
@@ -22,6 +23,12 @@ def on_order(orders: Mapping[str, Order], shown: str) -> None:
     if old and follows(plan, old):
         plan = fit(pruned(plan, orders[name], left_of(plan, old)), present.models)[0]
     history().do(replace(present, plan=plan, pruning=replace(present.pruning, order=name)), merge="viewing")
+
+
+def on_term() -> None:
+    """Another sense in which heads differ."""
+    if widget(session.TERM, str) in TERMS:
+        history().do(replace(history().present, term=widget(session.TERM, str)), merge="viewing")
 
 
 def on_scope() -> None:

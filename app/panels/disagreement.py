@@ -1,0 +1,90 @@
+"""How much the heads of a layer differ: three senses, on the typed text and over sentences, pair by pair; plain models
+beside those that were trained to differ."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+import streamlit as st
+
+from app import caches, serving
+from app.compute import Seen
+from app.panels.heads import selected
+from app.panels.measures import Measured
+from app.state import head_events, session
+from app.state.lab_state import TERMS, LabState
+from app.texts import N_, _
+from components import chart
+from components.charts import pairs_chart
+from models import Lab, Trace, catalogue
+from models.foreign import is_foreign
+from models.likeness import Likeness, disagreement_of, of_text, of_trace
+from models.studies import store
+
+LONG = 256  # tokens beyond which a typed text is not looked at
+SENSES = {"out": N_("cosine of the heads' outputs"), "sub": N_("cosine of the heads' values"),
+          "pos": N_("what their rows of weights share")}
+
+
+def draw(lab: Lab, state: LabState, before: Seen) -> None:
+    """The section: which sense, pairs of the selected kind's heads, and exp(D) of this and of related models."""
+    st.markdown(_("**Disagreement** of heads: 1 where they do the same, 0 where they have nothing in common "
+                  "(Li et al. 2018)"))
+    found = _of_text(lab, before)
+    if not found:
+        st.caption(_("This text is too long to compare all heads on it."))
+        return
+    terms = [term for term in TERMS if all(term in its for its in found.values())]
+    st.session_state[session.TERM] = state.term if state.term in terms else terms[0]
+    with st.container(key="disagreement"):
+        term = st.segmented_control(_("In what"), terms, key=session.TERM, format_func=lambda its: _(TERMS[its]),
+                                    required=True, on_change=head_events.on_term, label_visibility="collapsed")
+    term = term if term in terms else terms[0]
+    kind = selected(lab, state)[0]
+    panels = [{"title": _("{kind}, layer {layer}", kind=_(kind.title), layer=layer),
+               "values": numpy.round(values.astype(float), 3).tolist()}
+              for layer, values in enumerate(found[kind.name][term], 1)]
+    about = _("Pairs of heads on this text, {sense}, a mean over tokens. What is below 0 has the colour of 0.",
+              sense=_(SENSES[term]))
+    chart(key="disagreement chart", spec=pairs_chart(panels, ""), title=_("How alike heads are"), about=[about],
+          models=[lab.name], what=f"pairs-{term}",
+          alt=_("How alike heads are: exp(D) {value:.3f}", value=math.exp(disagreement_of(found, term))))
+    st.caption(about)
+    st.table(rows(lab, found, terms), border="horizontal")
+    st.caption(_("exp(D), D minus the mean over all pairs of a layer's heads and over layers: the higher, the more "
+                 "heads differ; {least:.3f} where all are alike.", least=math.exp(-1)))
+
+
+def rows(lab: Lab, found: Likeness, terms: list[str]) -> list[dict[str, str]]:
+    """exp(D) on this text, and over sentences of this model and of those of its family that were measured."""
+    def row(name: str, values: dict[str, float]) -> dict[str, str]:
+        return {"": name, **{_(TERMS[term]): f"{values[term]:.3f}" if term in values else "–" for term in terms}}
+
+    shown = [row(_("this text"), {term: math.exp(disagreement_of(found, term)) for term in terms})]
+    family = [lab.name] if is_foreign(lab.name) else [lab.name, *(
+        name for name in catalogue.family(lab.name) if name != lab.name)]
+    for name in family:
+        its: dict[str, Any] = store.found(name, "disagreement") or {}
+        if its:
+            shown.append(row(_("{name}, {n} sentences", name=name, n=its["sentences"]), its["mean"]))
+    return shown
+
+
+def _of_text(lab: Lab, before: Seen) -> Likeness:
+    """Remembered; empty where the text is too long, or its maps are not kept."""
+    if not isinstance(before, Trace) or len(before.prompt.ids) > LONG:
+        return {}
+    key = ("disagreement", lab.identity, before.prompt)
+    kept = caches.measured.find(key)
+    if kept is None:
+        with serving.computing():
+            found = of_trace(before) if is_foreign(lab.name) else of_text(lab, before.prompt)
+        kept = Measured({f"{kind} {term}": its for kind, terms in found.items() for term, its in terms.items()})
+        caches.measured.keep(key, kept)
+    result: dict[str, dict[str, Any]] = {}
+    for name, values in kept.values.items():
+        kind, term = name.split(" ")
+        result.setdefault(kind, {})[term] = values
+    return result

@@ -1,0 +1,68 @@
+"""How much the heads of a model differ, over texts, in the three senses of models/disagreement.py.
+
+    python -m models.studies.disagreement translation-softmax [--sentences S]
+
+Of the sentences of ud_english_ewt (dev) that models/studies/heads.py reads: exp(D) by term, a mean over sentences and
+its standard error, and how alike each pair of heads is, by kind and layer. Writes
+models/studies/measurements/NAME.disagreement.json, which the Heads page shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from models.catalogue import names
+from models.checkpoint import CheckpointError
+from models.data import DATA, add_data_option
+from models.disagreement import TERMS
+from models.lab import Lab, load
+from models.likeness import disagreement_of, of_text
+from models.studies import store
+from models.studies.bootstrap import error
+from models.studies.heads import sentences_of
+
+SENTENCES = 200
+
+
+def measure(lab: Lab, count: int, data: Path = DATA) -> dict[str, Any]:
+    """`mean` and `error` of exp(D) by term; `pairs`: kind -> term -> (L, H, H)."""
+    found = [of_text(lab, lab.anchored(lab.read(sentence.text))) for sentence in sentences_of(lab, count, data)]
+    values = {term: numpy.exp([disagreement_of(its, term) for its in found]) for term in TERMS}
+    return {"sentences": len(found),
+            "mean": {term: round(float(its.mean()), 4) for term, its in values.items()},
+            "error": {term: round(error(its), 5) for term, its in values.items()},
+            "pairs": {kind.name: {term: [[[_short(value) for value in row] for row in layer] for layer in
+                                         numpy.mean([its[kind.name][term] for its in found], 0).tolist()]
+                                  for term in TERMS} for kind in lab.kinds}}
+
+
+def _short(value: float) -> float:
+    return 0.0 if math.isnan(value) else round(value, 3)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    choices = [name for name in names() if not name.startswith("assignment-")]
+    parser.add_argument("names", nargs="+", metavar="NAME", help=", ".join(choices))
+    parser.add_argument("--sentences", type=int, default=SENTENCES, help="of the treebank")
+    add_data_option(parser)
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        try:
+            lab = load(name)
+            found = measure(lab, arguments.sentences, arguments.data)
+        except (CheckpointError, ValueError, FileNotFoundError) as problem:
+            parser.error(str(problem))
+        option = "" if arguments.sentences == SENTENCES else f" --sentences {arguments.sentences}"
+        store.write(name, "disagreement", lab.card["metric"], {
+            "command": f"python -m models.studies.disagreement {name}{option}", **found})
+        print(f"{name}: exp(D) {found['mean']}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
