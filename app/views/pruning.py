@@ -141,7 +141,7 @@ def _lost(found: dict[str, Any], chosen: Choice, left: int) -> None:
     """The loss on held-out texts at this number of heads, by the order that is chosen and by chance."""
     at = {name: {point[0]: point[1] for point in points} for name, points in found["curves"].items()}
     its, chance = at.get(chosen.name, {}), at.get("random", {}).get(left)
-    if left not in its:
+    if not {left, len(chosen.order)} <= {*its}:  # of a study that was stopped some points are missing
         return
     told = {"before": its[len(chosen.order)], "after": its[left], "left": left, "chance": chance}
     st.markdown(_("By this order **{left}** heads have a loss of **{after:.3f}** nats on held-out texts; all have "

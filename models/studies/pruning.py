@@ -149,7 +149,8 @@ class Measuring:
     def work(self, scopes: Sequence[Scope]) -> Iterator[str]:
         """Measures one point after the other, the coarsest of all first; yields what each came to."""
         for scope in scopes:
-            for left in scope.sizes(STEPS):
+            few = {*scope.sizes(STEPS)}
+            for left in (size for size in scope.sizes() if size in few):
                 for name, order in scope.orders.items():
                     yield self._one(scope, name, left, "loss", self.loss, order)
         if isinstance(self.task, Translation):

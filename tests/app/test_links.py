@@ -219,7 +219,7 @@ def test_another_model_than_the_wanted_one_opens_with_the_present_state(visitor)
     assert not history.wanted and len(history.past) == 1
 
 
-@pytest.mark.parametrize("name", ["hf:", "hf:../../etc/passwd", "hf:a/b/c", "folder:", "folder:/etc", "folder:model",
+@pytest.mark.parametrize("name", ["hf:", "hf:../../etc/passwd", "hf:a/b/c", "folder:", "folder:/etc", "folder:nowhere",
                                   "hf:" + "x" * 5000, "hf:\x00", "hf:a\u202eb/c"])
 def test_addresses_that_are_none_open_the_page_and_say_so(name: str, visitor):
     visitor.query_params["model"] = name

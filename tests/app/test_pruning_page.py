@@ -75,6 +75,15 @@ def test_the_slider_prunes_in_the_order_that_is_shown():
     assert not plan_of(app) and app.slider(key=session.LEFT).value == 32
 
 
+def test_a_study_that_was_stopped(measured: dict[str, dict[str, Any]]):
+    """Points are missing, that of all heads among them: what is there is drawn, and nothing is said of the rest."""
+    its = measured["pruning"]["scopes"]["all"]
+    its["curves"] = {"alone": its["curves"]["alone"][:20:4], "random": []}
+    app = opened(page="pruning", model=NAME, text=TYPED, plan="self-2.0~7g0-3.0~7g0")
+    assert not app.exception and "16 of 32 heads" in said(app) and "By this order" not in said(app)
+    assert len(sent(app, "chart")[0]["spec"]["panels"][0]["lines"][0]["points"]) == 5
+
+
 def test_another_order_keeps_the_number():
     """Of a plan that follows the order before; one made by hand stays as it is."""
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-3.6~7g0")

@@ -93,4 +93,4 @@ def test_roles_and_their_sentences(visit):
     page.wait_for_function("location.search.includes('obj+down')")
     tile = page.get_by_role("gridcell", name=re.compile("O↓")).first
     tile.click()
-    expect(page.get_by_text(re.compile("the best fixed distance"))).to_be_visible()
+    expect(page.get_by_text(re.compile("the best fixed distance")).first).to_be_visible()

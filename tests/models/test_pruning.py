@@ -100,7 +100,7 @@ def test_every_point_is_what_its_plan_says(tmp_path: Path):
     its = batches()
     half = Points(tmp_path / "points.json", ["weights"])
     work = Measuring(LAB.model, LAB.task, its, 0, half).work([scope])
-    for _ in range(20):
+    for _ in range(28):
         next(work)
     again = Points(tmp_path / "points.json", ["weights"])
     assert len(again.values) >= 10 and again.values == half.values
