@@ -24,7 +24,7 @@ from components.pruning_chart import MULTIPLICATIONS, TIME, TRAINED_ON, Curve, p
 from models import Lab
 from models.checkpoint import CheckpointError
 from models.foreign import is_foreign
-from models.orders import follows, left_of
+from models.orders import RANDOM, follows, left_of
 
 
 def page() -> None:
@@ -140,7 +140,7 @@ def _measured(found: dict[str, Any]) -> str:
 def _lost(found: dict[str, Any], chosen: Choice, left: int) -> None:
     """The loss on held-out texts at this number of heads, by the order that is chosen and by chance."""
     at = {name: {point[0]: point[1] for point in points} for name, points in found["curves"].items()}
-    its, chance = at.get(chosen.name, {}), at.get("random", {}).get(left)
+    its, chance = at.get(chosen.name, {}), at.get(RANDOM, {}).get(left)
     if not {left, len(chosen.order)} <= {*its}:  # of a study that was stopped some points are missing
         return
     told = {"before": its[len(chosen.order)], "after": its[left], "left": left, "chance": chance}

@@ -17,6 +17,7 @@ from models.foreign import layout
 from models.foreign.attention import Step
 from models.foreign.errors import CancelledError
 from models.foreign.lab import ForeignLab
+from models.grid import seen
 from models.heads import HeadPlan
 from models.tasks.base import InputError, Prompt
 from models.words import told
@@ -79,8 +80,7 @@ def _add(lab: ForeignLab, prompt: Prompt, sums: dict[str, Tensor], counts: dict[
         rows, columns = layout.grid(kinds[kind], live.shape[1], live.shape[2], size, lab.task, prompt)
         sums[kind][layer][:, rows[:, None], columns] += live
         if layer == 0:
-            seen = torch.ones(len(rows), len(columns))
-            counts[kind][rows[:, None], columns] += seen.tril() if kinds[kind].causal else seen
+            counts[kind][rows[:, None], columns] += seen(len(rows), len(columns), kinds[kind].causal)
 
     lab.watch(prompt, HeadPlan(), sink)
 

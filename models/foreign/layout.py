@@ -15,6 +15,7 @@ from torch import Tensor
 
 from models.foreign.readers import Words
 from models.foreign.vision import Sees
+from models.grid import cut_to
 from models.kind import TEXT, Kind
 from models.tasks.base import Prompt
 
@@ -62,18 +63,12 @@ class Fitted:
 
 
 def fitted(matrix: Tensor, kind: Kind, queries: int, keys: int, task: Words, prompt: Prompt | None) -> Tensor:
-    """(L, H, size, size) -> (L, H, queries, keys): cut to the text's places, rows renormalised over its keys.
-
-    A row of which nothing is known, as no text was as long, weighs all keys that it sees alike.
-    """
+    """(L, H, size, size) -> (L, H, queries, keys): models.grid.cut_to the text's places."""
     size = matrix.shape[-1]
     if max(queries, keys) > size:
         raise ValueError(f"constant matrices are for texts of at most {size} tokens; this one has {max(queries, keys)}")
     rows, columns = grid(kind, queries, keys, size, task, prompt)
-    part = matrix[:, :, rows[:, None], columns]
-    seen = torch.ones(queries, keys).tril() if kind.causal else torch.ones(queries, keys)
-    sums = part.sum(-1, keepdim=True)
-    return torch.where(sums > 0, part / sums, seen / seen.sum(-1, keepdim=True))
+    return cut_to(matrix, rows, columns, kind.causal)
 
 
 def grid(kind: Kind, queries: int, keys: int, size: int, task: Words, prompt: Prompt | None) -> tuple[Tensor, Tensor]:

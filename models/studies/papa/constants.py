@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from models.attention.base import Intervention
+from models.grid import cut_to, seen
 from models.heads import HeadPlan
 from models.lab import Lab, Touch
 from models.studies.papa.texts import GRID
@@ -32,8 +33,7 @@ class Mean:
         places = torch.tensor(self._lab.places(n, GRID))
         self._sums[layer][:, places[:, None], places] += weights.sum(0)
         if layer == 0:
-            seen = torch.ones(n, n)
-            self._counts[places[:, None], places] += len(weights) * (seen.tril() if self._lab.kinds[0].causal else seen)
+            self._counts[places[:, None], places] += len(weights) * seen(n, n, self._lab.kinds[0].causal)
 
     @property
     def matrices(self) -> Tensor:
@@ -50,13 +50,10 @@ class Fitted:
         self._cut: dict[int, Tensor] = {}
 
     def of(self, n: int) -> Tensor:
-        """(L, H, n, n), rows sum to 1. A row of which nothing is known weighs all keys that it sees alike."""
+        """(L, H, n, n), rows sum to 1; see models.grid.cut_to."""
         if n not in self._cut:
             places = torch.tensor(self._lab.places(n, GRID))
-            part = self._matrices[:, :, places[:, None], places]
-            seen = torch.ones(n, n).tril() if self._lab.kinds[0].causal else torch.ones(n, n)
-            sums = part.sum(-1, keepdim=True)
-            self._cut[n] = torch.where(sums > 0, part / sums, seen / seen.sum(-1, keepdim=True))
+            self._cut[n] = cut_to(self._matrices, places, places, self._lab.kinds[0].causal)
         return self._cut[n]
 
     def under(self, plan: HeadPlan, n: int) -> Touch:
