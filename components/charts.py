@@ -198,13 +198,14 @@ def dots_chart(points: Sequence[dict[str, Any]], title: str, rule: tuple[float, 
 
 
 def lines_chart(points: Sequence[dict[str, Any]], title: str, across: str, rule: tuple[float, str] | None = None,
-                percent: bool = False) -> Spec:
+                percent: bool = False, scattered: bool = False) -> Spec:
     """Means over seeds as lines, each seed as a ring; names differ in colour and dashes.
 
     Args:
         points: with name, x, value, seed.
         title, across: of the values and of x, whose values stand at equal distances.
         rule: a value that a rule marks, and what it means.
+        scattered: True for x at its distances.
     """
     names = _distinct(points, "name")
     series, lines, seeds = [], [], []
@@ -220,8 +221,8 @@ def lines_chart(points: Sequence[dict[str, Any]], title: str, across: str, rule:
                   for its in at.values() if len(its) > 1 for p in its]
     rules = [] if rule is None else [{"y": rule[0], "label": _(rule[1]), "dashed": True}]
     panel = {"title": _(title), "percent": percent, "lines": lines, "seeds": seeds, "rules": rules}
-    return {"form": "lines", "x": {"title": _(across), "scale": "band"}, "series": series, "panels": [panel],
-            "height": 320}
+    return {"form": "lines", "x": {"title": _(across), "scale": "linear" if scattered else "band"}, "series": series,
+            "panels": [panel], "height": 320}
 
 
 def _distinct(points: Sequence[dict[str, Any]], key: str) -> list:

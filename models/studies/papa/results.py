@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any
 
+import numpy
+
+from models.measures import chance_of_rank, spearman
 from models.studies import store
 from models.studies.papa.corpora import CORPORA
 from models.studies.papa.ways import LEARNED, RANDOM, touched
@@ -64,6 +68,7 @@ class Study:
         weights: Lab.fingerprint.
         shape: (layers, heads).
         tasks: by key, in the order of CORPORA.
+        moment: of a training of models/studies/encoders.py what is known of it; empty of other models.
     """
 
     name: str
@@ -75,6 +80,7 @@ class Study:
     command: str
     cpu_seconds: float
     tasks: Mapping[str, Task]
+    moment: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def heads(self) -> int:
@@ -113,10 +119,44 @@ class Study:
         return fmean(found) if found else None
 
     @property
+    def training(self) -> str:
+        """What moments of one training share; of other models their title."""
+        return self.title.rpartition("-")[0] if self.moment else self.title
+
+    @property
     def is_whole(self) -> bool:
         """True if all tasks have scores for the learned order at every number of heads."""
         return set(self.tasks) == set(CORPORA) and all(task.at(LEARNED, count, self.heads)
                                                        for task in self.tasks.values() for count in self.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Do better models lose more?
+
+    Attributes:
+        points: (study, mean score untouched, mean drop with all heads constant) of each that has both; moments of one
+            training in the order of their steps.
+        rank: Spearman's correlation of the two.
+        chance: how often a random order has one as large; points of one training are not independent, so that this is
+            the least that chance could be.
+    """
+
+    points: tuple[tuple[Study, float, float], ...]
+    rank: float
+    chance: float
+
+
+def ranked(studies: Iterable[Study]) -> Ranked:
+    """Of the studies that are measured untouched and with all heads constant; NaN where they say nothing."""
+    points = tuple(sorted(((its, quality, drop) for its in studies if (quality := its.quality) is not None
+                           and (drop := its.mean_drop(LEARNED, its.heads)) is not None),
+                          key=lambda point: (point[0].parameters, point[0].training,
+                                             int(point[0].moment.get("steps", 0)))))
+    quality, drop = (numpy.array([its[i] for its in points]) for i in (1, 2))
+    if len(points) < 2:
+        return Ranked(points, math.nan, math.nan)
+    return Ranked(points, spearman(quality, drop), chance_of_rank(quality, drop))
 
 
 def spread(values: tuple[float, ...]) -> float:
@@ -148,7 +188,7 @@ def of(found: Mapping[str, Any]) -> Study:
                                for state, rows in parts.items() if rows}, its)
     return Study(str(found["name"]), str(found["title"]), str(found["address"]), str(found["weights"]),
                  (int(found["layers"]), int(found["heads"])), int(found["parameters"]), str(found["command"]),
-                 float(found["cpu_seconds"]), tasks)
+                 float(found["cpu_seconds"]), tasks, dict(found.get("moment", {})))
 
 
 def names() -> list[str]:
