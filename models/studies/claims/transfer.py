@@ -96,8 +96,8 @@ def _alone(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statem
         "synthesizer-transfer", told("Pretrained alone, random and dense are worth less for other tasks than softmax."),
         told("GLUE 75.1 and 72.0 against 83.5 of T5 of base size"), SURE,
         told("the mean score of the tasks is lower than softmax's, with a probe on the frozen encoder and fine-tuned, "
-             "beyond the chance of three seeds of these; each encoder was pretrained once. Tasks that softmax scores "
-             "below 0.05 in are left out"),
+             "beyond the chance of three seeds of these; each encoder was pretrained once, all at one rate. Tasks that "
+             "softmax scores below 0.05 in are left out"),
         conclude(checks), _rows(encoders, titles), _chart(encoders, titles), COMMAND, SHORT)
 
 
@@ -110,8 +110,8 @@ def _mixed(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statem
         "synthesizer-together", told("Mixed with softmax, they are worth as much for other tasks as softmax."),
         told("GLUE 84.1 of random + softmax against 83.5 of T5 of base size"), SURE,
         told("the mean score of the tasks is below softmax's by less than {points:.0%}, with a probe on the frozen "
-             "encoder and fine-tuned, beyond the chance of three seeds of these; each encoder was pretrained once",
-             points=TOLERANCE),
+             "encoder and fine-tuned, beyond the chance of three seeds of these; each encoder was pretrained once, all "
+             "at one rate", points=TOLERANCE),
         conclude(checks), _rows(encoders, titles), _chart(encoders, titles), COMMAND, SHORT)
 
 
