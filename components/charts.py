@@ -173,7 +173,8 @@ def pairs_chart(panels: Sequence[dict[str, Any]], unit: str) -> Spec:
     return {"form": "squares", "unit": unit, "most": 1.0, "pairs": True, "panels": list(panels)}
 
 
-_ORIGINS = [("ink", 0), ("faint", 2), ("accent", 1)]  # of dots: measured here, in a shorter training; the source's
+_SOURCE = ("accent", 1)  # of dots, the source's
+_OURS = [("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5)]  # and those that are measured here, in up to four ways
 
 
 def dots_chart(points: Sequence[dict[str, Any]], title: str, rule: tuple[float, str] | None = None,
@@ -189,7 +190,7 @@ def dots_chart(points: Sequence[dict[str, Any]], title: str, rule: tuple[float, 
     ours = [which for which in whiches if which != "source"]
     series = []
     for which in whiches:
-        colour, dash = _ORIGINS[-1] if which == "source" else _ORIGINS[min(ours.index(which), 1)]
+        colour, dash = _SOURCE if which == "source" else _OURS[min(ours.index(which), len(_OURS) - 1)]
         series.append({"name": _(which), "colour": colour, "dash": dash, "kind": "dots"})
     return {"form": "dots", "x": {"title": _(title)}, "percent": percent, "rows": [_(row) for row in rows],
             "series": series,

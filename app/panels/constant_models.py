@@ -13,8 +13,9 @@ from app.texts import _
 from components import chart
 from components.charts import Spec, called
 from components.constant_charts import loss_chart
-from models.studies import store
-from models.studies.claims import Evidence, transfer
+from models.studies import store, transfer
+from models.studies.claims import Evidence
+from models.studies.claims.transfer import cell, common, found
 from models.studies.papa import results
 from models.studies.papa.results import KIND, Study, spread
 from models.studies.papa.ways import LEARNED
@@ -42,16 +43,16 @@ def _loss(studies: Sequence[Study], stamp: Stamp) -> None:
 @caches.remembered(4, worded=True)
 def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
     """The chart, what is to be seen on it, and how sure that is; no chart of one point."""
-    found = results.ranked(its for name, _changed in stamp if (its := results.read(name)) is not None)
-    if len(found.points) < 2:
+    ranked = results.ranked(its for name, _changed in stamp if (its := results.read(name)) is not None)
+    if len(ranked.points) < 2:
         return None, "", ""
     points = [(study.training, quality, drop, spread(study.mean_drop_by_seed(LEARNED, study.heads)), _moment(study))
-              for study, quality, drop in found.points]
-    alt = "; ".join(f"{study.title}: {quality:.3f}, {drop:.1%}" for study, quality, drop in found.points)
-    said = [] if math.isnan(found.rank) else [
+              for study, quality, drop in ranked.points]
+    alt = "; ".join(f"{study.title}: {quality:.3f}, {drop:.1%}" for study, quality, drop in ranked.points)
+    said = [] if math.isnan(ranked.rank) else [
         _("Rank correlation of {n} points: {rank:.2f}; {chance:.0%} of random orders have one as large.",
-          n=len(found.points), rank=found.rank, chance=found.chance)]
-    if any(study.moment for study, *_numbers in found.points):
+          n=len(ranked.points), rank=ranked.rank, chance=ranked.chance)]
+    if any(study.moment for study, *_numbers in ranked.points):
         said.append(_("A line joins moments of one training. masked-small, masked-middle and masked-large, of 2, 4 and "
                       "5 layers, are trained for this alone: {command}", command=f"`{ENCODERS}`"))
     return loss_chart(points), alt, " ".join(said)
@@ -76,7 +77,8 @@ def _transfer(stamp: Stamp) -> None:
 @caches.remembered(4)
 def _rows(stamp: Stamp) -> list[tuple[str, str, str]]:
     """Kind of attention, and its mean score each way; nothing while only one was measured."""
-    encoders = transfer.found(Evidence())
-    rows = [(kind, *(transfer.cell([*its.scores(way, transfer.common(encoders, way)).values()])
-                     for way in transfer.WAYS)) for kind, its in encoders.items() if its.tasks]
+    encoders = found(Evidence())
+    probed, tuned = ({kind: cell([*its.scores(way, common(encoders, way)).values()]) for kind, its in encoders.items()}
+                     for way in transfer.WAYS)
+    rows = [(kind, probed[kind], tuned[kind]) for kind, its in encoders.items() if its.tasks]
     return rows if len(rows) > 1 else []

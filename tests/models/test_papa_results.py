@@ -117,6 +117,20 @@ def test_moments_are_points_and_no_models(tmp_path: Path):
     assert {row["model"] for row in claim.statements[0].table} == {"masked-softmax", "masked-small-300"}
 
 
+def test_points_are_of_the_same_tasks(tmp_path: Path):
+    """What only some have does not come into their scores; a study of few tasks is no point."""
+    first, second, third = (made(0.05 * i, name=f"model-{i}", base=0.4 + 0.1 * i) for i in (1, 2, 3))
+    for key in [*CORPORA][5:]:
+        del first["tasks"][key]
+    for its in second["tasks"]["acceptability"]["scores"].values():  # which the first has not
+        its["0"]["score"] = 0.1
+    third["tasks"] = {"pos": third["tasks"]["pos"]}
+    ranked = results.ranked(map(results.of, (first, second, third)))
+    assert [(study.name, round(quality, 4), round(drop, 4)) for study, quality, drop in ranked.points] == [
+        ("model-1", 0.5, 0.05), ("model-2", 0.6, 0.1)]
+    assert [len(study.tasks) for study, *_ in ranked.points] == [5, 5]
+
+
 def test_without_a_study_nothing_is_measured(tmp_path: Path):
     damaged = made() | {"tasks": None}
     for evidence in (write(tmp_path / "m"), write(tmp_path / "n", damaged), write(tmp_path / "o", made() | {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any
 
@@ -125,9 +125,12 @@ class Study:
 
     @property
     def is_whole(self) -> bool:
-        """True if all tasks have scores for the learned order at every number of heads."""
-        return set(self.tasks) == set(CORPORA) and all(task.at(LEARNED, count, self.heads)
-                                                       for task in self.tasks.values() for count in self.counts)
+        """True if its tasks have scores for the learned order at every number of heads."""
+        return all(task.at(LEARNED, count, self.heads) for task in self.tasks.values() for count in self.counts)
+
+    def of_tasks(self, keys: Collection[str]) -> Study:
+        """The same of some tasks."""
+        return replace(self, tasks={key: task for key, task in self.tasks.items() if key in keys})
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +138,8 @@ class Ranked:
     """Do better models lose more?
 
     Attributes:
-        points: (study, mean score untouched, mean drop with all heads constant) of each that has both; moments of one
-            training in the order of their steps.
+        points: (study of the tasks that all have, mean score untouched, mean drop with all heads constant) of each that
+            has both; moments of one training in the order of their steps.
         rank: Spearman's correlation of the two.
         chance: how often a random order has one as large; points of one training are not independent, so that this is
             the least that chance could be.
@@ -148,15 +151,19 @@ class Ranked:
 
 
 def ranked(studies: Iterable[Study]) -> Ranked:
-    """Of the studies that are measured untouched and with all heads constant; NaN where they say nothing."""
-    points = tuple(sorted(((its, quality, drop) for its in studies if (quality := its.quality) is not None
+    """Of the studies of more than half of the tasks, untouched and with all heads constant, by the tasks that all of
+    them have; NaN where they say nothing."""
+    chosen = [its for its in studies if 2 * len(its.tasks) > len(CORPORA)]
+    common = set.intersection(*(set(its.tasks) for its in chosen)) if chosen else set()
+    points = tuple(sorted(((its, quality, drop) for its in (study.of_tasks(common) for study in chosen)
+                           if (quality := its.quality) is not None
                            and (drop := its.mean_drop(LEARNED, its.heads)) is not None),
                           key=lambda point: (point[0].parameters, point[0].training,
                                              int(point[0].moment.get("steps", 0)))))
-    quality, drop = (numpy.array([its[i] for its in points]) for i in (1, 2))
     if len(points) < 2:
         return Ranked(points, math.nan, math.nan)
-    return Ranked(points, spearman(quality, drop), chance_of_rank(quality, drop))
+    scores, drops = (numpy.array([its[i] for its in points]) for i in (1, 2))
+    return Ranked(points, spearman(scores, drops), chance_of_rank(scores, drops))
 
 
 def spread(values: tuple[float, ...]) -> float:
