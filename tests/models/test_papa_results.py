@@ -122,8 +122,9 @@ def test_points_are_of_the_same_tasks(tmp_path: Path):
     first, second, third = (made(0.05 * i, name=f"model-{i}", base=0.4 + 0.1 * i) for i in (1, 2, 3))
     for key in [*CORPORA][5:]:
         del first["tasks"][key]
-    for its in second["tasks"]["acceptability"]["scores"].values():  # which the first has not
-        its["0"]["score"] = 0.1
+    for by_seed in second["tasks"]["acceptability"]["scores"].values():  # which the first has not
+        for its in by_seed.values():
+            its["score"] = 0.1
     third["tasks"] = {"pos": third["tasks"]["pos"]}
     ranked = results.ranked(map(results.of, (first, second, third)))
     assert [(study.name, round(quality, 4), round(drop, 4)) for study, quality, drop in ranked.points] == [
@@ -181,6 +182,19 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
     assert read is not None and len(read.said) == len(reading.example_of(text).words)
     assert shipped.read("tiny", "slots") is None
     corpora.data_of.cache_clear()
+
+
+def test_the_command_says_what_was_measured():
+    """Tasks, ways and states, where they are not all of them."""
+    whole = made()["tasks"]
+    assert command.measured(whole, 16) == " --ways learned random"
+    del whole["ner-emerging"]
+    for its in whole.values():
+        its["scores"] |= {"removed 14 0": {}}
+    assert command.measured(whole, 16) == " --tasks pos ner-twitter slots intent-snips intent-banking acceptability"
+    for its in whole.values():
+        its["scores"] = {"learned 0 0": {}, "learned 16 0": {}}
+    assert command.measured({"pos": whole["pos"]}, 16) == " --tasks pos --ends"
 
 
 def test_ends_need_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

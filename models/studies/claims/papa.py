@@ -185,7 +185,8 @@ def _paired(study: Study) -> list[float]:
     return [fmean(its) for its in zip(*known, strict=False)]
 
 
-def _order(studies: Sequence[Study]) -> Statement:
+def _order(every: Sequence[Study]) -> Statement:
+    studies = [study for study in every if study.has(RANDOM)]
     checks = [_by_seed(told("{model} loses less in the learned order", model=study.title),
                        [-its for its in _paired(study)], 0.0) for study in studies] or _missing(told("any model"))
     rows = []
@@ -199,7 +200,7 @@ def _order(studies: Sequence[Study]) -> Statement:
         "papa-order", told("The learned order is better than a random one where few heads stay live."),
         told("not recoverable; the source sorts heads by lambda and shows no random order"), CURVES,
         told("with 1/8 of the heads live, the mean over the tasks of the relative drop is smaller than in a random "
-             "order, for each model, beyond the chance of three probes and three orders"),
+             "order, for each model of which that was measured, beyond the chance of three probes and three orders"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, which, study.mean_drop_by_seed(key, study.counts[FRACTIONS.index(0.125)]))
                for study in studies

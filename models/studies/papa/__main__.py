@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,6 @@ def main() -> None:
         parser.error(str(error))
     command = f"python -m models.studies.papa {_shown(arguments.model, arguments.name)}"
     command += f" --share {arguments.share:g}" if arguments.share != 1 else ""
-    command += " --ends" if arguments.ends else ""
     is_moment = arguments.model in encoders.ALL
     moment = {"moment": encoders.numbers_of(arguments.model, arguments.runs)} if is_moment else {}
     write(lab, name, name if Path(arguments.model).is_dir() else arguments.model, command, works, moment)
@@ -98,6 +97,17 @@ def measure(works: Sequence[Work], states: Sequence[Condition]) -> None:
               f"{state.way}, {state.touched} heads: {' '.join(f'{its:.3f}' for its in scores)}", flush=True)
 
 
+def measured(tasks: Mapping[str, Mapping[str, Any]], heads: int) -> str:
+    """The options that measure what these tasks have, where that is not everything."""
+    states = {(way, int(count)) for its in tasks.values() for way, count, _ in map(str.split, its["scores"])}
+    found = [way for way in WAYS if way in {way for way, _ in states}]
+    chosen = [key for key in CORPORA if key in tasks]
+    options = f" --tasks {' '.join(chosen)}" if len(chosen) < len(CORPORA) else ""
+    if states == {(its.way, its.touched) for its in ends(heads)}:
+        return f"{options} --ends"
+    return options + (f" --ways {' '.join(found)}" if len(found) < len(WAYS) else "")
+
+
 def write(lab: Lab, name: str, address: str, command: str, works: Sequence[Work], more: dict[str, Any]) -> None:
     """NAME.papa.json, of all tasks that were ever measured with these weights; `more` is said beside them."""
     kind = lab.kinds[0]
@@ -106,7 +116,7 @@ def write(lab: Lab, name: str, address: str, command: str, works: Sequence[Work]
         {work.key: work.done for work in works if work.done["scores"]}
     values: dict[str, Any] = {
         "title": name, "address": address, "layers": kind.layers, "heads": kind.heads,
-        "parameters": lab.parameters, "command": command,
+        "parameters": lab.parameters, "command": command + measured(tasks, len(kind.addresses)),
         "cpu_seconds": round(sum(its["cpu_seconds"] for its in tasks.values())),
         "tasks": {key: tasks[key] for key in CORPORA if key in tasks}} | more
     if "metric" in lab.card and name == lab.name:
