@@ -32,7 +32,7 @@ from app.texts import N_, _
 
 Spec = dict[str, Any]
 
-TRAINED, PLANNED, UNIFORM = N_("as trained"), N_("under the plan"), N_("ln n, the most there can be")
+TRAINED, PLANNED, UNIFORM = N_("as trained"), N_("with your changes"), N_("ln n, the most there can be")
 
 # Colour (of assets/colours.json) and dashes of a model, by its name without its family. Those that are compared most
 # differ in both.
