@@ -160,8 +160,8 @@ def _fewest(name: str, found: Fewest, search: Search) -> None:
     size = found.answer(search.bound)
     divergence, plan = found.plans[size]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(_("**{size} of {heads} heads** keep it: the answer moves by {kl:.3f} nats (KL), at most {bound:g}.", size=size,
-                      heads=found.heads, kl=divergence, bound=search.bound))
+        st.markdown(_("**{size} of {heads} heads** keep it: the answer moves by {kl:.3f} nats (KL), at most {bound:g}.",
+                      size=size, heads=found.heads, kl=divergence, bound=search.bound))
         st.button(_("Apply: prune the others"), key="apply needed", on_click=events.set_plan, args=(plan,))
     learned = sorted(((its, divergence) for its, (divergence, _) in found.plans.items()), reverse=True)
     curves = {_(name): its for name, its in {LEARNED: learned, **found.orders}.items()}

@@ -96,6 +96,12 @@ def on_compared() -> None:
     history().do(replace(present, compared=tuple(order[-MAX_COMPARED:])).with_model(present.model))
 
 
+def compare_with(name: str) -> None:
+    """One model beside the first, which had none."""
+    present = history().present
+    history().do(replace(present, compared=(name,)).with_model(present.model))
+
+
 def on_length() -> None:
     length = widget(session.LENGTH, int)
     if _index(length, MAX_LENGTH + 1):
