@@ -67,7 +67,8 @@ def _suggested() -> None:
                 st.markdown(_(line))
                 with st.container(horizontal=True, gap="small"):
                     for name in names:
-                        st.button(SHORT.get(name, name.partition("/")[2]), key=f"take {name}", on_click=_take, args=(name,), help=name)
+                        st.button(SHORT.get(name, name.partition("/")[2]), key=f"take {name}", on_click=_take,
+                                  args=(name,), help=name)
 
 
 def _take(name: str) -> None:

@@ -121,7 +121,7 @@ def test_a_lesson_from_beginning_to_end(key: str, spoken: str, visit: Callable[.
         if step.question:
             panel(page).locator(".choice").nth(step.question.right).click()
             linked(page, "say", "abcd"[step.question.right])
-            expect(panel(page).locator(".because")).to_have_text(step.question.because[spoken].replace("*", ""))
+            expect(panel(page).locator(".because")).to_have_text(_(step.question.because).replace("*", ""))
         do(page, step)
         ticked(page)
         if number < len(steps):
