@@ -41,6 +41,7 @@ def main() -> None:
         if "interaction" in names:
             with serve() as address:
                 print("\n### Interaction\n\n" + table(interaction.measure(browser, address)), flush=True)
+                print("\n" + table(interaction.words(browser, address)), flush=True)
         if "minilm" in names:
             print("\n### MiniLM, 64 tokens, 72 heads\n\n" + table(minilm.measure(browser, asked.bertviz)), flush=True)
         if "start" in names:

@@ -188,9 +188,9 @@ lab.nearestLine = (plot, px, py) => {
         return Math.hypot(point.x + part * (next.x - point.x) - px, point.y + part * (next.y - point.y) - py);
       }),
     );
-  const [best, distance] = plot.marks.reduce(
+  const [best] = plot.marks.reduce(
     ([found, least], mark) => (away(mark) < least ? [mark, away(mark)] : [found, least]), [null, NEAR]);
-  return best && distance < NEAR ? best.series : null;
+  return best?.series ?? null;
 };
 
 /** The values of a plot's lines at x, the highest first. */

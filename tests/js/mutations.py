@@ -162,7 +162,7 @@ MUTATIONS = [Mutation(*entry) for entry in (
      "chart"),
     ("a bent axis that is straight", _AXES, "Math.log1p(Math.abs(value) / bend)", "Math.abs(value)", "chart"),
     ("only points of a line are near", _LINES, "point.x + part * (next.x - point.x) - px", "point.x - px", "chart"),
-    ("a line is near wherever one points", _LINES, "distance < NEAR ?", "true ?", "chart"),
+    ("a line is near wherever one points", _LINES, "[null, NEAR]", "[null, Infinity]", "chart"),
     ("values in no order", _LINES, "other.point.value[1] - one.point.value[1]", "0", "chart"),
     ("a quiet line with forms", _LINES, " && !one.quiet;", ";", "chart"),
     ("numbers between small panels", _LINES, "edges && !edges.left ?", "false ?", "chart"),
