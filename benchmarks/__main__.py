@@ -41,6 +41,7 @@ def main() -> None:
         if "interaction" in names:
             with serve() as address:
                 print("\n### Interaction\n\n" + table(interaction.measure(browser, address)), flush=True)
+                print("\n" + table(interaction.words(browser, address)), flush=True)
         if "constant" in names:
             print("\n### The Constant page\n\n" + table(constant.measure(browser)), flush=True)
         if "minilm" in names:

@@ -2,10 +2,10 @@
 
 A spec has `form` (`lines`, `dots`, `squares`, `groups`, `gates` or `points`) and:
 
-    lines    x {title, scale: linear | log2 | band, shared}, series [{name, colour, dash, kind}], panels [{title, unit,
-             percent, marked, lines [{series, points [x, y, spread or None, note]}], rings and seeds [{series, x, y,
-             note}], rules [{x or y, label, dashed}]}], columns, least (px of a panel), height (px); and where it is
-             so: together (one scale for all panels, which are small), zero (it begins there), bent (like a logarithm
+    lines    x {title, scale: linear | log2 | band, shared}, series [{name, colour, dash, kind, quiet}], panels [{title,
+             unit, percent, marked, lines [{series, points [x, y, spread or None, note]}], rings and seeds [{series,
+             x, y, note}], rules [{x or y, label, dashed}]}], columns, least (px of a panel), height (px); and where it
+             is so: together (one scale for all panels, which are small), zero (it begins there), bent (like a logarithm
              above this value), keyed (names above), chooses (events)
     dots     x {title}, percent, rows [name], series, points [row, series, value], rule {at, label}
     squares  unit, most, panels [{title, values (L, H), note}]; pairs: rows and columns are heads, values (H, H)
@@ -32,7 +32,7 @@ from app.texts import N_, _
 
 Spec = dict[str, Any]
 
-TRAINED, PLANNED, UNIFORM = N_("as trained"), N_("under the plan"), N_("ln n, the most there can be")
+TRAINED, PLANNED, UNIFORM = N_("as trained"), N_("with your changes"), N_("ln n, the most there can be")
 
 # Colour (of assets/colours.json) and dashes of a model, by its name without its family. Those that are compared most
 # differ in both.

@@ -16,13 +16,18 @@ WAYS = {"learned": (N_("constant, in the learned order"), "accent", 0),
 Curve = Sequence[tuple[int, float, float]]  # heads touched, a value, its spread
 
 
-def _series() -> list[dict[str, Any]]:
-    return [plain(_(title), colour, dash) for title, colour, dash in WAYS.values()]
+def _series(ways: Sequence[str]) -> list[dict[str, Any]]:
+    return [plain(_(title), colour, dash) for title, colour, dash in (WAYS[way] for way in ways)]
 
 
-def _lines(curves: Mapping[str, Curve]) -> list[dict[str, Any]]:
+def _lines(curves: Mapping[str, Curve], ways: Sequence[str]) -> list[dict[str, Any]]:
     return [{"series": index, "points": [[x, round(y, 5), round(spread, 5) or None] for x, y, spread in curves[way]]}
-            for index, way in enumerate(WAYS) if curves.get(way)]
+            for index, way in enumerate(ways) if curves.get(way)]
+
+
+def _measured(*all_curves: Mapping[str, Curve]) -> list[str]:
+    """The ways that have points in one of the panels: of the others the chart says nothing."""
+    return [way for way in WAYS if any(curves.get(way) for curves in all_curves)]
 
 
 def drop_chart(curves: Mapping[str, Curve], title: str, chosen: int, average: float, most: float) -> Spec:
@@ -35,15 +40,18 @@ def drop_chart(curves: Mapping[str, Curve], title: str, chosen: int, average: fl
     """
     rules: list[dict[str, Any]] = [{"y": average, "label": _("paper: average of all heads constant"), "dashed": True},
                                    {"y": most, "label": _("paper: most"), "dashed": True}, {"x": chosen, "label": ""}]
-    panel = {"title": title, "percent": True, "lines": _lines(curves), "rules": rules}
-    return {"form": "lines", "x": {"title": _("heads touched"), "scale": "band"}, "series": _series(),
+    ways = _measured(curves)
+    panel = {"title": title, "percent": True, "lines": _lines(curves, ways), "rules": rules}
+    return {"form": "lines", "x": {"title": _("heads touched"), "scale": "linear"}, "series": _series(ways),
             "panels": [panel], "height": 300, "keyed": True, "chooses": True}
 
 
 def task_chart(panels: Sequence[tuple[str, str, Mapping[str, Curve]]], chosen: int) -> Spec:
     """The score of each task, a panel each: title, metric, curves."""
-    return {"form": "lines", "x": {"title": _("heads touched"), "scale": "band"}, "series": _series(),
-            "panels": [{"title": title, "unit": unit, "lines": _lines(curves), "rules": [{"x": chosen, "label": ""}]}
+    ways = _measured(*(curves for _title, _unit, curves in panels))
+    return {"form": "lines", "x": {"title": _("heads touched"), "scale": "linear"}, "series": _series(ways),
+            "panels": [{"title": title, "unit": unit, "lines": _lines(curves, ways),
+                        "rules": [{"x": chosen, "label": ""}]}
                        for title, unit, curves in panels],
             "columns": 3, "least": 250, "height": 190, "keyed": True, "chooses": True}
 

@@ -36,6 +36,7 @@ from app.state.lab_state import (
     LabState,
     default_model,
     example_text,
+    unsaid_text,
 )
 from app.state.lessons import CHOICES, Place, step_at
 from app.state.pruning_view import PruningView
@@ -55,6 +56,9 @@ MAX_LENGTH = 9999  # tokens that the Length page can be asked for
 MAX_ASKED = 999
 # What a first visit opens: chosen by measurement, see tests/app/test_opening.py.
 FIRST_VISIT = {"page": START, "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
+# What who skips it finds in the lab: the answer stands in the text, and the head looks there.
+FIRST_LAB = {"page": FIRST_PAGE, "at": "2.5",
+             "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
 MIN_BUDGET = 2  # tokens that a layer keeps at least: the first one and the present one
 
 Read = tuple[Any, list[str]]  # a value, and a sentence for each part that could not be read
@@ -66,6 +70,10 @@ def _as_default(old: LabState, new: LabState, attribute: str) -> Any:
 
 def _kept(old: LabState, new: LabState, attribute: str) -> Any:
     return getattr(old, attribute)
+
+
+def _carry_text(old: LabState, new: LabState, attribute: str) -> str:
+    return old.text if catalogue.same_family(old.model, new.model) else example_text(new.model)
 
 
 def _kept_in_family(old: LabState, new: LabState, attribute: str) -> Any:
@@ -269,7 +277,7 @@ def _parse_answer(text: str, state: LabState) -> Read:
 FIELDS = (
     Field("page", "page", _one_of(N_("This link opens a page “{text}”, which is not here."), PAGES)),
     Field("model", "model", _parse_model, carry=_as_default),
-    Field("text", "text", _parse_text, carry=_kept_in_family),
+    Field("text", "text", _parse_text, carry=_carry_text),
     Field("with", "compared", _parse_compared, " ".join, _carry_compared),
     Field("plan", "plan", _parse_plan, str, _carry_plan),
     Field("at", "selection", _parse_selection, str, lambda old, new, _: old.selection.within(new.shape)),
@@ -341,6 +349,11 @@ def _opened(place: Place | None, models: tuple[str, ...]) -> LabState:
     return replace(LabState() if problems else state, lesson=place)
 
 
+def first_lab() -> LabState:
+    """What somebody finds in the lab who skips the first visit."""
+    return _read(FIRST_LAB)[0]
+
+
 def settled(state: LabState, other: LabState) -> LabState:
     """`other`, shown as `state` is: in its language, at its step of a lesson, in large type or not."""
     return replace(other, **{field.attribute: getattr(state, field.attribute) for field in FIELDS if field.is_setting})
@@ -367,8 +380,8 @@ def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     state = LabState()
     problems: list[str] = []
     for field in FIELDS:
-        if field.attribute == "text":  # the example of the model that was just read
-            state = replace(state, text=example_text(state.model))
+        if field.attribute == "text":  # of the model that was just read
+            state = replace(state, text=unsaid_text(state.model))
         if field.key in params:
             value, said = field.parse(params[field.key], state)
             state, problems = replace(state, **{field.attribute: value}), problems + said

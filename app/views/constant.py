@@ -50,7 +50,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     counts = study.counts
     count = counts[shown.step]
     _choose(studies, study, shown)
-    left, right = st.columns([60, 40], gap="medium")
+    with st.container(key="constant"):  # style.css: below each other where there is no room
+        left, right = st.columns([60, 40], gap="medium")
     with left:
         serving.give_way()
         _curves(study, count)
@@ -168,12 +169,13 @@ def _mean(scores: tuple[float, ...]) -> str:
 
 
 def _table(study: Study, count: int) -> None:
+    others = {way: title for way, title in {RANDOM: _("random order"), REMOVED: _("removed")}.items()
+              if any(task.at(way, count, study.heads) for task in study.tasks.values())}
     rows = []
     for task in study.tasks.values():
         drop = task.drop(LEARNED, count, study.heads)
         rows.append({"": _(task.title), _("untouched"): _score(task.at(LEARNED, 0, study.heads)),
                      _("constant"): _score(task.at(LEARNED, count, study.heads)),
                      _("drop"): "–" if drop is None else f"{drop:.1%}",
-                     _("random order"): _mean(task.at(RANDOM, count, study.heads)),
-                     _("removed"): _mean(task.at(REMOVED, count, study.heads))})
+                     **{title: _mean(task.at(way, count, study.heads)) for way, title in others.items()}})
     st.table(rows, border="horizontal", hide_index=True)

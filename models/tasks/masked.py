@@ -63,6 +63,8 @@ class Masked(Stories):
         (N_("From a book"), "The old sailor sat down by the [fire], lit his pipe, and looked at us for some time."),
     )
 
+    unsaid = ""
+
     def __init__(self, data: Path = DATA, cache: Path | None = None,
                  lengths: tuple[int, ...] = (LENGTH,), tokens: int = TOKENS) -> None:
         """
