@@ -23,7 +23,7 @@ MODEL, OTHER = "stories-selective", "stories-random-softmax"
 STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
 
 # From the last `event` on the page to the frame after `part` has drawn again, the first one on the page or `which`;
-# times are kept in labTimes.
+# times are kept in labTimes. Of the window, where the grids' keys end.
 WATCH = """
 ([part, kind, which = 0]) => {
   globalThis.labTimes = [];
@@ -34,7 +34,7 @@ WATCH = """
     if (root.dataset.drawn === before) return requestAnimationFrame(look);
     requestAnimationFrame(() => { labTimes.push(performance.now() - began); watching = false; });
   };
-  document.addEventListener(kind, () => {
+  globalThis.addEventListener(kind, () => {
     began = performance.now();
     before = root.dataset.drawn;
     if (!watching) { watching = true; requestAnimationFrame(look); }
