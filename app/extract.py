@@ -18,6 +18,7 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
 from app.markdown import blocks
+from app.state import lessons
 from app.texts import ENGLISH, FOLDER, LANGUAGES, catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,7 +27,8 @@ ONE, TWO = ("_", "N_", "told"), ("ngettext", "told_n")  # functions whose first,
 KEYWORDS = {f"{lab}{name}": None if name in ONE else (1, 2) for name in (*ONE, *TWO) for lab in ("", "lab.")}
 METHODS = [*((f"{folder}/**.py", "app.extract:python") for folder in ("app", "components", "models")),
            ("components/**.js", "javascript"), ("assets/about.md", "app.extract:markdown"),
-           ("assets/method.md", "app.extract:markdown"), ("assets/glossary.json", "app.extract:glossary")]
+           ("assets/method.md", "app.extract:markdown"), ("assets/glossary.json", "app.extract:glossary"),
+           ("assets/lessons/*.json", "app.extract:lesson")]
 
 
 def python(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
@@ -56,6 +58,15 @@ def glossary(file: BytesIO, keywords: object, tags: object, options: object) -> 
     """The glossary's terms and what they mean; the form of an extractor of Babel's."""
     for entry in json.loads(file.read()).values():
         yield from ((1, None, text, []) for text in entry)
+
+
+def lesson(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
+    """A lesson's texts; the form of an extractor of Babel's."""
+    its = lessons.read("read for its texts", file.read().decode("utf-8"))
+    for step in its.steps:
+        asked = [step.question.ask, *step.question.choices, step.question.because] if step.question else []
+        yield from ((1, None, text, []) for text in (step.title, step.text, step.task, *asked))
+    yield from ((1, None, text, []) for text in (its.title, its.about))
 
 
 def template() -> Catalog:

@@ -22,12 +22,13 @@ DEBOUNCE = 200.0  # ms that the text box waits for another letter: no part of th
 MODEL, OTHER = "stories-selective", "stories-random-softmax"
 STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
 
-# From the last `event` on the page to the frame after `part` has drawn again; times are kept in labTimes.
+# From the last `event` on the page to the frame after `part` has drawn again, the first one on the page or `which`;
+# times are kept in labTimes.
 WATCH = """
-([part, kind]) => {
+([part, kind, which = 0]) => {
   globalThis.labTimes = [];
   const hosts = [...document.querySelectorAll('*')].filter(element => element.shadowRoot);
-  const root = hosts.map(host => host.shadowRoot.querySelector(`[data-part="${part}"]`)).find(Boolean);
+  const root = hosts.map(host => host.shadowRoot.querySelector(`[data-part="${part}"]`)).filter(Boolean).at(which);
   let watching = false, began = 0, before = '';
   const look = () => {
     if (root.dataset.drawn === before) return requestAnimationFrame(look);
@@ -40,6 +41,39 @@ WATCH = """
   }, true);
 }
 """
+
+
+# Each word is pointed at in turn: the script, and what the browser has to lay out for it.
+POINT = """
+async () => {
+  const hosts = [...document.querySelectorAll('*')].filter(element => element.shadowRoot);
+  const root = hosts.map(host => host.shadowRoot.querySelector('[data-part="head_map"]')).find(Boolean);
+  const took = [];
+  for (const word of root.querySelectorAll('.word')) {
+    await new Promise(requestAnimationFrame);
+    const began = performance.now();
+    word.dispatchEvent(new PointerEvent('pointerover', { bubbles: true, pointerType: 'mouse' }));
+    root.getBoundingClientRect();
+    took.push(performance.now() - began);
+  }
+  return took;
+}
+"""
+
+
+def words(browser: Browser, app: str) -> list[dict[str, Any]]:
+    """Milliseconds from the pointer at a word to the words that it looks at, tinted and laid out; a row a length."""
+    rows = []
+    for n in LENGTHS:
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': _text(n)})}")
+        page.locator(".words .now").wait_for()
+        page.wait_for_timeout(500)
+        times = page.evaluate(POINT)
+        rows.append({"words": len(times), "p50 ms": quantile(times, 0.5), "p95 ms": quantile(times, 0.95),
+                     "longest ms": max(times), "a frame, ms": 1000 / 60})
+        page.close()
+    return rows
 
 
 def measure(browser: Browser, app: str) -> list[dict[str, Any]]:

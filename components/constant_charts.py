@@ -16,13 +16,18 @@ WAYS = {"learned": (N_("constant, in the learned order"), "accent", 0),
 Curve = Sequence[tuple[int, float, float]]  # heads touched, a value, its spread
 
 
-def _series() -> list[dict[str, Any]]:
-    return [plain(_(title), colour, dash) for title, colour, dash in WAYS.values()]
+def _series(ways: Sequence[str]) -> list[dict[str, Any]]:
+    return [plain(_(title), colour, dash) for title, colour, dash in (WAYS[way] for way in ways)]
 
 
-def _lines(curves: Mapping[str, Curve]) -> list[dict[str, Any]]:
+def _lines(curves: Mapping[str, Curve], ways: Sequence[str]) -> list[dict[str, Any]]:
     return [{"series": index, "points": [[x, round(y, 5), round(spread, 5) or None] for x, y, spread in curves[way]]}
-            for index, way in enumerate(WAYS) if curves.get(way)]
+            for index, way in enumerate(ways) if curves.get(way)]
+
+
+def _measured(*all_curves: Mapping[str, Curve]) -> list[str]:
+    """The ways that have points in one of the panels: of the others the chart says nothing."""
+    return [way for way in WAYS if any(curves.get(way) for curves in all_curves)]
 
 
 def drop_chart(curves: Mapping[str, Curve], title: str, chosen: int, average: float, most: float) -> Spec:
@@ -35,26 +40,35 @@ def drop_chart(curves: Mapping[str, Curve], title: str, chosen: int, average: fl
     """
     rules: list[dict[str, Any]] = [{"y": average, "label": _("paper: average of all heads constant"), "dashed": True},
                                    {"y": most, "label": _("paper: most"), "dashed": True}, {"x": chosen, "label": ""}]
-    panel = {"title": title, "percent": True, "lines": _lines(curves), "rules": rules}
-    return {"form": "lines", "x": {"title": _("heads touched"), "scale": "band"}, "series": _series(),
+    ways = _measured(curves)
+    panel = {"title": title, "percent": True, "lines": _lines(curves, ways), "rules": rules}
+    return {"form": "lines", "x": {"title": _("heads touched"), "scale": "linear"}, "series": _series(ways),
             "panels": [panel], "height": 300, "keyed": True, "chooses": True}
 
 
 def task_chart(panels: Sequence[tuple[str, str, Mapping[str, Curve]]], chosen: int) -> Spec:
     """The score of each task, a panel each: title, metric, curves."""
-    return {"form": "lines", "x": {"title": _("heads touched"), "scale": "band"}, "series": _series(),
-            "panels": [{"title": title, "unit": unit, "lines": _lines(curves), "rules": [{"x": chosen, "label": ""}]}
+    ways = _measured(*(curves for _title, _unit, curves in panels))
+    return {"form": "lines", "x": {"title": _("heads touched"), "scale": "linear"}, "series": _series(ways),
+            "panels": [{"title": title, "unit": unit, "lines": _lines(curves, ways),
+                        "rules": [{"x": chosen, "label": ""}]}
                        for title, unit, curves in panels],
             "columns": 3, "least": 250, "height": 190, "keyed": True, "chooses": True}
 
 
-def loss_chart(points: Sequence[tuple[str, float, float, float]]) -> Spec:
-    """One point a model: how good it is untouched, and what it loses with all heads constant, with its spread."""
-    series = [{"name": name, **style(name)} for name, *_rest in points]
-    lines = [{"series": index, "points": [[round(x, 4), round(y, 5), round(spread, 5) or None]]}
-             for index, (_name, x, y, spread) in enumerate(points)]
-    return {"form": "lines", "x": {"title": _("mean score untouched"), "scale": "linear"}, "series": series,
-            "panels": [{"title": _("Lost with all heads constant"), "percent": True, "lines": lines}], "height": 240,
+def loss_chart(points: Sequence[tuple[str, float, float, float, str]]) -> Spec:
+    """How good models are untouched, and what they lose with all heads constant, with its spread.
+
+    Args:
+        points: model or training, whose points a line joins in this order; score; loss; its spread; what is said of it.
+    """
+    names = list(dict.fromkeys(name for name, *_rest in points))
+    lines = [{"series": index, "points": [[round(x, 4), round(y, 5), round(spread, 5) or None, note]
+                                          for name, x, y, spread, note in points if name == its]}
+             for index, its in enumerate(names)]
+    return {"form": "lines", "x": {"title": _("mean score untouched"), "scale": "linear"},
+            "series": [{"name": name, **style(name)} for name in names],
+            "panels": [{"title": _("Lost with all heads constant"), "percent": True, "lines": lines}], "height": 260,
             "zero": True}
 
 

@@ -23,6 +23,14 @@ lab.write = (element, text) => {
 /** A token's element. */
 lab.bdi = token => lab.make('bdi', { textContent: lab.cut(lab.token(token), 40) });
 
+/** The elements of tokens; those that stay on the line of the one before, in a span with it. */
+lab.together = (tokens, elements) => {
+  const stays = lab.staysWith(tokens);
+  const groups = [];
+  elements.forEach((element, i) => (stays[i] ? groups.at(-1).push(element) : groups.push([element])));
+  return groups.map(([first, ...rest]) => (rest.length ? lab.make('span', { className: 'glued' }, first, ...rest) : first));
+};
+
 /** The element that a component draws into, inside the shadow root that Streamlit gives it. */
 lab.root = parent => parent.querySelector('.root');
 

@@ -89,7 +89,7 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
                   disabled=reason is not None, help=reason)
     if now is None:
         with st.container(height=HEIGHT + (MEMORY_HEIGHT if budgets else 0), border=False):
-            st.caption(_("What the model writes on, as trained and under your plan."))
+            st.caption(_("What the model writes on, as trained and with your changes."))
         return
     places = _places(bool(state.plan), bool(budgets))
     _show(now, places, state)
@@ -158,10 +158,10 @@ def _show(now: Continuation, places: list[DeltaGenerator], state: LabState) -> N
     else:
         places[0].text(_("As trained: …{trained}", trained=_line(now.trained)))
     if state.plan:
-        places[1].text(_("Under the plan: …{planned}", planned=_line(now.planned)))
+        places[1].text(_("With your changes: …{planned}", planned=_line(now.planned)))
     if now.remembered:
         counts = forgetting.counts(now.remembered)
-        places[2].caption(_("Under the plan. {counts}", counts=counts) if state.plan else counts)
+        places[2].caption(_("With your changes. {counts}", counts=counts) if state.plan else counts)
         places[3].markdown(_("**Layer {layer} reads:** {struck}", layer=state.selection.layer + 1,
                              struck=forgetting.struck(now.remembered, state.selection.layer)))
 

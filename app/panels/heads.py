@@ -105,7 +105,7 @@ def notes(lab: Lab, state: LabState) -> None:
     kind, layer, head = selected(lab, state)
     chosen = state.plan.state(kind.name, layer, head)
     if lab.constant is None and any(its.constant for its in state.plan.heads.values()):
-        st.caption(_("The plan has constant heads, which wait for their matrices: make them on the page *Your model*."))
+        st.caption(_("Some heads are to be constant and wait for their matrices: make them on the page *Your model*."))
     elif lab.constant is None:
         st.caption(_("For constant heads this model needs matrices: make them on the page *Your model*."))
     if not kind.attention.reads_text:

@@ -7,8 +7,8 @@ from app.panels.text import Reading
 from app.state import events, session
 from app.state.conditions import Outcome
 from app.state.lab_state import LAST, SHOWN, LabState
-from app.state.lessons import CHOICES, Lesson, Place, Question, Words, after, lesson, step_at
-from app.texts import _, language
+from app.state.lessons import CHOICES, Lesson, Place, Question, after, lesson, step_at
+from app.texts import _
 from components import lesson as panel
 from components.lesson import Asked, Stop
 from models import Lab, Output
@@ -27,16 +27,11 @@ def draw(place: Place, state: LabState, came: Outcome) -> None:
     if step.done.holds(state, came):
         ticked.add(place)
     back, forth = after(place, -1), after(place)
-    panel(key="lesson", title=said(its.title), place=str(place), stops=_stops(its, ticked),
-          heading=said(step.title), told=said(step.text), task=said(step.task), done=place in ticked,
+    panel(key="lesson", title=_(its.title), place=str(place), stops=_stops(its, ticked),
+          heading=_(step.title), told=_(step.text), task=_(step.task), done=place in ticked,
           question=_asked(step.question, state.answer) if step.question else None, back=str(back) if back else None,
           forth=str(forth) if forth else None, forth_title=_forth(place, forth), teach=state.teach,
           on_event=events.on_lesson)
-
-
-def said(words: Words) -> str:
-    """A lesson's text in the visitor's language."""
-    return words[language()]
 
 
 def outcome(lab: Lab, reading: Reading, state: LabState) -> Outcome:
@@ -57,15 +52,15 @@ def _label(outputs: tuple[Output, ...], asked: int) -> str:
 
 def _stops(its: Lesson, ticked: set[Place]) -> list[Stop]:
     places = [Place(its.key, number) for number in range(1, len(its.steps) + 1)]
-    return [{"to": str(place), "title": said(step.title), "done": place in ticked}
+    return [{"to": str(place), "title": _(step.title), "done": place in ticked}
             for place, step in zip(places, its.steps, strict=True)]
 
 
 def _asked(question: Question, answer: str) -> Asked:
     """Right answer and reason are not even sent before somebody has answered, or asked for them."""
-    return {"ask": said(question.ask), "choices": [said(choice) for choice in question.choices],
+    return {"ask": _(question.ask), "choices": [_(choice) for choice in question.choices],
             "chosen": CHOICES.index(answer) if answer not in ("", SHOWN) else None,
-            "right": question.right if answer else None, "because": said(question.because) if answer else ""}
+            "right": question.right if answer else None, "because": _(question.because) if answer else ""}
 
 
 def _forth(place: Place, forth: Place | None) -> str:

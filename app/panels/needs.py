@@ -83,8 +83,9 @@ class Under:
 
 def draw(lab: Lab, state: LabState, prompt: Prompt, before: Seen) -> None:
     """The section: what is asked, the button, and what was found."""
-    st.markdown(_("**What does this text need?** Gates are learned on the model's frozen weights for this text alone, "
-                  "in seconds. What they find is a plan: apply it, look at it on the grid, send it as a link."))
+    st.markdown(_("**What does this text need?** Which heads can the answer not do without? Gates are learned for "
+                  "this text alone, in seconds; the model stays as it is. Apply what they find, look at it on the "
+                  "grid, send it as a link."))
     if not before.outputs:
         st.caption(_("This text asks for no prediction that heads could be needed for.")
                    if before.vectors is None else _("This model predicts nothing, so nothing can be kept."))
@@ -124,8 +125,8 @@ def _choose(search: Search) -> DeltaGenerator:
         st.segmented_control(_("For"), [*SCOPES], key=session.WHOLE, format_func=lambda its: _(SCOPES[its]),
                              on_change=events.on_search, required=True, label_visibility="collapsed")
         if search.wanted == FEWEST:
-            st.selectbox(_("Most KL"), BOUNDS, key=session.BOUND, on_change=events.on_search, width=190,
-                         format_func=lambda bound: _("KL at most {bound:g} nats", bound=bound),
+            st.selectbox(_("Most KL"), BOUNDS, key=session.BOUND, on_change=events.on_search, width=250,
+                         format_func=lambda bound: _("Moved at most {bound:g} nats (KL)", bound=bound),
                          label_visibility="collapsed")
     return row
 
@@ -159,8 +160,8 @@ def _fewest(name: str, found: Fewest, search: Search) -> None:
     size = found.answer(search.bound)
     divergence, plan = found.plans[size]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(_("**{size} of {heads} heads** keep it: KL {kl:.3f} nats, at most {bound:g}.", size=size,
-                      heads=found.heads, kl=divergence, bound=search.bound))
+        st.markdown(_("**{size} of {heads} heads** keep it: the answer moves by {kl:.3f} nats (KL), at most {bound:g}.",
+                      size=size, heads=found.heads, kl=divergence, bound=search.bound))
         st.button(_("Apply: prune the others"), key="apply needed", on_click=events.set_plan, args=(plan,))
     learned = sorted(((its, divergence) for its, (divergence, _) in found.plans.items()), reverse=True)
     curves = {_(name): its for name, its in {LEARNED: learned, **found.orders}.items()}

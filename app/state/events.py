@@ -31,7 +31,7 @@ from app.state.lab_state import (
     LabState,
 )
 from app.state.lessons import CHOICES, ORDER, Place, step_at
-from app.state.link import opened_by, read_query, settled
+from app.state.link import first_lab, opened_by, read_query, settled
 from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection
 from app.state.session import history, widget
@@ -95,6 +95,12 @@ def on_compared() -> None:
     order = [name for name in present.compared if name in chosen]
     order += [name for name in chosen if name not in order]
     history().do(replace(present, compared=tuple(order[-MAX_COMPARED:])).with_model(present.model))
+
+
+def compare_with(name: str) -> None:
+    """One model beside the first, which had none."""
+    present = history().present
+    history().do(replace(present, compared=(name,)).with_model(present.model))
 
 
 def on_length() -> None:
@@ -322,7 +328,7 @@ def on_start(event: dict[str, Any]) -> None:
         case "plan" if isinstance(event.get("plan"), str):
             past.do(replace(past.present, plan=fit(HeadPlan.read(event["plan"])[0], past.present.models)[0]))
         case "skip":
-            past.do(settled(past.present, LabState()))
+            past.do(settled(past.present, first_lab()))
         case "lab":
             past.do(replace(past.present, page=FIRST_PAGE))
         case "lesson":

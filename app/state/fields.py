@@ -23,6 +23,7 @@ from app.state.lab_state import (
     SHOWN,
     TERMS,
     LabState,
+    example_text,
 )
 from app.state.lessons import CHOICES, Place, step_at
 from app.state.pruning_view import PruningView
@@ -51,6 +52,10 @@ def _as_default(old: LabState, new: LabState, attribute: str) -> Any:
 
 def _kept(old: LabState, new: LabState, attribute: str) -> Any:
     return getattr(old, attribute)
+
+
+def _carry_text(old: LabState, new: LabState, attribute: str) -> str:
+    return old.text if catalogue.same_family(old.model, new.model) else example_text(new.model)
 
 
 def _kept_in_family(old: LabState, new: LabState, attribute: str) -> Any:
@@ -232,7 +237,7 @@ def _parse_answer(text: str, state: LabState) -> Read:
 FIELDS = (
     Field("page", "page", _one_of(N_("This link opens a page “{text}”, which is not here."), PAGES)),
     Field("model", "model", _parse_model, carry=_as_default),
-    Field("text", "text", _parse_text, carry=_kept_in_family),
+    Field("text", "text", _parse_text, carry=_carry_text),
     Field("with", "compared", _parse_compared, " ".join, _carry_compared),
     Field("plan", "plan", _parse_plan, str, _carry_plan),
     Field("at", "selection", _parse_selection, str, lambda old, new, _: old.selection.within(new.shape)),

@@ -63,9 +63,14 @@ def _first_readable(names: list[str]) -> str | None:
 
 
 def example_text(model: str) -> str:
-    """The text that a model shows first."""
+    """The text that a newcomer to a model is shown."""
     examples = catalogue.find(model).task.examples
     return examples[0][1] if examples else ""
+
+
+def unsaid_text(model: str) -> str:
+    """The text of a link to a model that names none."""
+    return catalogue.find(model).task.unsaid or example_text(model)
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ class LabState:
     """
 
     model: str = field(default_factory=default_model)
-    text: str = None  # type: ignore[assignment]  # the model's first example, known once the model is
+    text: str = None  # type: ignore[assignment]  # that of a link without one, known once the model is
     plan: HeadPlan = HeadPlan()
     selection: Selection = Selection()
     view: str = "used"
@@ -127,7 +132,7 @@ class LabState:
 
     def __post_init__(self) -> None:
         if self.text is None:
-            object.__setattr__(self, "text", example_text(self.model))
+            object.__setattr__(self, "text", unsaid_text(self.model))
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -15,12 +15,11 @@ from app.state.conditions import Condition, check
 
 FOLDER = Path(__file__).parents[2] / "assets" / "lessons"
 ORDER = ("constant", "gates", "synthesizers", "selective", "softmax", "roles")  # the files, as they are taught
-LANGUAGES = ("en", "zh")  # every text is in each
 CHOICES = "abcd"  # what a link calls a question's choices
 
 _PLACE = re.compile(r"([a-z]+)\.([1-9])", re.ASCII)
 
-Words = Mapping[str, str]  # language -> text; *what stands between stars* is the name of a control
+Words = str  # to be looked up in the catalogues; *what stands between stars* is the name of a control
 
 
 @dataclass(frozen=True)
@@ -180,9 +179,7 @@ def _fields(entry: Any, where: str, *needed: str, optional: tuple[str, ...] = ()
     return entry
 
 
-def _words(entry: Any, where: str) -> Words:
-    its = _fields(entry, where, *LANGUAGES)
-    for language, text in its.items():
-        if not isinstance(text, str) or not text.strip() or text.count("*") % 2:
-            raise ValueError(f"{where}, {language}: expected a text with stars in pairs, got {text!r}")
-    return its
+def _words(text: Any, where: str) -> Words:
+    if not isinstance(text, str) or not text.strip() or text.count("*") % 2:
+        raise ValueError(f"{where}: expected a text with stars in pairs, got {text!r}")
+    return text

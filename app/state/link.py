@@ -15,12 +15,15 @@ from dataclasses import replace
 from urllib.parse import urlencode
 
 from app.state.fields import FIELDS, MAX_LINK_TEXT
-from app.state.lab_state import FIRST_PAGE, START, LabState, default_model, example_text
+from app.state.lab_state import FIRST_PAGE, START, LabState, default_model, unsaid_text
 from app.state.lessons import Place, step_at
 from models import catalogue
 
 # What a first visit opens: chosen by measurement, see tests/app/test_opening.py.
 FIRST_VISIT = {"page": START, "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
+# What who skips it finds in the lab: the answer stands in the text, and the head looks there.
+FIRST_LAB = {"page": FIRST_PAGE, "at": "2.5",
+             "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
 
 
 def returning(present: LabState, there: LabState | None, model: str) -> LabState:
@@ -63,6 +66,11 @@ def _opened(place: Place | None, models: tuple[str, ...]) -> LabState:
     return replace(LabState() if problems else state, lesson=place)
 
 
+def first_lab() -> LabState:
+    """What somebody finds in the lab who skips the first visit."""
+    return _read(FIRST_LAB)[0]
+
+
 def settled(state: LabState, other: LabState) -> LabState:
     """`other`, shown as `state` is: in its language, at its step of a lesson, in large type or not."""
     return replace(other, **{field.attribute: getattr(state, field.attribute) for field in FIELDS if field.is_setting})
@@ -89,8 +97,8 @@ def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     state = LabState()
     problems: list[str] = []
     for field in FIELDS:
-        if field.attribute == "text":  # the example of the model that was just read
-            state = replace(state, text=example_text(state.model))
+        if field.attribute == "text":  # of the model that was just read
+            state = replace(state, text=unsaid_text(state.model))
         if field.key in params:
             value, said = field.parse(params[field.key], state)
             state, problems = replace(state, **{field.attribute: value}), problems + said

@@ -56,28 +56,32 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
     if not there:
         return
     st.caption(_("Each small picture is a head: every row looks at the columns, most where the colour is strongest."))
-    for index, (one, column) in enumerate(_beside(there, "heads")):
+    columns = _beside(there, "heads")
+    for index, (one, column) in enumerate(zip(there, columns, strict=False)):
         with column:
             _name(one)
             heads.grid(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0, led=False)
+    if not state.compared:
+        with columns[1]:
+            companions.offer(first.name)
     st.session_state[session.PART] = state.part
     part = st.segmented_control(_("Below"), list(PARTS), format_func=lambda key: _(PARTS[key]), key=session.PART,
                                 required=True, on_change=events.on_part, label_visibility="collapsed")
     if part == "entropy":
         _entropies(there)
         return
-    for index, (one, column) in enumerate(_beside(there, "part")):
+    for index, (one, column) in enumerate(zip(there, _beside(there, "part"), strict=False)):
         serving.give_way()
         with column:
             _name(one)
             (_effect if part == "prediction" else _map)(one, index)
 
 
-def _beside(there: Sequence[Compared], what: str) -> list[tuple[Compared, DeltaGenerator]]:
+def _beside(there: Sequence[Compared], what: str) -> list[DeltaGenerator]:
     """A column for each model; at least two, so that a first model has its width before a second one comes. Where there
     is no room for all, style.css sets two in a row."""
     with st.container(key=f"beside-{what}"):
-        return list(zip(there, st.columns(max(2, len(there)), gap="small"), strict=False))
+        return st.columns(max(2, len(there)), gap="small")
 
 
 def _name(one: Compared) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from app import caches, serving
 from app.markdown import literal, plain
-from app.panels import constant_text, frame
+from app.panels import constant_models, constant_text, frame
 from app.panels.text import Reading
 from app.state import session
 from app.state.constant_events import on_constant, on_constant_chart
@@ -19,7 +19,7 @@ from app.state.lab_state import LabState
 from app.texts import N_, _, tip
 from components import chart
 from components.charts import Spec
-from components.constant_charts import WAYS, Curve, drop_chart, loss_chart, task_chart
+from components.constant_charts import WAYS, Curve, drop_chart, task_chart
 from models import Lab
 from models.checkpoint import CheckpointError
 from models.studies import store
@@ -40,7 +40,8 @@ def page() -> None:
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
-    studies = _studies()
+    every = _studies()
+    studies = {name: its for name, its in every.items() if its.is_whole or not its.moment}  # the others are points
     if not studies:
         st.info(_("No study is here yet. Make one: {command}", command=f"`python -m models.studies.papa {lab.name}`"))
         return
@@ -49,11 +50,12 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     counts = study.counts
     count = counts[shown.step]
     _choose(studies, study, shown)
-    left, right = st.columns([60, 40], gap="medium")
+    with st.container(key="constant"):  # style.css: below each other where there is no room
+        left, right = st.columns([60, 40], gap="medium")
     with left:
         serving.give_way()
         _curves(study, count)
-        _loss(list(studies.values()))
+        constant_models.draw(list(every.values()))
     with right:
         st.markdown(_verdict(study, count))
         _table(study, count)
@@ -144,20 +146,6 @@ def _task_spec(name: str, stamp: tuple[int, ...], count: int) -> Spec:
     return task_chart(panels, count)
 
 
-def _loss(studies: list[Study]) -> None:
-    """Do better models lose more? One point a model, once there are two."""
-    points = []
-    for study in studies:
-        drop, quality = study.mean_drop(LEARNED, study.heads), study.quality
-        if drop is not None and quality is not None:
-            points.append((study.title, quality, drop, spread(study.mean_drop_by_seed(LEARNED, study.heads))))
-    if len(points) < 2:
-        return
-    chart(key="constant loss", spec=loss_chart(points), title=_("Do better models lose more?"),
-          models=[name for name, *_rest in points], what="constant-loss",
-          alt="; ".join(f"{name}: {quality:.3f}, {drop:.1%}" for name, quality, drop, _spread in points))
-
-
 def _verdict(study: Study, count: int) -> str:
     drops = study.drops(LEARNED, count)
     mean = study.mean_drop(LEARNED, count)
@@ -181,12 +169,13 @@ def _mean(scores: tuple[float, ...]) -> str:
 
 
 def _table(study: Study, count: int) -> None:
+    others = {way: title for way, title in {RANDOM: _("random order"), REMOVED: _("removed")}.items()
+              if any(task.at(way, count, study.heads) for task in study.tasks.values())}
     rows = []
     for task in study.tasks.values():
         drop = task.drop(LEARNED, count, study.heads)
         rows.append({"": _(task.title), _("untouched"): _score(task.at(LEARNED, 0, study.heads)),
                      _("constant"): _score(task.at(LEARNED, count, study.heads)),
                      _("drop"): "–" if drop is None else f"{drop:.1%}",
-                     _("random order"): _mean(task.at(RANDOM, count, study.heads)),
-                     _("removed"): _mean(task.at(REMOVED, count, study.heads))})
+                     **{title: _mean(task.at(way, count, study.heads)) for way, title in others.items()}})
     st.table(rows, border="horizontal", hide_index=True)

@@ -57,7 +57,7 @@ def _choose(state: LabState, source: str, is_measured: bool) -> None:
                              required=True, format_func=lambda its: _(SOURCES[its]), on_change=events.on_heads_view,
                              label_visibility="collapsed")
         for key, label in ((session.MEASURE_X, _("Across")), (session.MEASURE_Y, _("Up"))):
-            st.selectbox(label, [*MEASURES], key=key, format_func=lambda its: _(MEASURES[its]), width=215,
+            st.selectbox(label, [*MEASURES], key=key, format_func=lambda its: _(MEASURES[its]), width=228,
                          on_change=events.on_heads_view)
 
 

@@ -135,8 +135,9 @@ def _about(curves: Sequence[Curve], trained: int) -> str:
     return _("Lines: held-out text, {predictions} predictions at each length; entropy and normaliser over "
              "{captured:,} tokens at most. The models were trained at {trained} tokens. Bars: ± one standard error "
              "by the choice of texts, and with it the standard deviation over seeds, where they were measured. "
-             "Rings: the text in the box, under your plan; one at the edge lies beyond it. A click in a chart chooses "
-             "the length.",
+             "Rings: the text in the box, with your changes; one at the edge lies beyond it. Thin lines: a model "
+             "read in another way than it was trained. Point at a line or a name to see it alone; a click chooses the "
+             "length.",
              predictions=_predictions(curves), captured=CAPTURED, trained=trained)
 
 
@@ -201,7 +202,8 @@ def _spec(curves: tuple[Curve, ...], length: int, trained: int) -> Spec:
         reading = readings[curve.model] = readings.get(curve.model, -1) + 1
         last = max(curve.by_length)
         name = curve.label if last == longest else _("{name}, up to {n}", name=curve.label, n=last)
-        series.append({"name": name, **style(curve.model, reading)})
+        # Another reading of a model that is there: it stands behind what was trained.
+        series.append({"name": name, **style(curve.model, reading), "quiet": reading > 0})
     return length_chart(series, panels, length, trained)
 
 

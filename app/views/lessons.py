@@ -6,7 +6,6 @@ import streamlit as st
 
 from app.markdown import plain
 from app.panels import frame
-from app.panels.lesson import said
 from app.state import events, session
 from app.state.lessons import Lesson, Place, lessons
 from app.texts import _
@@ -33,8 +32,8 @@ def _draw() -> None:
 def _card(number: int, lesson: Lesson) -> None:
     places = [Place(lesson.key, step) for step in range(1, len(lesson.steps) + 1)]
     left = [place for place in places if place not in session.ticked()]
-    st.markdown(f"##### {number}. {plain(said(lesson.title))}")
-    st.markdown(plain(said(lesson.about)))
+    st.markdown(f"##### {number}. {plain(_(lesson.title))}")
+    st.markdown(plain(_(lesson.about)))
     links = ", ".join(f"[arXiv {paper}](https://arxiv.org/abs/{paper})" for paper in lesson.arxiv)
     st.caption(f"{plain(lesson.source)}. {links}" if links else plain(lesson.source))
     done = len(places) - len(left)

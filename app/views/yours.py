@@ -25,6 +25,20 @@ from models.words import told
 
 ROWS = {TEXT: N_("text"), TARGET: N_("what is written")}
 SUGGESTED = hub.HOSTED.allowed  # small models that many know; a host opens no others
+# What they are asked, what one can see of it, and which they are.
+GROUPS = (
+    (N_("They write on"), N_("See which earlier words the next one comes from, and take heads away while they write."),
+     ("openai-community/gpt2", "distilbert/distilgpt2", "EleutherAI/pythia-70m", "EleutherAI/pythia-160m",
+      "HuggingFaceTB/SmolLM2-135M")),
+    (N_("They guess hidden words"), N_("They look to both sides. Put a word in [brackets], and it is guessed."),
+     ("google-bert/bert-base-uncased", "distilbert/distilbert-base-uncased", "FacebookAI/roberta-base",
+      "albert/albert-base-v2", "google/electra-small-generator", "microsoft/mpnet-base")),
+    (N_("They judge a sentence"), N_("One makes a vector of it, one says whether it sounds pleased. How far does that "
+                                     "move without a head?"),
+     ("sentence-transformers/all-MiniLM-L6-v2", "distilbert/distilbert-base-uncased-finetuned-sst-2-english")),
+    (N_("They rewrite, or see"), N_("T5 writes a text anew, with three kinds of heads. ViT looks at a picture, patch "
+                                    "by patch."), ("google-t5/t5-small", "google/vit-base-patch16-224")))
+SHORT = {"distilbert/distilbert-base-uncased-finetuned-sst-2-english": "distilbert-sst-2"}
 
 
 def page() -> None:
@@ -36,9 +50,30 @@ def _draw() -> None:
         forms, about = st.columns([58, 42], gap="large")
     with forms:
         st.markdown(_("#### Your model"))
-        _forms()
+        lab = _forms()
     with about, st.container(border=True):
         _about()
+    if lab is None and visitor_models.job() is None:
+        _suggested()
+
+
+def _suggested() -> None:
+    """What there is to open, by what it is asked; a press puts a name into the field above."""
+    st.markdown(_("#### Models to begin with"))
+    with st.container(key="suggested"):  # style.css: as many in a row as there is room for
+        for number, (title, line, names) in enumerate(GROUPS):
+            with st.container(border=True, height="stretch", key=f"suggested-{number}"):
+                st.markdown(f"##### {_(title)}")
+                st.markdown(_(line))
+                with st.container(horizontal=True, gap="small"):
+                    for name in names:
+                        st.button(SHORT.get(name, name.partition("/")[2]), key=f"take {name}", on_click=_take,
+                                  args=(name,), help=name)
+
+
+def _take(name: str) -> None:
+    st.session_state[session.HUB_ID] = name
+    _look()
 
 
 def _about() -> None:
@@ -48,12 +83,13 @@ def _about() -> None:
                   "safetensors are read, and no code of a model is ever run."))
 
 
-def _forms() -> None:
+def _forms() -> Lab | None:
+    """What opens a model; returns the one that is open."""
     hosted = hub.access().hosted
     job = visitor_models.job()
     if job is not None:
         progress.draw(job, _ended)
-        return
+        return None
     if st.session_state.get(session.JOB_PROBLEM):
         st.error(literal(_(st.session_state[session.JOB_PROBLEM])))
     _from_hub(hosted)
@@ -63,6 +99,7 @@ def _forms() -> None:
     lab = models.held(present) if is_foreign(present) else None
     if lab is not None:
         _opened(visitor_models.with_constants(lab))
+    return lab
 
 
 def _from_hub(hosted: bool) -> None:

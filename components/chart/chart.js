@@ -15,8 +15,16 @@ function create(state) {
     return found;
   };
   const lines = act => event => state.drawing?.dots || act(event);
-  plot.addEventListener('pointermove', lines(pointed));
-  plot.addEventListener('pointerleave', lines(() => point(state, null)));
+  plot.addEventListener('pointermove', lines(event => {
+    const found = pointed(event);
+    const named = event.target.closest('[data-series]')?.dataset.series;
+    const box = plot.getBoundingClientRect();
+    alone(state, named ?? (found && lab.nearestLine(found.plot, event.clientX - box.left, event.clientY - box.top)));
+  }));
+  plot.addEventListener('pointerleave', lines(() => {
+    point(state, null);
+    alone(state, null);
+  }));
   plot.addEventListener('click', lines(event => choose(state, pointed(event))));
   plot.addEventListener('keydown', lines(event => walk(state, event)));
   plot.addEventListener('blur', lines(() => point(state, null)));
@@ -62,6 +70,17 @@ const THEME = {
   panel: 'var(--panel)',
   accent: 'var(--accent)',
 };
+
+const CROWD = 3; // lines, above which one that is pointed at is shown alone
+
+/** One series in front of the others, or all as they are. */
+function alone({ plot, data }, series) {
+  const one = series === null || data.spec.series.length <= CROWD ? null : String(series);
+  if (plot.dataset.alone === (one ?? '')) return;
+  plot.dataset.alone = one ?? '';
+  for (const part of plot.querySelectorAll('[data-series]'))
+    part.classList.toggle('aside', one !== null && part.dataset.series !== one);
+}
 
 /** Shows what is at a place: a line through all plots that share it, and the values of the one that is pointed at. */
 function point(state, found) {

@@ -13,9 +13,9 @@ function update(state, { rows, asked, changed }) {
   const heads = [
     lab._('Model'),
     asked || lab._('Answer'),
-    lab._('Loss, nats'),
-    ...(changed ? [lab._('KL from as trained, nats')] : []),
-    ...(several ? [lab._('KL from the first model, nats')] : []),
+    lab._('Surprise at the text (loss, nats)'),
+    ...(changed ? [lab._('How far the answer moved (KL, nats)')] : []),
+    ...(several ? [lab._('How far from the first model (KL, nats)')] : []),
   ];
   const head = lab.make('tr', {}, ...heads.map(textContent => lab.make('th', { textContent, scope: 'col' })));
   const body = rows.map(row => {

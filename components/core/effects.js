@@ -42,16 +42,17 @@ lab.factLine = ({ name, term, before, after, unit = '' }, changed, judged = fals
   return { name, term, text: `${old.toFixed(3)} → ${now.toFixed(3)} `, verdict: { className, text: change } };
 };
 
-/** The lines: what Python gives as facts, or KL and loss. */
+/** The lines: what Python gives as facts, or KL and, where it is known, loss: in plain words, the term behind them. */
 lab.factLines = ({ facts, before, after, changed }, shown) => {
   if (facts) return facts.map(fact => lab.factLine(fact, changed));
   const known = shown && changed && typeof shown.kl === 'number';
   const unit = lab._('nats');
-  const kl = known ? withUnit(shown.kl < SAME ? '0.000' : shown.kl.toFixed(3), unit) : '–';
-  const complete = before !== null && after !== null;
-  const [old, now] = complete ? [before, after] : [null, null];
-  const loss = { name: lab._('Loss'), term: 'loss', before: old, after: now, unit };
-  return [{ name: lab._('KL'), term: 'kl', text: kl, verdict: null }, lab.factLine(loss, changed, true)];
+  const nothing = changed ? '–' : lab._('nothing is changed yet');
+  const kl = known ? withUnit(shown.kl < SAME ? '0.000' : shown.kl.toFixed(3), unit) : nothing;
+  const moved = { name: lab._('How far the answer moved (KL)'), term: 'kl', text: kl, verdict: null };
+  if (before === null || after === null) return [moved];
+  const loss = { name: lab._('Surprise at the text (loss)'), term: 'loss', before, after, unit };
+  return [moved, lab.factLine(loss, changed, true)];
 };
 
 /** What a token of the strip has to show: its change, or its value where there is nothing before; null if unknown. */
@@ -82,8 +83,8 @@ lab.stripSentence = ({ token, before, after }, { unit, worse_is_more: judged, wh
 
 /** What the strip's colours mean. */
 lab.stripLegend = ({ worse_is_more: judged }, single) => {
-  if (single && judged) return lab._('the stronger the colour, the less expected');
-  if (single) return lab._('the stronger the colour, the more');
+  if (single && judged) return lab._('stronger colour: less expected');
+  if (single) return lab._('stronger colour: more');
   return judged ? lab._('blue: better · orange: worse') : lab._('blue: less · orange: more');
 };
 

@@ -4,14 +4,17 @@ const SIDE = 400; // px, the largest plot; the height does not depend on the num
 const TOP = 62; // px for the key tokens
 const CELL = 100; // px, the largest cell
 const LEAST = 80; // px, the smallest plot
+const ROOMY = 220; // px, that a plot keeps where the screen is low
 
 /**
  * The map's places in px: the plot begins at (x, y), `cell` is a cell's side, `left` the room for query tokens.
  * @param {number} width of the canvas; `ratio` is the screen's device pixel ratio.
+ * @param {number} room px of height that there is for all of it; where there is less, the plot gets smaller, down to ROOMY.
  */
-lab.mapLayout = (width, ratio, rows, columns) => {
+lab.mapLayout = (width, ratio, rows, columns, room = Infinity) => {
   const left = width < 440 ? 74 : 96;
-  const side = Math.max(LEAST, Math.min(SIDE, width - left - 4));
+  const widest = Math.max(LEAST, Math.min(SIDE, width - left - 4));
+  const side = Math.min(widest, Math.max(ROOMY, room - TOP - 4));
   const fit = Math.min(CELL, side / Math.max(rows, columns));
   const whole = Math.floor(fit * ratio) / ratio; // sharp edges where a cell is large enough to lose a part of a pixel
   const cell = fit >= 4 ? whole : fit;

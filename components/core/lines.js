@@ -7,6 +7,8 @@ const MENU = 120; // px beside the names above, where the page has its menu
 const LEAST = 330; // px, the smallest panel
 const SAMPLE = 18; // px of a line beside its name
 const NARROW = 230; // px of a plot, below which its lines are not named at their ends
+const QUIET = 0.6; // of a line that stands beside others to be compared with
+const NEAR = 14; // px from a line at which a pointer is at it
 const MANY = 24; // points, above which a line has no forms
 
 /** What a point says. */
@@ -92,14 +94,16 @@ function drawn(spec, panel, box, theme, every, direct, edges = null) {
     const one = spec.series[series];
     const stroke = lab.seriesColour(one.colour, theme);
     const path = points.map(([x, y], i) => `${i ? 'L' : 'M'}${lab.px(toX(x))} ${lab.px(toY(y))}`).join('');
-    nodes.push(['path', { d: path, fill: 'none', stroke, 'stroke-width': one.colour === 'faint' ? 1.5 : 2.5, 'stroke-linejoin': 'round', ...lab.dash(one.dash ?? 0) }]);
+    const thin = one.quiet || one.colour === 'faint';
+    const its = [['path', { d: path, fill: 'none', stroke, 'stroke-width': thin ? 1.5 : 2.5, 'stroke-linejoin': 'round', ...lab.dash(one.dash ?? 0) }]];
     for (const [x, y, spread] of points)
-      if (spread) nodes.push(['line', { x1: lab.px(toX(x)), x2: lab.px(toX(x)), y1: lab.px(toY(y - spread)), y2: lab.px(toY(y + spread)), stroke, 'stroke-width': 1.5 }]);
-    const few = points.length <= MANY && one.kind !== 'plain';
+      if (spread) its.push(['line', { x1: lab.px(toX(x)), x2: lab.px(toX(x)), y1: lab.px(toY(y - spread)), y2: lab.px(toY(y + spread)), stroke, 'stroke-width': 1.5 }]);
+    const few = points.length <= MANY && one.kind !== 'plain' && !one.quiet;
     if (few || every)
       for (const point of points)
-        nodes.push(lab.shape(few ? one.dash ?? 0 : 0, toX(point[0]), toY(point[1]), { fill: few ? stroke : 'transparent' }, ['title', {}, told(one, spec, panel, point)]));
-    return { stroke, name: one.name, dash: one.dash ?? 0, points: points.map(point => ({ x: toX(point[0]), y: toY(point[1]), value: point })) };
+        its.push(lab.shape(few ? one.dash ?? 0 : 0, toX(point[0]), toY(point[1]), { fill: few ? stroke : 'transparent' }, ['title', {}, told(one, spec, panel, point)]));
+    nodes.push(['g', { 'data-series': series, ...(one.quiet ? { opacity: QUIET } : {}) }, ...its]);
+    return { series, stroke, name: one.name, dash: one.dash ?? 0, points: points.map(point => ({ x: toX(point[0]), y: toY(point[1]), value: point })) };
   });
   for (const { series, x, y, note } of panel.seeds ?? []) {
     const stroke = lab.seriesColour(spec.series[series].colour, theme);
@@ -155,9 +159,9 @@ function named(marks, box, { faint }) {
   const right = box.x + box.width;
   const ends = marks.map(({ points }) => points.reduce((last, point) => (point.x > last.x ? point : last)));
   const places = lab.spreadOut(ends.map(({ y }) => y), APART, box.y + 2, box.y + box.height);
-  return marks.flatMap(({ stroke, name, dash }, i) => {
+  return marks.map(({ series, stroke, name, dash }, i) => {
     const moved = Math.abs(places[i] - ends[i].y) > 5 || right - ends[i].x > 5;
-    return [
+    return ['g', { 'data-series': series },
       ...(moved ? [['path', { d: `M${lab.px(ends[i].x + 6)} ${lab.px(ends[i].y)}L${lab.px(right + 8)} ${lab.px(places[i])}`, fill: 'none', stroke: faint, 'stroke-width': 0.8 }]] : []),
       ['line', { x1: lab.px(right + 10), x2: lab.px(right + 10 + SAMPLE), y1: lab.px(places[i]), y2: lab.px(places[i]), stroke, 'stroke-width': 2.5, ...lab.dash(dash) }],
       ['text', { x: lab.px(right + SAMPLE + 15), y: lab.px(places[i] + 4.5), 'font-size': 13, fill: stroke, 'font-weight': 600 }, lab.fittedText(name, 180, 13)],
@@ -174,9 +178,26 @@ lab.nearest = (plots, px, py) => {
   return { plot, x, values: lab.at(plot, x) };
 };
 
-/** The values of a plot's lines at x. */
+/** The series whose line is nearest to a place of a plot, or null where none is near. */
+lab.nearestLine = (plot, px, py) => {
+  const away = ({ points }) =>
+    Math.min(
+      ...points.map((point, i) => {
+        const next = points[i + 1] ?? point;
+        const part = next.x === point.x ? 0 : Math.max(0, Math.min(1, (px - point.x) / (next.x - point.x)));
+        return Math.hypot(point.x + part * (next.x - point.x) - px, point.y + part * (next.y - point.y) - py);
+      }),
+    );
+  const [best] = plot.marks.reduce(
+    ([found, least], mark) => (away(mark) < least ? [mark, away(mark)] : [found, least]), [null, NEAR]);
+  return best?.series ?? null;
+};
+
+/** The values of a plot's lines at x, the highest first. */
 lab.at = (plot, x) =>
-  plot.marks.flatMap(({ name, stroke, points }) => {
-    const point = points.find(({ value }) => value[0] === x);
-    return point ? [{ name, stroke, point }] : [];
-  });
+  plot.marks
+    .flatMap(({ series, name, stroke, points }) => {
+      const point = points.find(({ value }) => value[0] === x);
+      return point ? [{ series, name, stroke, point }] : [];
+    })
+    .sort((one, other) => other.point.value[1] - one.point.value[1]);

@@ -30,11 +30,11 @@ lab.shape = (index, x, y, attributes, ...children) => [
 ];
 
 /** A sample of a series: {width, nodes} of its line or its form, and its name. */
-const sample = ({ name, colour, dash = 0, kind }, theme, x, y) => {
+const sample = ({ name, colour, dash = 0, kind, quiet }, theme, x, y) => {
   const stroke = lab.seriesColour(colour, theme);
   return [
-    ...(kind === 'dots' ? [] : [['line', { x1: x, x2: x + 26, y1: y - 4, y2: y - 4, stroke, 'stroke-width': 2.5, ...lab.dash(dash) }]]),
-    ...(kind === 'plain' ? [] : [lab.shape(dash, x + 13, y - 4, { fill: stroke })]),
+    ...(kind === 'dots' ? [] : [['line', { x1: x, x2: x + 26, y1: y - 4, y2: y - 4, stroke, 'stroke-width': quiet ? 1.5 : 2.5, ...lab.dash(dash) }]]),
+    ...(kind === 'plain' || quiet ? [] : [lab.shape(dash, x + 13, y - 4, { fill: stroke })]),
     ['text', { x: x + 33, y, 'font-size': 13, fill: theme.ink }, name],
   ];
 };
@@ -43,10 +43,10 @@ const sample = ({ name, colour, dash = 0, kind }, theme, x, y) => {
 lab.key = (series, width, theme) => {
   const nodes = [];
   let [x, y] = [0, 15];
-  for (const one of series) {
+  for (const [index, one] of series.entries()) {
     const needs = 33 + lab.textWidth(one.name, 13) + 20;
     if (x > 0 && x + needs > width) [x, y] = [0, y + 21];
-    nodes.push(...sample(one, theme, x, y));
+    nodes.push(['g', { 'data-series': index }, ...sample(one, theme, x, y)]);
     x += needs;
   }
   return { height: y + 10, nodes };

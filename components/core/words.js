@@ -131,6 +131,12 @@ lab.wordGaps = tokens => {
   });
 };
 
+const CLOSES = /^\s*[.,;:!?…)\]}”’%]+$/;
+
+/** Of each token whether it stays on the line of the one before it: no line begins with a full stop. */
+lab.staysWith = tokens =>
+  tokens.map((token, i) => i > 0 && CLOSES.test(token) && tokens[i - 1] !== '\n' && !lab.isMark(tokens, i - 1));
+
 const nearest = (boxes, line, x) =>
   line.reduce((best, i) => (Math.abs(boxes[i].x - x) < Math.abs(boxes[best].x - x) ? i : best));
 

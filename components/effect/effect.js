@@ -31,7 +31,7 @@ function create(state) {
   const numbers = lab.make('div', { className: 'values' }, key, rows, facts, section);
   state.root.append(lab.make('div', { className: 'head' }, title, pager), numbers);
   strip.addEventListener('pointerover', event =>
-    point(state, Array.from(strip.children).indexOf(event.target.closest('.strip > span'))),
+    point(state, state.spans.indexOf(event.target.closest('[role="listitem"]'))),
   );
   strip.addEventListener('pointerleave', event => {
     if (event.pointerType === 'mouse') point(state, -1);
@@ -41,12 +41,13 @@ function create(state) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    point(state, Math.max(0, Math.min(strip.children.length - 1, (state.pointed ?? -1) + step)));
+    point(state, Math.max(0, Math.min(state.spans.length - 1, (state.pointed ?? -1) + step)));
   });
   return {
     ...{ title, pager, back, forth, count, key, rows, facts, losses: section, heading, strip, story, numbers },
     index: 0,
     pointed: -1,
+    spans: [],
   };
 }
 
@@ -140,7 +141,7 @@ function showFacts({ facts }, shown, data) {
 const losses = changed => ({
   unit: lab._('nats'),
   worse_is_more: true,
-  title: changed ? lab._('Loss per token, change') : lab._('Loss per token'),
+  title: changed ? lab._('Change at each token (loss)') : lab._('Surprise at each token (loss)'),
   what: lab._('loss'),
 });
 
@@ -152,35 +153,34 @@ function showStrip(state, { tokens: sent, changed, strip: given }) {
   state.strip.tabIndex = known ? 0 : -1;
   state.strip.dataset.size = lab.stripSize(tokens.length);
   state.strip.replaceChildren();
-  Object.assign(state, { tokens, about: strip });
+  Object.assign(state, { tokens, about: strip, spans: [] });
   lab.write(state.heading, strip.title);
   lab.set(state.strip, 'aria-label', strip.title);
   if (!known) return;
   const { steps, single } = lab.stripSteps(tokens, strip);
   state.single = single;
   const scale = single ? 'sequential' : 'diverging';
-  state.strip.append(
-    ...tokens.map((entry, index) => {
-      const span = lab.make('span', { attributes: { role: 'listitem' } }, lab.bdi(entry.token));
-      span.title = lab.stripSentence(entry, strip);
-      span.setAttribute('aria-label', span.title);
-      if (steps[index] === null) {
-        span.className = 'unknown';
-      } else {
-        const part = steps[index] / 255;
-        span.style.background = lab.shade(state.dark, scale, part);
-        span.style.color = lab.ink(state.dark, scale, part);
-      }
-      return span;
-    }),
-  );
+  state.spans = tokens.map((entry, index) => {
+    const span = lab.make('span', { attributes: { role: 'listitem' } }, lab.bdi(entry.token));
+    span.title = lab.stripSentence(entry, strip);
+    span.setAttribute('aria-label', span.title);
+    if (steps[index] === null) {
+      span.className = 'unknown';
+    } else {
+      const part = steps[index] / 255;
+      span.style.background = lab.shade(state.dark, scale, part);
+      span.style.color = lab.ink(state.dark, scale, part);
+    }
+    return span;
+  });
+  state.strip.append(...lab.together(tokens.map(({ token }) => token), state.spans));
   state.pointed = -1;
   tell(state);
 }
 
 function point(state, index) {
   state.pointed = index;
-  Array.from(state.strip.children).forEach((span, i) => span.classList.toggle('pointed', i === index));
+  state.spans.forEach((span, i) => span.classList.toggle('pointed', i === index));
   tell(state);
 }
 

@@ -15,6 +15,17 @@ const WEIGHTS = {
 };
 const FORMS = { words: lab.N_('Words'), matrix: lab.N_('Matrix') };
 
+/** What one looks at under a tab. */
+const noteOf = (view, mean, { constant, gate }) => {
+  if (mean !== 'head') return lab._('What counts now, of several heads at once.');
+  if (view === 'live') return lab._('What this head computes from your text by itself.');
+  if (view === 'constant') return lab._('Its mean over many texts, the same for every text.');
+  if (view === 'difference') return lab._('Constant less live: orange more, blue less.');
+  if (view === 'mask') return lab._('What was voted away before this head could look.');
+  if (constant || gate < 1) return lab._('What counts now, after your change to this head.');
+  return lab._('What counts now: the same as Live, for nothing was changed.');
+};
+
 function create(state) {
   const title = lab.make('h2', { id: 'title' });
   const forms = tabList(state, 'form', lab._('Form of the picture'));
@@ -31,9 +42,11 @@ function create(state) {
   const player = lab.forgetting();
   const attributes = { role: 'tabpanel', 'aria-labelledby': 'title' };
   const panel = lab.make('div', { id: 'panel', className: 'panel', attributes }, map, player.element);
-  const head = lab.make('div', { className: 'head' }, lab.make('div', { className: 'line' }, title, take.element, forms), tabs);
+  const note = lab.make('p', { className: 'note' });
+  const line = lab.make('div', { className: 'line' }, title, take.element, forms);
+  const head = lab.make('div', { className: 'head' }, line, tabs, note);
   state.root.append(head, panel);
-  return { take, title, forms, tabs, matrix, words, readout, legend, map, player, panel, numbers: panel, besideChanged: words.refresh };
+  return { take, title, forms, tabs, note, matrix, words, readout, legend, map, player, panel, numbers: panel, besideChanged: words.refresh };
 }
 
 /** Tabs that send {type: name, [name]: what was chosen}; showTabs fills them. */
@@ -73,6 +86,7 @@ function update(state, data) {
   showTabs(state.forms, FORMS, Object.keys(FORMS), form);
   showTabs(state.tabs, lab.VIEWS, views, state.view, isMean ? lab._('The mean is of the weights as used') : '');
   const words = form === 'words';
+  lab.write(state.note, noteOf(state.view, words ? mean : 'head', data));
   const player = state.view === 'mask' && !words;
   state.map.hidden = player;
   state.player.element.hidden = !player;

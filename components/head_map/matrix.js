@@ -3,7 +3,16 @@
 
 const TOP = 62; // px for the key tokens, of layout.js
 const LABEL = 15; // px that a label needs of its axis
+const BELOW = 12; // px that stay free under a matrix before a class
 const FADED = 0.22; // of a pruned head's weights, as on its tile
+
+/** px from the element's top to the screen's end, on a page that is not scrolled: before a class a picture is seen
+ * whole. On one's own screen all there is. */
+function roomOf(element) {
+  if (!document.documentElement.hasAttribute('data-teach')) return Infinity;
+  const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
+  return (innerHeight - element.getBoundingClientRect().top - scrolled - BELOW) / (element.currentCSSZoom ?? 1);
+}
 
 /** {element, show(matrix, dark), point(i, j)}; calls `onPoint(i, j)`, or `onPoint(null)` when nothing is pointed at. */
 lab.matrix = onPoint => {
@@ -151,7 +160,7 @@ lab.matrix = onPoint => {
   const draw = () => {
     if (!now || !element.clientWidth) return;
     const ratio = (globalThis.devicePixelRatio || 1) * (element.currentCSSZoom ?? 1); // sharp in large type too
-    size = lab.mapLayout(element.clientWidth, ratio, now.rows.length, now.columns.length);
+    size = lab.mapLayout(element.clientWidth, ratio, now.rows.length, now.columns.length, roomOf(element));
     element.style.height = `${size.height}px`;
     drawLower();
     drawUpper();

@@ -53,13 +53,13 @@ lab.words = onPoint => {
     spans[at()].span.focus({ preventScroll: next === null });
   });
 
-  const wordOf = (token, gap, mark) => {
+  const wordOf = (token, spaced, mark) => {
     const number = lab.make('small', { attributes: { 'aria-hidden': true } });
     const name = lab.token(token);
     const span = lab.make(
       'span',
       {
-        className: `word${gap ? ' gap' : ''}${mark ? ' mark' : ''}`,
+        className: `word${spaced ? ' spaced' : ''}${mark ? ' mark' : ''}`,
         tabIndex: -1,
         attributes: { role: 'option', 'aria-selected': false, 'aria-label': lab.cut(name, 40) },
       },
@@ -71,13 +71,13 @@ lab.words = onPoint => {
 
   const flow = (tokens, title) => {
     const gaps = lab.wordGaps(tokens);
-    const words = tokens.map((token, i) => wordOf(token, gaps[i], lab.isMark(tokens, i)));
+    const words = tokens.map((token, i) => wordOf(token, gaps[i + 1], lab.isMark(tokens, i)));
     spans.push(...words);
     const line = lab.make('div', { className: 'flow' });
-    words.forEach(({ span }, i) => {
-      line.append(span);
-      if (tokens[i] === '\n') line.append(lab.make('span', { className: 'break' }));
-    });
+    const parts = words.map(({ span }) => span);
+    const breaks = new Set(parts.filter((_, i) => tokens[i] === '\n'));
+    for (const part of lab.together(tokens, parts))
+      line.append(part, ...(breaks.has(part) ? [lab.make('span', { className: 'break' })] : []));
     if (!title) return [line];
     lab.set(line, 'role', 'group');
     lab.set(line, 'aria-label', title);

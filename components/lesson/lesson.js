@@ -19,7 +19,7 @@ function create(state) {
   const choices = part('div', 'choices', { role: 'group', 'aria-labelledby': 'ask' });
   const show = button('show', lab._('Show the answer'), () => answer(state, null));
   const because = part('p', 'because', { role: 'status' });
-  const question = make('div', { className: 'question' }, ask, choices, show, because);
+  const question = make('div', { className: 'question' }, ask, choices, because);
   const said = part('p', 'said', { role: 'status' });
   const [back, forth] = [
     button('back', lab._('Back'), () => go(state, 'back')),
@@ -39,7 +39,7 @@ function create(state) {
       stops,
       make('div', { className: 'told' }, heading, text, task),
       question,
-      make('footer', {}, back, said, forth),
+      make('footer', {}, back, show, said, forth),
     ),
   );
   title.id = 'lesson';
@@ -145,6 +145,7 @@ const SIGNS = { right: '✓', wrong: '✗', chosen: '…' };
 
 function showQuestion(state, question, teach) {
   state.question.hidden = !question;
+  state.show.hidden = !teach || !question || question.right !== null;
   if (!question) return;
   showText(state.ask, question.ask);
   const marks = lab.choiceMarks(question, lab.lessonAnswer(state.waiting())?.choice);
@@ -167,7 +168,6 @@ function showQuestion(state, question, teach) {
     lab.set(choice, 'aria-pressed', index === (lab.lessonAnswer(state.waiting())?.choice ?? question.chosen));
     lab.set(choice, 'aria-disabled', question.right !== null);
   });
-  state.show.hidden = !teach || question.right !== null;
   showText(state.because, question.because);
 }
 

@@ -12,7 +12,7 @@ function update({ trained, planned }, { before, after }) {
   const changed = after !== null;
   const [old, now] = changed ? lab.wordChanges(before, after) : [[{ text: before, changed: false }], []];
   show(trained, lab._('As trained'), 'del', old);
-  show(planned, changed ? lab._('Under the plan') : '', 'ins', now);
+  show(planned, changed ? lab._('With your changes') : '', 'ins', now);
 }
 
 /** A live region: written anew only if it says something else. */

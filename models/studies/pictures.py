@@ -25,7 +25,7 @@ HEADS = 4
 def measure(lab: Lab) -> dict[str, Any]:
     """`side` (n, at most SIDE) and `heads`: base64 of (HEADS, n, n) uint8, 255 times the root of a weight, of heads
     evenly spread over the first kind's layers; of relu² over the largest weight of each head."""
-    (kind, *_others), text = lab.kinds, lab.task.examples[0][1]
+    (kind, *_others), text = lab.kinds, lab.task.unsaid or lab.task.examples[0][1]
     maps = trace.run(lab, text).weights[kind.name]
     maps = maps.reshape(-1, *maps.shape[2:])[_spread(len(maps) * maps.shape[1])]
     if not kind.attention.is_distribution:

@@ -116,7 +116,8 @@ class Reader:
         limit: most tokens that a typed text may have, BOS included; also the constant matrices' size.
         trained_length: most tokens that a text of training has, BOS included.
         labels: V texts, one a token id.
-        examples: texts that show something, (title, text); the first is what a model shows first.
+        examples: texts that show something, (title, text); the first is what a newcomer is shown.
+        unsaid: the text of a link that names none, which stays when examples change; empty for the first example.
         data: what the models are trained on: dicts with name, licence, attribution.
         predicts_next: True if the target of a position is the token after it, False if it is the token there.
         writes: True if the model can write on from the text.
@@ -132,6 +133,7 @@ class Reader:
     trained_length: int
     labels: tuple[str, ...]
     examples: tuple[tuple[str, str], ...]
+    unsaid = ""
     data: tuple[dict[str, str], ...] = ()
     predicts_next = True
     writes = False

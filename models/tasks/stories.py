@@ -56,6 +56,7 @@ class Stories(Task):
     trained_length = CONTEXT
     validation_tokens = VALIDATION_TOKENS
     examples: tuple[tuple[str, str], ...] = (
+        (N_("The red ball"), "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"),
         (N_("A dragon"), "Once upon a time there was a little dragon who was afraid of the dark. One day"),
         (N_("A name comes back"), "Lily had a red ball. Tom had a blue car. Lily said, \"Tom, can I play with your"),
         (N_("He or she"), "The king was very old. His daughter was very young. One night the king called"),
@@ -64,6 +65,7 @@ class Stories(Task):
         (N_("A name in pieces"), "One day Emma saw a little bird. The bird looked at Emma and"),
         (N_("Said twice"), "The cat sat on the mat. The dog sat on the rug. The cat sat on the"),
     )
+    unsaid = examples[1][1]
     data = (
         {"name": N_("Standard Ebooks, 47 children's and adventure classics (40 trained on, 3 for validation, 4 for "
                     "test)"),

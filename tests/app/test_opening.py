@@ -5,18 +5,21 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 from types import SimpleNamespace
+from urllib.parse import parse_qsl
 
 import pytest
 
 import models
 from app.state import events, session
 from app.state.history import History
-from app.state.link import FIRST_VISIT, opened_by
+from app.state.lab_state import FIRST_PAGE, unsaid_text
+from app.state.link import FIRST_VISIT, first_lab, opened_by, query_of, read_query
 from app.views.start import READER, WITHOUT_FIRST, WITHOUT_ONE, WITHOUT_READER, words
-from models import HeadPlan
+from models import HeadPlan, catalogue
 from tests.app.test_pages import opened, sent
 
 LAB = models.load(FIRST_VISIT["model"])
@@ -73,6 +76,27 @@ def test_where_the_question_looks():
     gone = sent(opened(page="start", plan=str(WITHOUT_READER)), "opening")[0]
     assert all(token["weight"] == 0 for token in gone["tokens"])
     assert [token["before"] for token in gone["tokens"]] == [token["weight"] for token in shown["tokens"]]
+
+
+def test_who_skips_finds_a_word_that_stands_in_the_text_and_goes_with_a_layer():
+    state = first_lab()
+    assert state.page == FIRST_PAGE and read_query(dict(parse_qsl(query_of(state)))) == (state, [])
+    lab, (_kind, layer, head) = models.load(state.model), (state.selection.kind, state.selection.layer,
+                                                           state.selection.head)
+    trace = models.run(lab, state.text)
+    ball = trace.tokens.index(" ball")
+    assert trace.output.labels[0] == " ball" and trace.output.probabilities[0] > 0.5
+    assert trace.weights["self"][layer][head][-1, ball] > 0.9
+    alone = models.run(lab, state.text, HeadPlan().gate("self", layer, head, 0.0)).output
+    assert alone.labels[0] == " ball" and alone.probabilities[0] < 0.3  # one press on the head that is selected
+    without = functools.reduce(lambda plan, its: plan.gate("self", layer, its, 0.0), range(8), HeadPlan())
+    assert models.run(lab, state.text, without).output.labels[0] == " friends"
+
+
+def test_another_task_shows_its_first_example_and_a_link_without_a_text_what_it_always_did():
+    assert opened_by(None).with_model("stories-softmax").text == first_lab().text
+    assert read_query({"model": "stories-softmax"})[0].text.endswith("afraid of the dark. One day")
+    assert all(unsaid_text(name) in dict(catalogue.find(name).task.examples).values() for name in models.names())
 
 
 def test_any_plan_of_a_link_is_shown_with_its_answer():

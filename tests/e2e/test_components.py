@@ -162,7 +162,7 @@ def test_the_effect_of_an_encoder_and_of_what_was_written(visit):
     expect(written.locator("del")).to_have_text("Katze")
     expect(written.locator("ins")).to_have_text(HOSTILE)
     expect(effect.get_by_role("heading", name="How far each token’s vector moved")).to_be_visible()
-    strip = effect.locator(".strip > span")
+    strip = effect.locator(".strip [role=listitem]")
     expect(strip).to_have_count(len(ROWS["text"]))
     strip.nth(6).hover()
     expect(effect.locator(".story")).to_have_text("“.”: 0.600 1 − cosine")
@@ -186,7 +186,7 @@ def test_the_effect_of_a_prediction(visit):
     whole = row.locator(".bars").bounding_box()["width"] - 1
     assert widths[0] / whole == pytest.approx(0.75, abs=0.01)
     assert widths[1] / whole == pytest.approx(0.5, abs=0.01)
-    worse, better = page.locator(".strip > span").nth(1), page.locator(".strip > span").nth(2)
+    worse, better = page.locator(".strip [role=listitem]").nth(1), page.locator(".strip [role=listitem]").nth(2)
     expect(worse).to_have_attribute("title", "“b”: loss 1.000 → 3.000 (+2.000, worse)")
     ground = [numpy.array(re.findall(r"\d+", span.evaluate("e => getComputedStyle(e).backgroundColor")), float)
               for span in (worse, better)]

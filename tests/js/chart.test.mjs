@@ -86,7 +86,7 @@ test('lines are named at their ends where there is room, above where there is no
   const [wide, narrow] = [700, 300].map(width => lab.chartPicture(spec(), width, lab.paper));
   for (const drawn of [wide, narrow])
     for (const { name } of SERIES) assert.equal(texts(drawn).filter(text => text === name).length, 1);
-  const right = ({ nodes }) => Math.max(...nodes.filter(([tag, , text]) => tag === 'text' && text === 'softmax').map(([, { x }]) => x));
+  const right = ({ nodes }) => Math.max(...nodes.flatMap(flat).filter(([tag, , text]) => tag === 'text' && text === 'softmax').map(([, { x }]) => x));
   assert.ok(right(wide) > wide.plots[0].box.x + wide.plots[0].box.width);
   assert.ok(right(narrow) < 100);
   const several = lab.chartPicture(spec({ panels: [...spec().panels, ...spec().panels], keyed: true, columns: 2 }), 900, lab.paper);
@@ -269,4 +269,28 @@ test('picking: what a rectangle holds, the nearest within reach, the next one in
   assert.equal(lab.nextDot(dots, 0, 1, 0), 1);
   assert.equal(lab.nextDot(dots, 0, 0, 1), 2);
   assert.equal(lab.nextDot(dots, 0, -1, 0), 0);
+});
+
+test('the line that a pointer is at, between its points too, and none far from all', () => {
+  const { plots: [plot] } = lab.chartPicture(spec(), 700, lab.paper);
+  const [{ points: [first, second] }, { points: [other] }] = plot.marks;
+  assert.equal(lab.nearestLine(plot, first.x, first.y + 2), 0);
+  assert.equal(lab.nearestLine(plot, other.x, other.y - 2), 1);
+  assert.equal(lab.nearestLine(plot, first.x + 0.3 * (second.x - first.x), first.y + 0.3 * (second.y - first.y)), 0);
+  assert.equal(lab.nearestLine(plot, first.x, first.y - 40), null);
+});
+
+test('what is told of a place stands in the order of its lines, the highest first', () => {
+  const lines = [{ series: 0, points: [[32, 1]] }, { series: 1, points: [[32, 3]] }];
+  const { plots } = lab.chartPicture(spec({}, { lines }), 700, lab.paper);
+  assert.deepEqual(lab.at(plots[0], 32).map(({ name }) => name), ['selective', 'softmax']);
+});
+
+test('a quiet line is thin, has no forms, and says its points in files all the same', () => {
+  const quiet = spec({ series: [SERIES[0], { ...SERIES[1], quiet: true }] });
+  const drawn = every => lab.chartPicture(quiet, 700, lab.paper, every).nodes.flatMap(flat);
+  const widths = drawn(false).filter(([tag, { fill }]) => tag === 'path' && fill === 'none').map(([, its]) => its['stroke-width']);
+  assert.deepEqual(widths.slice(0, 2), [2.5, 1.5]);
+  const of = every => told({ nodes: drawn(every).filter(([, its]) => its['data-series'] === 1) }).length;
+  assert.deepEqual([of(false), of(true)], [0, 2]);
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { close, load } from './harness.mjs';
 
 const lab = load('core/payload.js', 'core/text.js', 'core/scales.js', 'core/effects.js');
-const LOSSES = { title: 'Loss per token, change', unit: 'nats', worse_is_more: true, what: 'loss' };
+const LOSSES = { title: 'Change at each token (loss)', unit: 'nats', worse_is_more: true, what: 'loss' };
 const MOVED = { title: 'How far each token’s vector moved', unit: '1 − cosine', worse_is_more: false };
 
 test("a prediction's row: lengths before and after, numbers, points", () => {
@@ -36,24 +36,26 @@ test('a strip is set in steps', () => {
 const texts = (data, shown) =>
   lab.factLines({ changed: true, before: null, after: null, ...data }, shown).map(line => [line.name, line.text, line.verdict?.text]);
 
-test('KL and loss, and whether it is worse', () => {
+const [MOVES, SURPRISE] = ['How far the answer moved (KL)', 'Surprise at the text (loss)'];
+
+test('how far the answer moved, the surprise at the text, and whether it is worse', () => {
   assert.deepEqual(texts({ before: 2, after: 2.25 }, { kl: 0.1234 }), [
-    ['KL', '0.123 nats', undefined],
-    ['Loss', '2.000 → 2.250 ', '▲ +0.250, worse'],
+    [MOVES, '0.123 nats', undefined],
+    [SURPRISE, '2.000 → 2.250 ', '▲ +0.250, worse'],
   ]);
   assert.deepEqual(texts({ before: 2.25, after: 2 }, { kl: 0.0001 }), [
-    ['KL', '0.000 nats', undefined],
-    ['Loss', '2.250 → 2.000 ', '▼ −0.250, better'],
+    [MOVES, '0.000 nats', undefined],
+    [SURPRISE, '2.250 → 2.000 ', '▼ −0.250, better'],
   ]);
   assert.equal(texts({ before: 2, after: 2.0001 }, { kl: 0 })[1][2], '= ±0.000, no change');
   assert.deepEqual(texts({ before: 2, after: 2, changed: false }, { kl: 0 }), [
-    ['KL', '–', undefined],
-    ['Loss', '2.000 nats', undefined],
+    [MOVES, 'nothing is changed yet', undefined],
+    [SURPRISE, '2.000 nats', undefined],
   ]);
-  assert.deepEqual(texts({}, undefined), [
-    ['KL', '–', undefined],
-    ['Loss', '–', undefined],
-  ]);
+});
+
+test('of a text whose loss nobody knows nothing is said of it', () => {
+  assert.deepEqual(texts({}, undefined), [[MOVES, '–', undefined]]);
 });
 
 test('facts stand in place of KL and loss', () => {

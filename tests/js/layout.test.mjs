@@ -44,6 +44,14 @@ test('cells are as large as both sides allow', () => {
   assert.equal(lab.mapLayout(900, 1, 1, 1).cell, 100);
 });
 
+test('where there is less height the plot is smaller, and never too small to be seen', () => {
+  const height = room => lab.mapLayout(900, 1, 20, 20, room).height;
+  assert.equal(height(900), 466);
+  assert.equal(height(400), 400);
+  assert.equal(height(100), 286);
+  assert.equal(lab.mapLayout(200, 1, 20, 20, 100).height, lab.mapLayout(200, 1, 20, 20).height); // small already
+});
+
 test('arrow keys walk through queries and keys, and stay inside', () => {
   const step = (at, key, causal = false) => lab.mapStep(at, key, 4, 6, causal);
   assert.deepEqual(step(null, 'ArrowUp'), [3, 0]);

@@ -144,3 +144,11 @@ test('arrows walk through the words as they stand', () => {
   assert.equal(from(2, 'c'), undefined);
   assert.equal(from(2, 'toString'), undefined);
 });
+
+test('what closes a clause stays on the line of the word before it', () => {
+  const tokens = ['start', 'dark', '.', ' One', ' day', ',', ' he', '\n', '.', ' (', 'a', ')'];
+  const stay = tokens.filter((_, i) => lab.staysWith(tokens)[i]);
+  assert.deepEqual(stay, ['.', ',', ')']);
+  assert.ok(!lab.staysWith(tokens)[8]); // a line that was broken before it stays broken
+  assert.deepEqual(lab.staysWith(['start', '.']), [false, false]); // not with what is no text
+});
