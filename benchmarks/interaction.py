@@ -22,12 +22,13 @@ DEBOUNCE = 200.0  # ms that the text box waits for another letter: no part of th
 MODEL, OTHER = "stories-selective", "stories-random-softmax"
 STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
 
-# From the last `event` on the page to the frame after `part` has drawn again; times are kept in labTimes.
+# From the last `event` on the page to the frame after `part` has drawn again, the first one on the page or `which`;
+# times are kept in labTimes.
 WATCH = """
-([part, kind]) => {
+([part, kind, which = 0]) => {
   globalThis.labTimes = [];
   const hosts = [...document.querySelectorAll('*')].filter(element => element.shadowRoot);
-  const root = hosts.map(host => host.shadowRoot.querySelector(`[data-part="${part}"]`)).find(Boolean);
+  const root = hosts.map(host => host.shadowRoot.querySelector(`[data-part="${part}"]`)).filter(Boolean).at(which);
   let watching = false, began = 0, before = '';
   const look = () => {
     if (root.dataset.drawn === before) return requestAnimationFrame(look);

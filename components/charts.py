@@ -173,7 +173,8 @@ def pairs_chart(panels: Sequence[dict[str, Any]], unit: str) -> Spec:
     return {"form": "squares", "unit": unit, "most": 1.0, "pairs": True, "panels": list(panels)}
 
 
-_ORIGINS = [("ink", 0), ("faint", 2), ("accent", 1)]  # of dots: measured here, in a shorter training; the source's
+_SOURCE = ("accent", 1)  # of dots, the source's
+_OURS = [("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5)]  # and those that are measured here, in up to four ways
 
 
 def dots_chart(points: Sequence[dict[str, Any]], title: str, rule: tuple[float, str] | None = None,
@@ -189,7 +190,7 @@ def dots_chart(points: Sequence[dict[str, Any]], title: str, rule: tuple[float, 
     ours = [which for which in whiches if which != "source"]
     series = []
     for which in whiches:
-        colour, dash = _ORIGINS[-1] if which == "source" else _ORIGINS[min(ours.index(which), 1)]
+        colour, dash = _SOURCE if which == "source" else _OURS[min(ours.index(which), len(_OURS) - 1)]
         series.append({"name": _(which), "colour": colour, "dash": dash, "kind": "dots"})
     return {"form": "dots", "x": {"title": _(title)}, "percent": percent, "rows": [_(row) for row in rows],
             "series": series,
@@ -198,13 +199,14 @@ def dots_chart(points: Sequence[dict[str, Any]], title: str, rule: tuple[float, 
 
 
 def lines_chart(points: Sequence[dict[str, Any]], title: str, across: str, rule: tuple[float, str] | None = None,
-                percent: bool = False) -> Spec:
+                percent: bool = False, scattered: bool = False) -> Spec:
     """Means over seeds as lines, each seed as a ring; names differ in colour and dashes.
 
     Args:
         points: with name, x, value, seed.
         title, across: of the values and of x, whose values stand at equal distances.
         rule: a value that a rule marks, and what it means.
+        scattered: True for x at its distances.
     """
     names = _distinct(points, "name")
     series, lines, seeds = [], [], []
@@ -220,8 +222,8 @@ def lines_chart(points: Sequence[dict[str, Any]], title: str, across: str, rule:
                   for its in at.values() if len(its) > 1 for p in its]
     rules = [] if rule is None else [{"y": rule[0], "label": _(rule[1]), "dashed": True}]
     panel = {"title": _(title), "percent": percent, "lines": lines, "seeds": seeds, "rules": rules}
-    return {"form": "lines", "x": {"title": _(across), "scale": "band"}, "series": series, "panels": [panel],
-            "height": 320}
+    return {"form": "lines", "x": {"title": _(across), "scale": "linear" if scattered else "band"}, "series": series,
+            "panels": [panel], "height": 320}
 
 
 def _distinct(points: Sequence[dict[str, Any]], key: str) -> list:

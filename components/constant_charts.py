@@ -56,13 +56,19 @@ def task_chart(panels: Sequence[tuple[str, str, Mapping[str, Curve]]], chosen: i
             "columns": 3, "least": 250, "height": 190, "keyed": True, "chooses": True}
 
 
-def loss_chart(points: Sequence[tuple[str, float, float, float]]) -> Spec:
-    """One point a model: how good it is untouched, and what it loses with all heads constant, with its spread."""
-    series = [{"name": name, **style(name)} for name, *_rest in points]
-    lines = [{"series": index, "points": [[round(x, 4), round(y, 5), round(spread, 5) or None]]}
-             for index, (_name, x, y, spread) in enumerate(points)]
-    return {"form": "lines", "x": {"title": _("mean score untouched"), "scale": "linear"}, "series": series,
-            "panels": [{"title": _("Lost with all heads constant"), "percent": True, "lines": lines}], "height": 240,
+def loss_chart(points: Sequence[tuple[str, float, float, float, str]]) -> Spec:
+    """How good models are untouched, and what they lose with all heads constant, with its spread.
+
+    Args:
+        points: model or training, whose points a line joins in this order; score; loss; its spread; what is said of it.
+    """
+    names = list(dict.fromkeys(name for name, *_rest in points))
+    lines = [{"series": index, "points": [[round(x, 4), round(y, 5), round(spread, 5) or None, note]
+                                          for name, x, y, spread, note in points if name == its]}
+             for index, its in enumerate(names)]
+    return {"form": "lines", "x": {"title": _("mean score untouched"), "scale": "linear"},
+            "series": [{"name": name, **style(name)} for name in names],
+            "panels": [{"title": _("Lost with all heads constant"), "percent": True, "lines": lines}], "height": 260,
             "zero": True}
 
 

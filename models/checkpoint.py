@@ -139,11 +139,16 @@ def build(config: Config, initial_std: float | None = None, embedding_std: float
     return Transformer(config, initial_std, embedding_std)
 
 
+def write_model(folder: Path, model: Model) -> None:
+    """Config and weights, into a folder that is there."""
+    write_json(folder / "config.json", dataclasses.asdict(model.config))
+    save_file(quantise(model.state_dict()), folder / "model.safetensors")
+
+
 def write(folder: Path, model: Model, constant: Mapping[str, Tensor]) -> None:
     """Config, weights and constant matrices by kind; the card is written last, by who knows the numbers."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / "config.json", dataclasses.asdict(model.config))
-    save_file(quantise(model.state_dict()), folder / "model.safetensors")
+    write_model(folder, model)
     save_file({kind.name: pack(constant[kind.name], kind.causal).half().contiguous()
                for kind in kinds_of(model.config)}, folder / "constant.safetensors")
 
@@ -174,10 +179,14 @@ def _changed(path: str) -> int:
         return 0
 
 
+def digest(path: Path) -> str:
+    """A file's SHA-256."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def digests(folder: Path) -> dict[str, str]:
     """SHA-256 of the files with numbers in them: the card has those of the files that its own were measured on."""
-    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
-            for name in FILES if name.endswith(".safetensors")}
+    return {name: digest(folder / name) for name in FILES if name.endswith(".safetensors")}
 
 
 def read(folder: Path, task: Task) -> tuple[Any, dict[str, Tensor], dict[str, Any]]:

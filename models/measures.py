@@ -8,6 +8,7 @@ the end of the sentence: a weight there says `nowhere`. Rows of relu² are made 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy
@@ -17,6 +18,8 @@ from models.kind import Kind
 from models.lab import Lab
 from models.tasks.base import TargetPrompt
 from models.trace import Trace
+
+FEW, MANY = 6, 2000  # values of which all orders are tried; orders that are drawn of more
 
 
 def text_of_rows(lab: Lab, trace: Trace) -> dict[str, ndarray]:
@@ -59,6 +62,20 @@ def spearman(one: ndarray, other: ndarray) -> float:
     a, b = a - a.mean(), b - b.mean()
     size = float(numpy.sqrt((a**2).sum() * (b**2).sum()))
     return float((a * b).sum()) / size if size else float("nan")
+
+
+def chance_of_rank(one: ndarray, other: ndarray) -> float:
+    """How often a row in a random order has a rank correlation at least as large: of all orders of FEW values or
+    fewer, of MANY drawn ones of more. NaN as in `spearman`."""
+    found, values = spearman(one, other), numpy.asarray(other)
+    if numpy.isnan(found):
+        return found
+    if len(values) <= FEW:
+        orders = [values[list(order)] for order in itertools.permutations(range(len(values)))]
+        return float(numpy.mean([spearman(one, order) > found - 1e-9 for order in orders]))
+    random = numpy.random.default_rng(0)
+    reached = sum(spearman(one, random.permutation(values)) > found - 1e-9 for _ in range(MANY))
+    return (reached + 1) / (MANY + 1)
 
 
 def _ranks(values: ndarray) -> ndarray:

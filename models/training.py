@@ -180,11 +180,12 @@ def faster_precision(device: torch.device) -> str:
 
 
 def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.device,
-          precision: str = "float32") -> Model:
+          precision: str = "float32", after: Callable[[int, Model], None] | None = None) -> Model:
     """Trains to the recipe's last step, from the folder's state if there is one.
 
     Args:
         precision: of products, a key of PRECISIONS; weights and their updates are float32 in any case.
+        after: shown the model after each step, with the number of steps done; it changes nothing of it.
 
     Raises:
         FileExistsError: the state there is of another recipe.
@@ -212,6 +213,8 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
             for optimiser in optimisers:
                 optimiser.step()
                 optimiser.zero_grad()
+            if after is not None:
+                after(step + 1, model)
             if step + 1 in CURVE_EARLY or (step + 1) % CURVE_EVERY == 0 or step + 1 == recipe.steps:
                 curve.append((step + 1, round(validation_loss(model, task), 4)))
                 _write_curve(folder, curve, precision)

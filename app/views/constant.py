@@ -10,7 +10,7 @@ import streamlit as st
 
 from app import caches, serving
 from app.markdown import literal, plain
-from app.panels import constant_text, frame
+from app.panels import constant_models, constant_text, frame
 from app.panels.text import Reading
 from app.state import session
 from app.state.constant_events import on_constant, on_constant_chart
@@ -19,7 +19,7 @@ from app.state.lab_state import LabState
 from app.texts import N_, _, tip
 from components import chart
 from components.charts import Spec
-from components.constant_charts import WAYS, Curve, drop_chart, loss_chart, task_chart
+from components.constant_charts import WAYS, Curve, drop_chart, task_chart
 from models import Lab
 from models.checkpoint import CheckpointError
 from models.studies import store
@@ -40,7 +40,8 @@ def page() -> None:
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
-    studies = _studies()
+    every = _studies()
+    studies = {name: its for name, its in every.items() if its.is_whole or not its.moment}  # the others are points
     if not studies:
         st.info(_("No study is here yet. Make one: {command}", command=f"`python -m models.studies.papa {lab.name}`"))
         return
@@ -54,7 +55,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     with left:
         serving.give_way()
         _curves(study, count)
-        _loss(list(studies.values()))
+        constant_models.draw(list(every.values()))
     with right:
         st.markdown(_verdict(study, count))
         _table(study, count)
@@ -143,20 +144,6 @@ def _task_spec(name: str, stamp: tuple[int, ...], count: int) -> Spec:
                         if (its := task.at(way, k, study.heads)) and study.has(way)] for way in WAYS}
         panels.append((_(task.title), _(METRICS[task.found["metric"]]), curves))
     return task_chart(panels, count)
-
-
-def _loss(studies: list[Study]) -> None:
-    """Do better models lose more? One point a model, once there are two."""
-    points = []
-    for study in studies:
-        drop, quality = study.mean_drop(LEARNED, study.heads), study.quality
-        if drop is not None and quality is not None:
-            points.append((study.title, quality, drop, spread(study.mean_drop_by_seed(LEARNED, study.heads))))
-    if len(points) < 2:
-        return
-    chart(key="constant loss", spec=loss_chart(points), title=_("Do better models lose more?"),
-          models=[name for name, *_rest in points], what="constant-loss",
-          alt="; ".join(f"{name}: {quality:.3f}, {drop:.1%}" for name, quality, drop, _spread in points))
 
 
 def _verdict(study: Study, count: int) -> str:

@@ -165,7 +165,7 @@ def drawn(its: Chart) -> Spec:
     percent = its.form.endswith("%")
     if its.kind == "dots":
         return charts.dots_chart(its.points, its.title, its.rule, percent)
-    return charts.lines_chart(its.points, its.title, its.across, its.rule, percent)
+    return charts.lines_chart(its.points, its.title, its.across, its.rule, percent, its.kind == "scatter")
 
 
 @caches.remembered(8, worded=True)

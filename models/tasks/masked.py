@@ -66,10 +66,15 @@ class Masked(Stories):
     unsaid = ""
 
     def __init__(self, data: Path = DATA, cache: Path | None = None,
-                 lengths: tuple[int, ...] = (LENGTH,)) -> None:
-        """`lengths`: of the texts of training; the others as in Stories."""
+                 lengths: tuple[int, ...] = (LENGTH,), tokens: int = TOKENS) -> None:
+        """
+        Args:
+            lengths: of the texts of training.
+            tokens: of a step.
+            data, cache: as in Stories.
+        """
         super().__init__(data, cache, LENGTH)
-        self._lengths = lengths
+        self._lengths, self._tokens = lengths, tokens
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
@@ -136,7 +141,7 @@ class Masked(Stories):
         windows = []
         for corpus in ("books", "stories"):
             stream = self._stream(corpus, "train")
-            starts = torch.randint(0, len(stream) - length, (TOKENS // length // 2,), generator=random)
+            starts = torch.randint(0, len(stream) - length, (self._tokens // length // 2,), generator=random)
             windows += [stream[start:start + length - 1] for start in starts.tolist()]
         texts = functional.pad(torch.stack(windows).long(), (1, 0), value=0)
         return hide(texts, random, KEPT, EXCHANGED)

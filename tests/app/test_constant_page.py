@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 
 import models
 from app.state.constant_view import ConstantView
-from models.studies import store
+from models.studies import store, transfer
 from models.studies.papa import probes, results, shipped
 from tests.app.test_pages import all_sent, opened, sent
 from tests.made_papa import made
@@ -93,6 +93,43 @@ def test_of_another_model_it_says_so(measured: Path):
     assert not app.exception and "15.0% lost" in words(app) and "This study is of" in words(app)
     app = opened(page="constant", model="stories-softmax")
     assert not app.exception and "This study is of" in words(app)
+
+
+def test_moments_are_points_beside_the_models(measured: Path):
+    """They stand in the scatter, in the order of their steps, and not among the studies; of one there is no rank."""
+    for steps, base in ((300, 0.6), (100, 0.4)):
+        found = made(0.02, name=f"masked-small-{steps}", base=base) | {"moment": {"steps": steps}}
+        for its in found["tasks"].values():
+            its["scores"] = {key: its["scores"][key] for key in ("learned 0 0", "learned 16 0")}
+        (measured / f"masked-small-{steps}.papa.json").write_text(json.dumps(found))
+    app = opened(**LINK, fix="4.pos")
+    assert not app.exception and not app.error
+    spec, = (header["spec"] for header, _ in all_sent(app, "chart") if header["what"] == "constant-loss")
+    assert {its["name"] for its in spec["series"]} == {"masked-small", "masked-softmax", "all-Other-v2"}
+    line, = (its for its in spec["panels"][0]["lines"] if spec["series"][its["series"]]["name"] == "masked-small")
+    assert [(x, note) for x, _, _, note in line["points"]] == [(0.4, "after 100 steps"), (0.6, "after 300 steps")]
+    assert "Rank correlation of 4 points" in words(app) and "python -m models.studies.encoders" in words(app)
+    study, = (its for its in app.selectbox if its.label == "Study of")
+    assert set(study.options) == {"masked-softmax", "all-Other-v2"}
+    app = opened(**LINK, fix="4.pos.masked-small-100")
+    assert not app.exception and "Measured in" in words(app)
+
+
+def test_transfer_stands_beside(measured: Path):
+    """Once two kinds of attention were measured; softmax first."""
+    def write(name: str, score: float) -> None:
+        found = {"name": name, "elsewhere": True, "weights": "0", "moment": {"validation_loss": 5.0}, "tasks": {
+            "pos": {way: {"0": score, "1": score + 0.02} for way in ("probed", "fine-tuned")}}}
+        (measured / f"{name}.transfer.json").write_text(json.dumps(found))
+
+    softmax, random = transfer.MODELS["middle"], transfer.MODELS["random"]
+    write(softmax, 0.5)
+    assert "What a pretraining is worth" not in words(opened(**LINK))
+    write(random, 0.4)
+    app = opened(**LINK)
+    assert not app.exception and "What a pretraining is worth" in words(app)
+    table, = (its.value for its in app.table if "fine-tuned" in its.value)
+    assert [*table["attention"]] == ["softmax", "random"] and table["probed"][1] == "0.410 ± 0.014"
 
 
 def test_what_is_missing_or_damaged_is_told(measured: Path):

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from models.recipes import RECIPES
-from models.studies import seeds
+from models.studies import seeds, transfer
 from models.studies.claims import (
     FAILS,
     HOLDS,
@@ -29,6 +29,7 @@ from models.studies.claims import (
     synthesizer,
 )
 from models.studies.claims.__main__ import told
+from models.studies.papa.corpora import CORPORA
 from tests.made_papa import made as a_study
 
 
@@ -151,8 +152,15 @@ def as_the_sources_have_it(made: Made) -> None:
                                                                                   "words": [2.0] * 20}]
     made.measured("stories-selective.pieces.json", {"metric": {"perplexity": 36.0}, "layers": layers})
 
-    for i, drop in enumerate((0.01, 0.02, 0.03)):
+    for i, drop in enumerate((0.01, 0.015, 0.02, 0.025, 0.03)):
         made.measured(f"model-{i}.papa.json", a_study(drop, 0.02, f"model-{i}", 0.5 + drop))
+
+    transferred = {"middle": 0.6, "random": 0.5, "dense": 0.5, "dense-softmax": 0.61, "random-softmax": 0.6}
+    for i, (name, moment) in enumerate(transfer.MODELS.items()):
+        by_seed = {str(seed): transferred[name] + 0.001 * (seed + i) % 0.003 for seed in transfer.SEEDS}
+        made.measured(f"{moment}.transfer.json", {
+            "elsewhere": True, "moment": {"validation_loss": 5.0},
+            "tasks": {key: dict.fromkeys(transfer.WAYS, by_seed) for key in CORPORA}})
 
     def entropies(*values: float) -> dict:
         return {str(n): {"entropy": [[value, value + 0.1]] * 2} for n, value in zip(lengths, values, strict=True)}

@@ -18,7 +18,7 @@ from torch.testing import assert_close
 from models import HeadPlan
 from models.catalogue import names
 from models.checkpoint import read_json
-from models.studies import store
+from models.studies import encoders, store
 from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE, Evidence, papa
 from models.studies.papa import __main__ as command
 from models.studies.papa import corpora, probes, reading, results, shipped, study, ways
@@ -80,10 +80,56 @@ def test_the_order_is_judged_by_pairs(more: float, word: str, tmp_path: Path):
 
 
 def test_better_models_are_ranked(tmp_path: Path):
-    more = [made(drop, name=f"model-{i}", base=0.5 + drop) for i, drop in enumerate((0.05, 0.1, 0.15))]
-    assert papa.claim(write(tmp_path / "m", *more)).statements[4].verdict.word == HOLDS
-    less = [made(drop, name=f"model-{i}", base=0.9 - drop) for i, drop in enumerate((0.05, 0.1, 0.15))]
+    """Five in order are no chance, three could be."""
+    drops = [0.03, 0.06, 0.09, 0.12, 0.15]
+    more = [made(drop, name=f"model-{i}", base=0.5 + drop) for i, drop in enumerate(drops)]
+    better = papa.claim(write(tmp_path / "m", *more)).statements[4]
+    assert better.verdict.word == HOLDS and better.table[-1]["mean score untouched"] == "1.00"
+    assert better.table[-1]["lost with all heads constant"] == "p = 0.01"  # 1 of 120 orders
+    less = [made(drop, name=f"model-{i}", base=0.9 - drop) for i, drop in enumerate(drops)]
     assert papa.claim(write(tmp_path / "n", *less)).statements[4].verdict.word == FAILS
+    assert papa.claim(write(tmp_path / "o", *more[:3])).statements[4].verdict.word == UNSURE
+
+
+def moment(steps: int, drop: float, base: float) -> dict[str, Any]:
+    """A moment of a training, measured at its ends."""
+    found = made(drop, name=f"masked-small-{steps}", base=base) | {"moment": {"steps": steps}}
+    for its in found["tasks"].values():
+        its["scores"] = {name: its["scores"][name] for name in ("learned 0 0", f"learned {COUNTS[-1]} 0")}
+        del its["order"]
+    return found
+
+
+def test_moments_are_points_and_no_models(tmp_path: Path):
+    """They rank, in the order of their steps, and no other statement asks for them."""
+    found = [made(0.05), moment(300, 0.03, 0.5), moment(100, 0.02, 0.4)]
+    claim = papa.claim(write(tmp_path / "m", *found))
+    assert {row["model"] for row in claim.statements[0].table} == {"masked-softmax"}
+    assert claim.statements[1].verdict.word == HOLDS
+    better = claim.statements[4]
+    assert better.chart is not None and better.chart.kind == "scatter"
+    assert [(its["name"], its["x"]) for its in better.chart.points] == [
+        ("masked-small", 0.4), ("masked-small", 0.5), ("masked-softmax", 0.8)]
+    ranked = results.ranked(results.of(its) for its in found)
+    assert ranked.rank == pytest.approx(1) and ranked.chance == pytest.approx(1 / 6)
+    whole = made(0.05, name="masked-small-300") | {"moment": {"steps": 300}}
+    claim = papa.claim(write(tmp_path / "n", made(0.05), whole))
+    assert {row["model"] for row in claim.statements[0].table} == {"masked-softmax", "masked-small-300"}
+
+
+def test_points_are_of_the_same_tasks(tmp_path: Path):
+    """What only some have does not come into their scores; a study of few tasks is no point."""
+    first, second, third = (made(0.05 * i, name=f"model-{i}", base=0.4 + 0.1 * i) for i in (1, 2, 3))
+    for key in [*CORPORA][5:]:
+        del first["tasks"][key]
+    for by_seed in second["tasks"]["acceptability"]["scores"].values():  # which the first has not
+        for its in by_seed.values():
+            its["score"] = 0.1
+    third["tasks"] = {"pos": third["tasks"]["pos"]}
+    ranked = results.ranked(map(results.of, (first, second, third)))
+    assert [(study.name, round(quality, 4), round(drop, 4)) for study, quality, drop in ranked.points] == [
+        ("model-1", 0.5, 0.05), ("model-2", 0.6, 0.1)]
+    assert [len(study.tasks) for study, *_ in ranked.points] == [5, 5]
 
 
 def test_without_a_study_nothing_is_measured(tmp_path: Path):
@@ -138,6 +184,35 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
     corpora.data_of.cache_clear()
 
 
+def test_the_command_says_what_was_measured():
+    """Tasks, ways and states, where they are not all of them."""
+    whole = made()["tasks"]
+    assert command.measured(whole, 16) == " --ways learned random"
+    del whole["ner-emerging"]
+    for its in whole.values():
+        its["scores"] |= {"removed 14 0": {}}
+    assert command.measured(whole, 16) == " --tasks pos ner-twitter slots intent-snips intent-banking acceptability"
+    for its in whole.values():
+        its["scores"] = {"learned 0 0": {}, "learned 16 0": {}}
+    assert command.measured({"pos": whole["pos"]}, 16) == " --tasks pos --ends"
+
+
+def test_ends_need_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What comes first is learned once it matters; scores at the ends are then what they were."""
+    monkeypatch.setitem(CORPORA, "pos", small("others"))
+    corpora.data_of.cache_clear()
+    its = study.Work(masked_lab(), "pos", tmp_path / "run", Cache(tmp_path / "cache"))
+    heads = len(its.lab.kinds[0].addresses)
+    command.measure([its], ways.ends(heads))
+    assert "order" not in its.done and set(its.done["scores"]) == {"learned 0 0", f"learned {heads} 0"}
+    before = its.done["scores"] | {}
+    states = ways.conditions(heads, ("learned",))
+    command.measure([its], states)
+    assert len(its.done["order"]) == heads and len(its.done["scores"]) == len(states)
+    assert before.items() <= its.done["scores"].items()
+    corpora.data_of.cache_clear()
+
+
 def test_a_typed_text_by_another_way():
     """Distances are half the sum of differences; words are found without what stands around them; a probe at no
     constant heads says the same before and after."""
@@ -176,6 +251,7 @@ def test_what_ships_can_be_read():
             assert constant.shape[:2] == its.shape and set(by_count) <= set(its.counts)
             assert all(len(probe.second.bias) == len(task.found["labels"]) for probe in by_count.values())
             assert len(task.found["order"]) == its.heads
+    assert {its.name for name in results.names() if (its := results.read(name)) and its.moment} <= {*encoders.ALL}
 
 
 def test_probes_in_8_bits_say_nearly_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

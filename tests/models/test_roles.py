@@ -10,7 +10,7 @@ import pytest
 
 from models import trees
 from models.kind import Kind, Traits
-from models.measures import spearman
+from models.measures import chance_of_rank, spearman
 from models.roles import Looks, aligned, looked_at, ranks
 from models.trees import Sentence, places_of, tokens_of
 
@@ -143,3 +143,16 @@ def test_spearman():
     assert spearman(one, numpy.array([1.0, 3, 2, 5, 4])) == pytest.approx(1 - 6 * 4 / (5 * 24))
     assert spearman(numpy.array([1.0, 1, 2]), numpy.array([5.0, 5, 9])) == pytest.approx(1)
     assert numpy.isnan(spearman(one, numpy.ones(5)))
+
+
+def test_the_chance_of_a_rank():
+    """Of three values in order, one order of six; of many, about what Student's t says; of equal ones, nothing."""
+    three = numpy.arange(3.0)
+    assert chance_of_rank(three, three) == pytest.approx(1 / 6) and chance_of_rank(three, -three) == 1
+    random = numpy.random.default_rng(4)
+    one, other = random.normal(size=(2, 30))
+    r = spearman(one, other)
+    t = r * (28 / (1 - r**2)) ** 0.5
+    drawn = random.standard_t(28, 100_000)
+    assert chance_of_rank(one, other) == pytest.approx((drawn > t).mean(), abs=0.03)
+    assert numpy.isnan(chance_of_rank(three, numpy.ones(3)))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-import numpy
-
-from models.measures import spearman
 from models.studies.claims import tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Claim, Statement
-from models.studies.claims.verdict import Check, Verdict, below, conclude, fact
+from models.studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, below, conclude, fact
 from models.studies.papa import results
 from models.studies.papa.results import Study, Task
 from models.studies.papa.ways import FRACTIONS, LEARNED, RANDOM, REMOVED
@@ -20,7 +18,7 @@ from models.words import N_, told
 
 AVERAGE, MOST = 0.08, 0.20  # the source's
 LITTLE = 0.02  # lost, which we call little; the source has curves, and no number
-MODELS = 3  # the fewest of which a rank correlation says something
+MODELS, CHANCE = 3, 0.05  # the fewest points of which a rank correlation says something; see _better
 LIVE = ("1", "1/2", "1/8", "1/16", "0")  # of the heads, as the source has them
 ABSTRACT = told("The 8% stand in the paper's abstract, the 20% in a summary of it; its results by task are curves.")
 CURVES = told("The paper has curves and no table; the sentence is from its text, as others quote it.")
@@ -30,7 +28,8 @@ LITTLE_TO_LOSE = told("The probe sees the embeddings too, which no head changes;
 
 
 def claim(evidence: Evidence) -> Claim:
-    studies = found(evidence)
+    every = found(evidence)
+    studies = [its for its in every if its.is_whole or not its.moment]  # the others are points of a scatter
     return Claim("papa", told("PAPA: attention that is constant, under fresh probes"),
                  "Hassid et al. 2022, arXiv 2211.03495",
                  told("The source took BERT, RoBERTa and DeBERTa, base and large, and six tasks. Here: smaller "
@@ -38,7 +37,7 @@ def claim(evidence: Evidence) -> Claim:
                       "is frozen, heads become constant in a learned order, and a fresh probe sees all layers. Drops "
                       "are shares of the untouched model's score; tasks in which that is below 0.05 are left out."),
                  tuple(study.name for study in studies if evidence.card(study.name)), "masked",
-                 [_average(studies), _most(studies), _half(studies), _order(studies), _better(studies)])
+                 [_average(studies), _most(studies), _half(studies), _order(studies), _better(every)])
 
 
 def found(evidence: Evidence) -> list[Study]:
@@ -186,7 +185,8 @@ def _paired(study: Study) -> list[float]:
     return [fmean(its) for its in zip(*known, strict=False)]
 
 
-def _order(studies: Sequence[Study]) -> Statement:
+def _order(every: Sequence[Study]) -> Statement:
+    studies = [study for study in every if study.has(RANDOM)]
     checks = [_by_seed(told("{model} loses less in the learned order", model=study.title),
                        [-its for its in _paired(study)], 0.0) for study in studies] or _missing(told("any model"))
     rows = []
@@ -200,7 +200,7 @@ def _order(studies: Sequence[Study]) -> Statement:
         "papa-order", told("The learned order is better than a random one where few heads stay live."),
         told("not recoverable; the source sorts heads by lambda and shows no random order"), CURVES,
         told("with 1/8 of the heads live, the mean over the tasks of the relative drop is smaller than in a random "
-             "order, for each model, beyond the chance of three probes and three orders"),
+             "order, for each model of which that was measured, beyond the chance of three probes and three orders"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, which, study.mean_drop_by_seed(key, study.counts[FRACTIONS.index(0.125)]))
                for study in studies
@@ -211,25 +211,29 @@ def _order(studies: Sequence[Study]) -> Statement:
 
 
 def _better(studies: Sequence[Study]) -> Statement:
-    points = [(study, quality, drop) for study in studies if (quality := study.quality) is not None
-              and (drop := study.mean_drop(LEARNED, study.heads)) is not None]
+    found = results.ranked(studies)
     what = told("the rank correlation of score and drop is positive")
-    known = len(points) >= MODELS
-    scores, lost = (numpy.array([its[i] for its in points]) for i in (1, 2))
-    rank = spearman(scores, lost) if known else 0.0
-    verdict: Verdict = conclude([fact(what, rank > 0 if known else None)])
+    if len(found.points) < MODELS or math.isnan(found.rank):
+        check = fact(what, None)
+    else:  # below 1 - CHANCE, and as far on the other side
+        check = Check(what, YES if found.chance < CHANCE else NO if found.chance > 1 - CHANCE else UNCLEAR)
     rows = [{N_("model"): study.title, N_("parameters"): f"{study.parameters:,}",
              N_("mean score untouched"): f"{quality:.3f}",
              N_("lost with all heads constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads))}
-            for study, quality, drop in points]
-    chart = Chart("lines", [{"name": study.title, "x": round(quality, 4), "value": round(drop, 4), "seed": 0}
-                            for study, quality, drop in points], told("lost with all heads constant"),
+            for study, quality, drop in found.points]
+    if check.outcome != UNKNOWN:
+        rows.append({"model": told("rank correlation of {n} points", n=len(found.points)), "parameters": tables.NOTHING,
+                     "mean score untouched": f"{found.rank:.2f}",
+                     "lost with all heads constant": told("p = {chance:.2f}", chance=found.chance)})
+    chart = Chart("scatter", [{"name": study.training, "x": round(quality, 4), "value": round(drop, 4), "seed": 0}
+                              for study, quality, drop in found.points], told("lost with all heads constant"),
                   told("mean score untouched"), alt="; ".join(f"{study.title}: {quality:.3f}, {drop:.1%}"
-                                                              for study, quality, drop in points),
-                  form=".0%") if points else None
+                                                              for study, quality, drop in found.points),
+                  form=".0%") if found.points else None
     return Statement(
         "papa-better", told("Better models lose more."), told("“better models lose more”, over six models"), CURVES,
         told("the rank correlation (Spearman) of the untouched mean score and the mean drop is positive, of three "
-             "models or more; so few tell a tendency, and nothing of chance"),
-        verdict, rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
+             "points or more, a point a model and a moment of its training; p, the share of random orders with one as "
+             "large, is below 5%. Moments of one training are alike, so that chance is more than that"),
+        conclude([check]), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
         told("Models of a few kinds differ in more than in how good they are."))

@@ -13,8 +13,9 @@ class Chart:
     """Numbers to draw; components/charts.py draws them.
 
     Attributes:
-        kind: `dots`, one row a name, values along x; or `lines`, values along y against x, one line a name.
-        points: dots have name, value, which; lines have name, value, x, seed.
+        kind: `dots`, one row a name, values along x; `lines`, values along y against x, one line a name; or `scatter`,
+            the same with x at its distances.
+        points: dots have name, value, which; the others have name, value, x, seed.
         title: of the values, with their unit.
         across: of x, for lines.
         rule: value that a rule marks, and what it means; or None.

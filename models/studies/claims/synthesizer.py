@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from models.studies.claims import commands, tables
+from models.studies.claims import commands, tables, transfer
 from models.studies.claims.evidence import Evidence, Metric
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import Samples, below, conclude, differences, fact, no_worse, within
@@ -45,7 +45,7 @@ def claim(evidence: Evidence) -> Claim:
                  tuple(_stories(*TITLES)), "stories",
                  [_close(evidence, samples, over), _worse(evidence, samples, over), _floor(evidence, samples),
                   _alike(evidence, samples, over), _mixtures(evidence, samples, over), _best(evidence, samples, over),
-                  _speed(evidence)])
+                  _speed(evidence), *transfer.statements(evidence, TITLES)])
 
 
 def _ratio(name: str) -> float:

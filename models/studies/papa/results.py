@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any
 
+import numpy
+
+from models.measures import chance_of_rank, spearman
 from models.studies import store
 from models.studies.papa.corpora import CORPORA
 from models.studies.papa.ways import LEARNED, RANDOM, touched
@@ -64,6 +68,7 @@ class Study:
         weights: Lab.fingerprint.
         shape: (layers, heads).
         tasks: by key, in the order of CORPORA.
+        moment: of a training of models/studies/encoders.py what is known of it; empty of other models.
     """
 
     name: str
@@ -75,6 +80,7 @@ class Study:
     command: str
     cpu_seconds: float
     tasks: Mapping[str, Task]
+    moment: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def heads(self) -> int:
@@ -113,10 +119,51 @@ class Study:
         return fmean(found) if found else None
 
     @property
+    def training(self) -> str:
+        """What moments of one training share; of other models their title."""
+        return self.title.rpartition("-")[0] if self.moment else self.title
+
+    @property
     def is_whole(self) -> bool:
-        """True if all tasks have scores for the learned order at every number of heads."""
-        return set(self.tasks) == set(CORPORA) and all(task.at(LEARNED, count, self.heads)
-                                                       for task in self.tasks.values() for count in self.counts)
+        """True if its tasks have scores for the learned order at every number of heads."""
+        return all(task.at(LEARNED, count, self.heads) for task in self.tasks.values() for count in self.counts)
+
+    def of_tasks(self, keys: Collection[str]) -> Study:
+        """The same of some tasks."""
+        return replace(self, tasks={key: task for key, task in self.tasks.items() if key in keys})
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Do better models lose more?
+
+    Attributes:
+        points: (study of the tasks that all have, mean score untouched, mean drop with all heads constant) of each that
+            has both; moments of one training in the order of their steps.
+        rank: Spearman's correlation of the two.
+        chance: how often a random order has one as large; points of one training are not independent, so that this is
+            the least that chance could be.
+    """
+
+    points: tuple[tuple[Study, float, float], ...]
+    rank: float
+    chance: float
+
+
+def ranked(studies: Iterable[Study]) -> Ranked:
+    """Of the studies of more than half of the tasks, untouched and with all heads constant, by the tasks that all of
+    them have; NaN where they say nothing."""
+    chosen = [its for its in studies if 2 * len(its.tasks) > len(CORPORA)]
+    common = set.intersection(*(set(its.tasks) for its in chosen)) if chosen else set()
+    points = tuple(sorted(((its, quality, drop) for its in (study.of_tasks(common) for study in chosen)
+                           if (quality := its.quality) is not None
+                           and (drop := its.mean_drop(LEARNED, its.heads)) is not None),
+                          key=lambda point: (point[0].parameters, point[0].training,
+                                             int(point[0].moment.get("steps", 0)))))
+    if len(points) < 2:
+        return Ranked(points, math.nan, math.nan)
+    scores, drops = (numpy.array([its[i] for its in points]) for i in (1, 2))
+    return Ranked(points, spearman(scores, drops), chance_of_rank(scores, drops))
 
 
 def spread(values: tuple[float, ...]) -> float:
@@ -148,7 +195,7 @@ def of(found: Mapping[str, Any]) -> Study:
                                for state, rows in parts.items() if rows}, its)
     return Study(str(found["name"]), str(found["title"]), str(found["address"]), str(found["weights"]),
                  (int(found["layers"]), int(found["heads"])), int(found["parameters"]), str(found["command"]),
-                 float(found["cpu_seconds"]), tasks)
+                 float(found["cpu_seconds"]), tasks, dict(found.get("moment", {})))
 
 
 def names() -> list[str]:

@@ -60,6 +60,7 @@ class Work:
                                    for its in (self.train, self.test))
         self.folder.mkdir(parents=True, exist_ok=True)
         self._path = self.folder / f"{self.key}.json"
+        self._constants = self.folder / f"{self.key}.constant.safetensors"
         self.done = self._begun(drawn)
 
     def _begun(self, drawn: Data) -> dict[str, Any]:
@@ -85,9 +86,12 @@ class Work:
     def measure(self, condition: Condition) -> list[float]:
         """One state of the model under a probe of each seed: their scores."""
         began = time.process_time()
-        if "order" not in self.done:
-            self._prepare()
-        heads: list[Address] = [(kind, layer, head) for kind, layer, head in self.done["order"]]
+        if not self.done["scores"]:
+            self._average()
+        every = self.lab.kinds[0].addresses
+        if 0 < condition.touched < len(every) and "order" not in self.done:  # else nothing comes first
+            self._sort()
+        heads: list[Address] = [(kind, layer, head) for kind, layer, head in self.done.get("order", every)]
         train, test = self._features(plan_of(condition, heads))
         found: dict[str, dict[str, Any]] = self.done["scores"].setdefault(_name(condition), {})
         for seed in condition.seeds:
@@ -98,19 +102,23 @@ class Work:
         self._keep(began)
         return [its["score"] for its in found.values()]
 
-    def _prepare(self) -> None:
-        """Constants and the order of the heads, from the training texts."""
+    def _average(self) -> None:
+        """Constants, from the training texts."""
         mean = Mean(self.lab)
         values = features(self.lab, self.train, watch=mean.watch)
         self.cache.get(self._cached(HeadPlan(), "train"), lambda: values)
-        save_file({"constant": mean.matrices}, self.folder / f"{self.key}.constant.safetensors")
-        weight = order.learn(self.lab, self.train, self.labels, mean.matrices, self._trained(values, 0))
+        save_file({"constant": mean.matrices}, self._constants)
+
+    def _sort(self) -> None:
+        """The order of the heads, from the training texts."""
+        values = self.cache.get(self._cached(HeadPlan(), "train"), lambda: features(self.lab, self.train))
+        matrices = load_file(self._constants)["constant"]
+        weight = order.learn(self.lab, self.train, self.labels, matrices, self._trained(values, 0))
         self.done["lambda"] = [[round(value, 4) for value in row] for row in weight.tolist()]
         self.done["order"] = order.sorted_heads(self.lab, weight)
 
     def _features(self, plan: HeadPlan) -> tuple[Tensor, Tensor]:
-        matrices = load_file(self.folder / f"{self.key}.constant.safetensors")["constant"]
-        fitted = Fitted(self.lab, matrices)
+        fitted = Fitted(self.lab, load_file(self._constants)["constant"])
 
         def of(part: str, texts: Texts) -> Tensor:
             return self.cache.get(self._cached(plan, part),

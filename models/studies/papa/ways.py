@@ -46,6 +46,11 @@ def touched(heads: int) -> tuple[int, ...]:
     return tuple(heads - round(heads * fraction) for fraction in FRACTIONS)
 
 
+def ends(heads: int) -> list[Condition]:
+    """No head constant, and all: what a model that is one of many is measured at."""
+    return [Condition(LEARNED, 0), Condition(LEARNED, heads)]
+
+
 def conditions(heads: int, ways: Sequence[str] = WAYS) -> list[Condition]:
     """All of them, those that decide the most first. With no head touched, or all of them constant, there is no order,
     and `learned` stands for `random`."""

@@ -1,0 +1,82 @@
+"""Milliseconds on the Constant page: from a key on its slider to the next chart, which comes from stored results; and
+from the pause of typing to what the typed text's heads and probes say. Beside the floor, in turns, in one browser."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, Page
+
+from benchmarks.interaction import DEBOUNCE, WATCH, quantile
+from models import HeadPlan, load
+from models.trace import run_prompt
+from tests.browser import serve
+
+MODEL, OTHER = "masked-softmax", "stories-softmax"  # whose study it is; one that it says nothing of
+TEXT = "The cat sat on the mat"
+TURNS = 30
+CHARTS, SHARES = (0, -1), (0.5, 0.95)  # the first is of drops, the last of distances
+
+
+def measure(browser: Browser) -> list[dict[str, Any]]:
+    """One row a measure: p50 or p95 of the page, what it should be below, and the ratio."""
+    lab, rows = load(MODEL), []
+    plan = HeadPlan().with_heads(lab.kinds[0].addresses, constant=True)
+    with serve() as app, serve("benchmarks/floor_app.py") as floor:
+        for what, model, event in (("slider, results alone", OTHER, "keydown"),
+                                   ("slider, the text read too", MODEL, "keydown"),
+                                   ("typing, to the heads' distances", MODEL, "input")):
+            link = {"page": "constant", "model": model, "text": TEXT, "fix": f"3.pos.{MODEL}"}
+            page, bare = _open(browser, f"{app}/?{urlencode(link)}", event), \
+                _open(browser, f"{floor}/?{urlencode({'n': 16})}", event)
+            ours, theirs, passes = [], [], [0.0] * TURNS
+            for turn in range(TURNS):  # in turns, so that a busy machine slows all alike
+                ours.append(_act(page, event, turn))
+                theirs.append(_act(bare, event, turn))
+                if event == "input":
+                    began = time.perf_counter()
+                    run_prompt(lab, lab.read(TEXT + "a" * turn), plan)
+                    passes[turn] = 1e3 * (time.perf_counter() - began)
+            rows += [_row(what, share, ours, theirs, passes, 2 if event == "input" else 1) for share in SHARES]
+            page.close()
+            bare.close()
+    return rows
+
+
+def _open(browser: Browser, address: str, event: str) -> Page:
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(address)
+    is_floor = "page=" not in address
+    page.get_by_role("gridcell" if is_floor else "slider").first.wait_for()
+    page.wait_for_timeout(3000)  # until all charts are there
+    part = "heads" if is_floor else "chart"
+    page.evaluate(WATCH, [part, event, 0 if is_floor else CHARTS[event == "input"]])
+    return page
+
+
+def _act(page: Page, event: str, turn: int) -> float:
+    """Milliseconds of one turn: one step of the slider there or back, or one more letter."""
+    done = page.evaluate("labTimes.length")
+    slider = page.get_by_role("slider")
+    if event == "input":
+        box = page.get_by_label("Text", exact=True)
+        box.press("End")
+        box.press("a")
+    elif slider.count():
+        slider.first.press("ArrowRight" if turn % 2 == 0 else "ArrowLeft")
+    else:
+        page.locator('[role="gridcell"][tabindex="0"]').press("c")
+    page.wait_for_function("count => labTimes.length > count", arg=done)
+    page.wait_for_timeout(150)  # what else the answer brings
+    taken = float(page.evaluate("labTimes.at(-1)"))
+    return taken - DEBOUNCE if event == "input" else taken
+
+
+def _row(what: str, share: float, ours: list[float], theirs: list[float], passes: list[float],
+         times: int) -> dict[str, Any]:
+    """One quantile beside `times` the floor's, and a pass where the text is a new one."""
+    mine, base, own_pass = (quantile(its, share) for its in (ours, theirs, passes))
+    return {"": f"{what}, p{100 * share:.0f} ms", "ours": mine, "floor": base, "pass": own_pass,
+            "ours / floor": mine / base, "ours / allowed": mine / (times * base + own_pass)}

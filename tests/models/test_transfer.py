@@ -1,0 +1,143 @@
+"""Transfer of Synthesizers: fine-tuning, what is kept, and the two statements that rest on it.
+
+    pytest tests/models/test_transfer.py
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from test_papa import TEXTS, masked_lab, tagged
+
+from models.studies import encoders, transfer
+from models.studies.claims import FAILS, HOLDS, OPEN, UNSURE, Evidence
+from models.studies.claims import transfer as statements
+from models.studies.claims.synthesizer import TITLES
+from models.studies.papa import corpora, features, probes
+from models.studies.papa.corpora import CORPORA, Corpus, Example, joined
+from models.studies.transfer import MODELS, PROBED, SEEDS, TUNED, WAYS
+
+
+@pytest.mark.parametrize("attention", ["softmax", "random", "dense-softmax"])
+def test_fine_tuning_learns_and_changes_nothing_that_it_was_given(attention: str, monkeypatch: pytest.MonkeyPatch):
+    """A probe that was not trained at all learns with its encoder what it is asked; every part of the encoder moves."""
+    monkeypatch.setattr(transfer, "EPOCHS", 60)
+    lab = masked_lab(attention)
+    texts, asked = tagged(lab)
+    values = features.features(lab, texts)
+    monkeypatch.setattr(probes, "EPOCHS", {True: 0, False: 0})
+    probe = probes.train(values, asked, 2, True, 0)
+    before = {name: its.clone() for name, its in (*lab.model.named_parameters(), *probe.named_parameters())}
+    tuned, found = transfer.fine_tuned(lab, texts, ("no", "yes"), probe, 0)
+    after = dict((*lab.model.named_parameters(), *probe.named_parameters()))
+    assert all(torch.equal(its, after[name]) for name, its in before.items())
+    moved = {name for name, its in tuned.model.named_parameters() if not torch.equal(its, before[name])}
+    assert moved == {name for name, _ in lab.model.named_parameters()}
+    said = probes.answers(found, features.features(tuned, texts), asked, ("no", "yes"))
+    assert said == [[*its.labels] for its in texts.examples]
+    again, _ = transfer.fine_tuned(lab, texts, ("no", "yes"), probe, 0)
+    assert all(torch.equal(its, dict(again.model.named_parameters())[name])
+               for name, its in tuned.model.named_parameters())
+    assert not any(its.requires_grad for its in (*tuned.model.parameters(), *found.parameters()))
+
+
+def test_the_rate_rises_and_falls_to_nothing():
+    shares = [transfer.share_of_rate(step, 20) for step in range(20)]
+    assert shares[:3] == [0.5, 1.0, 1.0] and shares[-1] == pytest.approx(1 / 18) and shares == [*shares[:2], *sorted(
+        shares[2:], reverse=True)]
+    assert transfer.share_of_rate(0, 1) == 1
+
+
+def read(data: Path) -> tuple[list[Example], list[Example]]:
+    found = []
+    for sentence in TEXTS:
+        text, words = joined(sentence.split())
+        found.append(Example(text, words, tuple("yes" if text[start] == "t" else "no" for start, _ in words)))
+    return found, found
+
+
+def test_what_is_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """It goes on after the last seed that was done; other weights begin anew; a task without all seeds is not
+    written."""
+    monkeypatch.setitem(CORPORA, "pos", Corpus("pos", "Small", "accuracy", True, read, "small"))
+    corpora.data_of.cache_clear()
+    lab = replace(masked_lab(), card={"weights": {"model.safetensors": "1"}})
+    monkeypatch.setattr(encoders, "lab_of", lambda moment, runs: lab)
+    monkeypatch.setattr(encoders, "numbers_of", lambda moment, runs: {"validation_loss": 5.0})
+    monkeypatch.setattr(transfer.store, "MEASUREMENTS", tmp_path / "measurements")
+    real, seeds = transfer.fine_tuned, []
+
+    def stops(*given: Any) -> Any:
+        seeds.append(given[-1])
+        if len(seeds) == 2:
+            raise KeyboardInterrupt
+        return real(*given)
+
+    monkeypatch.setattr(transfer, "fine_tuned", stops)
+    name = MODELS["random"]
+    with pytest.raises(KeyboardInterrupt):
+        transfer.measure(name, tmp_path, tasks=["pos"])
+    transfer.write(name, json.loads((tmp_path / "transfer" / f"{name}.json").read_text()), tmp_path, "x")
+    written = tmp_path / "measurements" / f"{name}.transfer.json"
+    assert json.loads(written.read_text())["tasks"] == {}
+    done = transfer.measure(name, tmp_path, tasks=["pos"])
+    assert seeds == [0, 1, 1, 2] and set(done["scores"]["pos"][TUNED]) == {"0", "1", "2"}
+    transfer.measure(name, tmp_path, tasks=["pos"])
+    assert len(seeds) == 4
+    transfer.write(name, done, tmp_path, "x")
+    assert json.loads(written.read_text())["tasks"]["pos"][PROBED] == done["scores"]["pos"][PROBED]
+    lab = replace(lab, card={"weights": {"model.safetensors": "2"}})
+    transfer.measure(name, tmp_path, tasks=["pos"])
+    assert len(seeds) == 4 + len(SEEDS)
+    corpora.data_of.cache_clear()
+
+
+def evidence(folder: Path, **scores: float) -> Evidence:
+    """Made up: the mean score of each kind of attention, of all tasks and both ways; three seeds around it."""
+    folder.mkdir(exist_ok=True)
+    for name, moment in MODELS.items():
+        score = scores.get(name.replace("-", "_"))
+        if score is not None:
+            by_seed = {str(seed): score + 0.001 * (seed - 1) + 0.0005 * (len(name) % 2) * seed for seed in SEEDS}
+            found = {"name": moment, "elsewhere": True, "weights": "0", "moment": {"validation_loss": 5.0},
+                     "tasks": {key: dict.fromkeys(WAYS, by_seed) for key in CORPORA}}
+            (folder / f"{moment}.transfer.json").write_text(json.dumps(found))
+    return Evidence(measurements=folder)
+
+
+@pytest.mark.parametrize(("scores", "alone", "mixed"), [
+    ({"random": 0.4, "dense": 0.4, "dense_softmax": 0.6, "random_softmax": 0.598}, HOLDS, HOLDS),
+    ({"random": 0.62, "dense": 0.62, "dense_softmax": 0.55, "random_softmax": 0.5}, FAILS, FAILS),
+    ({"random": 0.6, "dense": 0.6, "dense_softmax": 0.59, "random_softmax": 0.59}, UNSURE, UNSURE),
+    ({"random": 0.4}, OPEN, OPEN)])
+def test_verdicts(scores: dict[str, float], alone: str, mixed: str, tmp_path: Path):
+    found = statements.statements(evidence(tmp_path / "m", middle=0.6, **scores), TITLES)
+    assert [its.key for its in found] == ["synthesizer-transfer", "synthesizer-together"]
+    assert [its.verdict.word for its in found] == [alone, mixed]
+    assert len(found[0].table) == 2 * len(MODELS)
+    row = found[0].table[0]
+    assert row["attention"] == "softmax" and row["mean of the tasks"].startswith("0.600")
+    assert len(found[0].chart.points) == 2 * 3 * (1 + len(scores))
+
+
+def test_a_task_that_softmax_cannot_do_is_left_out(tmp_path: Path):
+    made = evidence(tmp_path / "m", middle=0.6, random=0.4)
+    path = tmp_path / "m" / f"{MODELS['middle']}.transfer.json"
+    found = json.loads(path.read_text())
+    found["tasks"]["pos"] = {way: dict.fromkeys("012", 0.01) for way in WAYS}
+    path.write_text(json.dumps(found))
+    encoders_found = statements.found(made)
+    assert "pos" not in statements.common(encoders_found, PROBED)
+    assert len(statements.common(encoders_found, TUNED)) == len(CORPORA) - 1
+
+
+def test_without_or_with_damaged_numbers_nothing_is_measured(tmp_path: Path):
+    made = evidence(tmp_path / "m", middle=0.6, random=0.4)
+    (tmp_path / "m" / f"{MODELS['random']}.transfer.json").write_text('{"elsewhere": true, "tasks": 3}')
+    for found in (statements.statements(made, TITLES), statements.statements(Evidence(measurements=tmp_path), TITLES)):
+        assert {its.verdict.word for its in found} == {OPEN}
