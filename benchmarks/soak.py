@@ -24,7 +24,8 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -179,7 +180,18 @@ class Visitor:
                 if not may_be_lost or time.perf_counter() - lost > PATIENCE:
                     self.record.errors.append(f"cut off: {error!r}"[:160])
                     return
-                await asyncio.sleep(random.uniform(0.5, 1.0))  # Streamlit's browser waits half a second at first
+                await self._healthy(lost)
+
+    async def _healthy(self, lost: float) -> None:
+        """As Streamlit's browser does: asks how the server is, after half a second and each time twice as long, and
+        connects when it is well."""
+        pause = 0.5
+        while time.perf_counter() - lost < PATIENCE:
+            await asyncio.sleep(random.uniform(pause, 2 * pause))
+            with suppress(OSError):
+                if (await self.page("/_stcore/health"))[0] == 200:
+                    return
+            pause = min(2 * pause, 30.0)
 
     async def _act(self, socket: Any, states: dict[str, str], every: float, stop: float) -> None:
         keys = list(states)
@@ -269,6 +281,7 @@ async def killed(process: subprocess.Popen[bytes], every: float, stop: float) ->
 
 async def soak(port: int, visitors: int, minutes: float, every: float, kill_every: float) -> dict[str, Any]:
     """What the soak measured."""
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(64))  # who waits must not keep others waiting
     states, record = links(2000), Record()
     with hosted(port) as (site, process, metrics):
         began = time.perf_counter()

@@ -37,9 +37,10 @@ from hypothesis import strategies as st
 import models
 from app.panels import picture
 from app.state import events, session, visitor_models
+from app.state.fields import FIELDS
 from app.state.history import History
 from app.state.lab_state import PAGES, LabState
-from app.state.link import FIELDS, query_of, read_query
+from app.state.link import query_of, read_query
 from components import mounting
 from models import HeadPlan, checkpoint
 from models.checkpoint import CheckpointError

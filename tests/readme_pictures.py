@@ -14,7 +14,8 @@ from playwright.sync_api import sync_playwright
 
 from tests.browser import ROOT, chromium, serve
 
-STATE = {"page": "explore", "model": "stories-selective", "plan": "self-0.0~3c-1.2g0-1.5g0-2.3g0.4", "at": "2.5"}
+STATE = {"page": "explore", "model": "stories-selective", "plan": "self-0.3c-2.5~7g0-3.0g0.4", "at": "2.2",
+         "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
 SIZE = {"width": 1360, "height": 700}
 FILES = {"light": "explore.png", "dark": "explore-dark.png"}
 

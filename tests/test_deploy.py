@@ -11,7 +11,13 @@ import shutil
 import socket
 import subprocess
 import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TypeVar
+from urllib.request import urlopen
 
 import pytest
 import yaml
@@ -75,6 +81,84 @@ def test_haproxy_takes_its_configuration(root: Path, tmp_path: Path):
                                text=True, env=settings)
         assert found.returncode == 0, found.stderr
         assert "ALERT" not in found.stderr
+
+
+T = TypeVar("T")
+
+
+class Stand(ThreadingHTTPServer):
+    """In a replica's place: says how it is after `late` seconds, and any other answer goes on until it is stopped."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), self.Answer)
+        self.late = 0.0
+        self.asked = 0
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, *_: object) -> None:
+        pass  # who asks may go away
+
+    class Answer(BaseHTTPRequestHandler):
+        server: Stand
+
+        def do_GET(self) -> None:
+            time.sleep(self.server.late if self.path == health.HEALTH else 0)
+            self.send_response(200)
+            self.end_headers()
+            if self.path == health.HEALTH:
+                self.server.asked += 1
+                return
+            with suppress(OSError):
+                while True:
+                    self.wfile.write(b".")
+                    time.sleep(0.1)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+
+def test_a_late_replica_keeps_its_visits_and_a_dead_one_is_left(root: Path, tmp_path: Path):
+    """Where HAProxy is installed."""
+    balancer = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
+    if balancer is None:
+        return
+    one, (port, nobody) = Stand(), free_ports(2)
+    settings = {"LISTEN": f"127.0.0.1:{port}", "CONTROL": str(tmp_path / "control"),
+                "REPLICA_A": f"127.0.0.1:{one.server_port}", "REPLICA_B": f"127.0.0.1:{nobody}"}
+    process = subprocess.Popen([balancer, "-db", "-f", str(root / "deploy" / "haproxy.cfg")], env=settings,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        states = until(lambda: replica.visits(tmp_path / "control"), lambda its: its["b"][0].startswith("DOWN"))
+        assert states["a"][0].startswith("UP")
+        with urlopen(f"http://127.0.0.1:{port}/visit", timeout=10) as visit:
+            one.late, asked = 2.5, one.asked  # more than two looks of a second each
+            until(lambda: one.asked, lambda count: count >= asked + 2)
+            assert visit.read(20) == b"." * 20
+            assert replica.visits(tmp_path / "control")["a"][0] == "UP"
+    finally:
+        process.kill()
+        process.wait()
+        one.shutdown()
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for its in sockets:
+            its.bind(("127.0.0.1", 0))
+        return [int(its.getsockname()[1]) for its in sockets]
+
+
+def until(look: Callable[[], T], wanted: Callable[[T], bool]) -> T:
+    """What is looked at, as soon as it is as wanted."""
+    stop = time.monotonic() + 30
+    while True:
+        with suppress(OSError):
+            found = look()
+            if wanted(found):
+                return found
+        assert time.monotonic() < stop
+        time.sleep(0.1)
 
 
 def test_nothing_is_looked_up_at_the_start(root: Path, monkeypatch: pytest.MonkeyPatch):

@@ -39,5 +39,6 @@ def offer(first: str) -> None:
                   "does. Choose one here, or up to three above."))
     for name in found:
         button, line = st.columns([1, 3], vertical_alignment="center")
-        button.button(called(name), key=f"beside {name}", on_click=events.compare_with, args=(name,), width="stretch")
+        button.button(_("Add {model}", model=called(name)), key=f"beside {name}",
+                      on_click=events.compare_with, args=(name,), width="stretch")
         line.markdown(plain(choosing.line_of(by_name[name], family)))

@@ -7,9 +7,10 @@ import streamlit as st
 from app import texts
 from app.panels import choosing
 from app.state import events, session
+from app.state.fields import MAX_LINK_TEXT
 from app.state.history import History
 from app.state.lab_state import PAGES, START
-from app.state.link import MAX_LINK_TEXT, query_of
+from app.state.link import query_of
 from app.texts import _
 from components import navigation, toolbar
 

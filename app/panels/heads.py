@@ -21,14 +21,14 @@ from models.kind import policies_of
 
 
 def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False, led: bool = True,
-         files: bool = False, notes: Mapping[Address, str] | None = None) -> None:
+         files: bool = False, notes: Mapping[Address, tuple[str, str]] | None = None) -> None:
     """All heads, a grid a kind, with the controls of what is selected.
 
     Args:
         bare: without the controls.
         led: a sentence above says what one looks at.
         files: the page draws panels/taking.py too.
-        notes: what stands in the corner of a head's tile.
+        notes: what stands in the corner of a head's tile, and the same in words.
     """
     selection, scale = state.selection, state.plan.scale
     policies = [p for p in policies_of(lab.kinds) if any(p in kind.attention.readings for kind in lab.kinds)]
@@ -64,14 +64,14 @@ def log_n_note(n: int, base: int, causal: bool) -> str:
              "it sharper, so that entropy grows less with n.", factor=factor, n=n, base=base)
 
 
-def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen, notes: Mapping[Address, str]) -> Grid:
+def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen, notes: Mapping[Address, tuple[str, str]]) -> Grid:
     plan = compute.usable(lab, state.plan)
     states = [[plan.state(kind.name, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
     return Grid(kind.name, _(kind.title), compute.tiles_of(trace, kind), kind.causal,
                 constant=numpy.array([[s.constant for s in row] for row in states]),
                 gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
                 can_constant=lab.constant is not None,
-                notes=[[notes.get((kind.name, layer, head), "") for head in range(kind.heads)]
+                notes=[[notes.get((kind.name, layer, head), ("", "")) for head in range(kind.heads)]
                        for layer in range(kind.layers)] if notes else ())
 
 

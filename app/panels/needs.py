@@ -125,8 +125,8 @@ def _choose(search: Search) -> DeltaGenerator:
         st.segmented_control(_("For"), [*SCOPES], key=session.WHOLE, format_func=lambda its: _(SCOPES[its]),
                              on_change=events.on_search, required=True, label_visibility="collapsed")
         if search.wanted == FEWEST:
-            st.selectbox(_("Most KL"), BOUNDS, key=session.BOUND, on_change=events.on_search, width=250,
-                         format_func=lambda bound: _("Moved at most {bound:g} nats (KL)", bound=bound),
+            st.selectbox(_("How far the answer may move"), BOUNDS, key=session.BOUND, on_change=events.on_search,
+                         width=250, format_func=lambda bound: _("Moved at most {bound:g} nats (KL)", bound=bound),
                          label_visibility="collapsed")
     return row
 

@@ -36,13 +36,14 @@ def short(role: str) -> str:
         ("↑" if way == "up" else "↓")
 
 
-def badges(found: dict[str, Any], wanted: str = "") -> dict[Address, str]:
-    """Address -> what stands in the tile's corner: its roles; of a wanted role, that one alone."""
+def badges(found: dict[str, Any], wanted: str = "") -> dict[Address, tuple[str, str]]:
+    """Address -> what stands in the tile's corner, and the same in words: its roles; of a wanted role, that one."""
     shown: dict[Address, list[str]] = {}
     for role in found.get("roles", []):
         if wanted in ("", role["role"]):
-            shown.setdefault((role["kind"], role["layer"], role["head"]), []).append(short(role["role"]))
-    return {address: " ".join(dict.fromkeys(its)) for address, its in shown.items()}
+            shown.setdefault((role["kind"], role["layer"], role["head"]), []).append(role["role"])
+    return {address: (" ".join(dict.fromkeys(map(short, its))), ", ".join(dict.fromkeys(map(in_words, its))))
+            for address, its in shown.items()}
 
 
 def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:

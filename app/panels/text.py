@@ -10,8 +10,8 @@ import streamlit as st
 from app import compute
 from app.panels import hiding, picture
 from app.state import events, session, visitor_models
+from app.state.fields import MAX_LINK_TEXT
 from app.state.history import History
-from app.state.link import MAX_LINK_TEXT
 from app.texts import _, ngettext
 from components import notice
 from models import Lab

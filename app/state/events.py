@@ -12,6 +12,7 @@ import streamlit as st
 
 from app.state import session
 from app.state.company import fit, policies_of, views_of
+from app.state.fields import MAX_ASKED, MAX_LENGTH
 from app.state.heads_view import MEASURES, SOURCES, HeadsView, is_role
 from app.state.lab_state import (
     CLAIMS,
@@ -30,7 +31,7 @@ from app.state.lab_state import (
     LabState,
 )
 from app.state.lessons import CHOICES, ORDER, Place, step_at
-from app.state.link import MAX_ASKED, MAX_LENGTH, first_lab, opened_by, read_query, settled
+from app.state.link import first_lab, opened_by, read_query, settled
 from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection
 from app.state.session import history, widget

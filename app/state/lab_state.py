@@ -164,7 +164,7 @@ class LabState:
 
     def with_model(self, name: str) -> LabState:
         """The same experiment on another model; what does not fit it goes back to its default."""
-        from app.state.link import FIELDS  # a link's fields know LabState; this is the one place that looks back
+        from app.state.fields import FIELDS  # a link's fields know LabState; this is the one place that looks back
 
         state = LabState(name)
         for its in FIELDS:

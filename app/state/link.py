@@ -1,312 +1,29 @@
-"""The link: every field of a LabState, how it stands in an address, and what becomes of it with another model.
+"""The link: a LabState as an address, and back.
 
     ?page=compare&model=assignment-selective&text=x%3D1%3B+x%3D%3F&plan=self-0.3c&at=0.3&view=mask
 
-What has its default value is left out of the link. Two addresses are shorter than their states: `lesson=constant.3`
-alone is that step as it opens, and nothing at all is a first visit.  Reading never fails: what cannot be read becomes a
-sentence for the visitor, and the rest opens.
+Its fields are the table of app/state/fields.py; what has its default value is left out. Two addresses are shorter than
+their states: `lesson=constant.3` alone is that step as it opens, and nothing at all is a first visit. Reading never
+fails: what cannot be read becomes a sentence for the visitor, and the rest opens.
 """
 
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
 from urllib.parse import urlencode
 
-from app.state.company import entries, fit, views_of
-from app.state.constant_view import ConstantView
-from app.state.heads_view import HeadsView
-from app.state.lab_state import (
-    CLAIMS,
-    FIRST_PAGE,
-    FORMS,
-    LAST,
-    MAX_COMPARED,
-    MAX_TEXT,
-    MEANS,
-    PAGES,
-    PARTS,
-    SECTIONS,
-    SHOWN,
-    START,
-    TERMS,
-    LabState,
-    default_model,
-    example_text,
-    unsaid_text,
-)
-from app.state.lessons import CHOICES, Place, step_at
-from app.state.pruning_view import PruningView
-from app.state.search import Search
-from app.state.selection import Selection
-from app.texts import LANGUAGES, N_
+from app.state.fields import FIELDS, MAX_LINK_TEXT
+from app.state.lab_state import FIRST_PAGE, START, LabState, default_model, unsaid_text
+from app.state.lessons import Place, step_at
 from models import catalogue
-from models.checkpoint import CheckpointError
-from models.foreign import ForeignError
-from models.heads import HeadPlan
-from models.quoting import cut
-from models.sampling import Sampling
-from models.words import listed, told
 
-MAX_LINK_TEXT = 4000  # characters; of a longer text a link holds what the model reads
-MAX_LENGTH = 9999  # tokens that the Length page can be asked for
-MAX_ASKED = 999
 # What a first visit opens: chosen by measurement, see tests/app/test_opening.py.
 FIRST_VISIT = {"page": START, "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
 # What who skips it finds in the lab: the answer stands in the text, and the head looks there.
 FIRST_LAB = {"page": FIRST_PAGE, "at": "2.5",
              "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
-MIN_BUDGET = 2  # tokens that a layer keeps at least: the first one and the present one
-
-Read = tuple[Any, list[str]]  # a value, and a sentence for each part that could not be read
-
-
-def _as_default(old: LabState, new: LabState, attribute: str) -> Any:
-    return getattr(new, attribute)
-
-
-def _kept(old: LabState, new: LabState, attribute: str) -> Any:
-    return getattr(old, attribute)
-
-
-def _carry_text(old: LabState, new: LabState, attribute: str) -> str:
-    return old.text if catalogue.same_family(old.model, new.model) else example_text(new.model)
-
-
-def _kept_in_family(old: LabState, new: LabState, attribute: str) -> Any:
-    same = catalogue.same_family(old.model, new.model)
-    return getattr(old if same else new, attribute)
-
-
-@dataclass(frozen=True)
-class Field:
-    """One field of the link.
-
-    Attributes:
-        key: its name in the address.
-        attribute: of LabState.
-        parse: its text, and the state as read so far (fields are read in the table's order) -> the value.
-        format: the value as text.
-        carry: (old state, new state as made so far, attribute) -> the value when the model is another one.
-        is_setting: True if it says how things are shown, and nothing of what is: of an address that has nothing else,
-            the rest is a first visit's, or a lesson's.
-    """
-
-    key: str
-    attribute: str
-    parse: Callable[[str, LabState], Read]
-    format: Callable[[Any], str] = str
-    carry: Callable[[LabState, LabState, str], Any] = _kept
-    is_setting: bool = False
-
-    def fits(self, old: LabState, new: LabState) -> Any:
-        """What becomes of the value when `old` goes over to the model of `new`, whose earlier fields are set."""
-        return self.carry(old, new, self.attribute)
-
-
-def _one_of(problem: str, known: Mapping[str, Any]) -> Callable[[str, LabState], Read]:
-    def parse(text: str, state: LabState) -> Read:
-        default = next(iter(known))
-        return (text, []) if text in known else (default, [told(problem, text=cut(text))])
-    return parse
-
-
-def _number(problem: str, most: int, default: int) -> Callable[[str, LabState], Read]:
-    def parse(text: str, state: LabState) -> Read:
-        if re.fullmatch(r"\d{1,9}", text, re.ASCII) and int(text) <= most:
-            return int(text), []
-        return default, [told(problem, text=cut(text), most=most)]
-    return parse
-
-
-def _parse_model(text: str, state: LabState) -> Read:
-    try:
-        return catalogue.find(text).name, []
-    except ForeignError as error:
-        return state.model, [told("{name}: {error}. It can be opened on this page, where this host allows it.",
-                                  name=cut(text.removeprefix("hf:")), error=str(error))]
-    except CheckpointError as error:
-        return state.model, [told("{error}. {model} was opened instead.", error=str(error), model=state.model)]
-    except ValueError:
-        return state.model, [told("This link asks for a model “{text}”, which is not here; {model} was opened "
-                                  "instead.", text=cut(text), model=state.model)]
-
-
-def _parse_text(text: str, state: LabState) -> Read:
-    if len(text) <= MAX_TEXT:
-        return text, []
-    return text[:MAX_TEXT], [told("This link's text has {count:,} characters; the first {most:,} were kept.",
-                                  count=len(text), most=MAX_TEXT)]
-
-
-def _parse_compared(text: str, state: LabState) -> Read:
-    fitting: list[str] = []
-    unknown: list[str] = []
-    strange: list[str] = []
-    family = catalogue.family(state.model)
-    for name in dict.fromkeys(text[:MAX_LINK_TEXT].split()):
-        if name in family:
-            fitting += [name] if name != state.model else []
-        elif name in catalogue.names():
-            strange.append(name)
-        else:
-            unknown.append(f"“{cut(name)}”")
-    problems: list[str] = []
-    if unknown:
-        problems.append(told("This link compares with {names}, which is not here.", names=", ".join(unknown[:3])))
-    if strange:
-        problems.append(told("{names} cannot stand beside {model}: they do not read the same texts.",
-                             names=", ".join(strange[:3]), model=state.model))
-    if len(fitting) > MAX_COMPARED:
-        problems.append(told("Four models fit beside each other; {names} was left out.",
-                             names=", ".join(fitting[MAX_COMPARED:][:3])))
-    return tuple(fitting[:MAX_COMPARED]), problems
-
-
-def _carry_compared(old: LabState, new: LabState, attribute: str) -> tuple[str, ...]:
-    return tuple(name for name in _kept_in_family(old, new, attribute) if name != new.model)
-
-
-def _parse_plan(text: str, state: LabState) -> Read:
-    plan, unread = HeadPlan.read(text)
-    plan, outside = fit(plan, state.models)
-    parts = (unread + outside)[:4]
-    return plan, [told("Part of this link's plan was left out: {parts}.", parts=listed(parts, "; "))] if parts else []
-
-
-def _carry_plan(old: LabState, new: LabState, attribute: str) -> HeadPlan:
-    return fit(_kept_in_family(old, new, attribute), new.models)[0]
-
-
-def _parse_selection(text: str, state: LabState) -> Read:
-    shape = state.shape
-    try:
-        selection = Selection.parse(text)
-        # A link that names no kind means the first one of a model that has no `self`.
-        selection = selection if selection.kind in shape or "-" in text else replace(selection, kind=next(iter(shape)))
-        if selection == selection.within(shape):
-            return selection, []
-    except ValueError:
-        pass
-    return Selection().within(shape), [told("This link selects “{text}”, which is no head of this model.",
-                                            text=cut(text))]
-
-
-def _parse_search(text: str, state: LabState) -> Read:
-    try:
-        return Search.parse(text), []
-    except ValueError:
-        return Search(), [told("This link asks what a text needs with “{text}”, which is no such question.",
-                               text=cut(text))]
-
-
-def _parse_heads(text: str, state: LabState) -> Read:
-    try:
-        return HeadsView.parse(text), []
-    except ValueError:
-        return HeadsView(), [told("This link asks for measures “{text}”, which are not here.", text=cut(text))]
-
-
-def _parse_constant(text: str, state: LabState) -> Read:
-    try:
-        return ConstantView.parse(text), []
-    except ValueError:
-        return ConstantView(), [told("This link asks the Constant page for “{text}”, which is not there.",
-                                     text=cut(text))]
-
-
-def _parse_pruning(text: str, state: LabState) -> Read:
-    try:
-        return PruningView.parse(text), []
-    except ValueError:
-        return PruningView(), [told("This link prunes heads in an order “{text}”, which is not here.", text=cut(text))]
-
-
-def _parse_view(text: str, state: LabState) -> Read:
-    if text in views_of(state.models):
-        return text, []
-    return "used", [told("This link asks for a view “{text}”, which this model has not.", text=cut(text))]
-
-
-def _carry_view(old: LabState, new: LabState, attribute: str) -> str:
-    return old.view if old.view in views_of(new.models) else new.view
-
-
-def _parse_budgets(text: str, state: LabState) -> Read:
-    kept = tuple(map(int, text.split("-"))) if re.fullmatch(r"\d{1,4}(-\d{1,4})*", text, re.ASCII) else ()
-    if kept and min(kept) >= MIN_BUDGET and fits_memory(state.model, kept):
-        return kept, []
-    return (), [told("This link asks for a memory of “{text}”, which this model has not.", text=cut(text))]
-
-
-def _carry_budgets(old: LabState, new: LabState, attribute: str) -> tuple[int, ...]:
-    budgets = _kept_in_family(old, new, attribute)
-    return budgets if fits_memory(new.model, budgets) else ()
-
-
-def _parse_sampling(text: str, state: LabState) -> Read:
-    try:
-        return Sampling.parse(text), []
-    except ValueError:
-        return Sampling(), [told("This link continues the text by “{text}”, which is no temperature, top-p and seed.",
-                                 text=cut(text))]
-
-
-def fits_memory(model: str, budgets: tuple[int, ...]) -> bool:
-    """True if a model can write with so many tokens a layer."""
-    (entry,) = entries([model])
-    return entry.selects and len(budgets) == entry.kinds[0].layers
-
-
-def _parse_lesson(text: str, state: LabState) -> Read:
-    try:
-        return Place.parse(text), []
-    except ValueError:
-        return None, [told("This link opens a step “{step}” of a lesson, which is not here.", step=cut(text))]
-
-
-def _parse_answer(text: str, state: LabState) -> Read:
-    asked = step_at(state.lesson).question if state.lesson else None
-    known = asked is not None and (text == SHOWN or text in [*CHOICES[:len(asked.choices)]])
-    return (text, []) if known else ("", [told("This link answers “{answer}”, which is no choice.", answer=cut(text))])
-
-
-FIELDS = (
-    Field("page", "page", _one_of(N_("This link opens a page “{text}”, which is not here."), PAGES)),
-    Field("model", "model", _parse_model, carry=_as_default),
-    Field("text", "text", _parse_text, carry=_carry_text),
-    Field("with", "compared", _parse_compared, " ".join, _carry_compared),
-    Field("plan", "plan", _parse_plan, str, _carry_plan),
-    Field("at", "selection", _parse_selection, str, lambda old, new, _: old.selection.within(new.shape)),
-    Field("view", "view", _parse_view, carry=_carry_view),
-    Field("as", "form", _one_of(N_("This link asks for a head as “{text}”, which is not here."),
-                                dict.fromkeys(FORMS))),
-    Field("mean", "mean", _one_of(N_("This link asks for the mean of “{text}”, which is not here."),
-                                  dict.fromkeys(MEANS))),
-    Field("ask", "asked", carry=_kept_in_family, parse=_number(
-        N_("This link asks for prediction “{text}”, which is no number from 0 to {most:,}."), MAX_ASKED, LAST)),
-    Field("n", "length", carry=_kept_in_family, parse=_number(
-        N_("This link asks for a length of “{text}”, which is no number from 0 to {most:,}."), MAX_LENGTH, 0)),
-    Field("keep", "budgets", _parse_budgets, lambda budgets: "-".join(map(str, budgets)), _carry_budgets),
-    Field("draw", "sampling", _parse_sampling),
-    Field("open", "section", _one_of(N_("This link opens “{text}”, which is not here."),
-                                     {"": "", **SECTIONS})),
-    Field("part", "part", _one_of(N_("This link opens “{text}”, which is not here."), PARTS)),
-    Field("need", "search", _parse_search),
-    Field("show", "heads", _parse_heads),
-    Field("fix", "constant", _parse_constant),
-    Field("order", "pruning", _parse_pruning),
-    Field("term", "term", _one_of(N_("This link compares heads by “{text}”, which is not here."), TERMS)),
-    Field("claim", "claim", _one_of(N_("This link asks for the claim “{text}”, which is not here."), CLAIMS)),
-    Field("lang", "language", _one_of(N_("This link asks for the language “{text}”, which is not here."), LANGUAGES),
-          is_setting=True),
-    Field("lesson", "lesson", _parse_lesson, is_setting=True),
-    Field("say", "answer", _parse_answer, is_setting=True),
-    Field("teach", "teach", lambda text, state: (text == "1", []), lambda teach: str(int(teach)), is_setting=True),
-)
 
 
 def returning(present: LabState, there: LabState | None, model: str) -> LabState:
@@ -314,7 +31,7 @@ def returning(present: LabState, there: LabState | None, model: str) -> LabState
     things are seen now. None: nobody has been in that family yet."""
     if there is None or catalogue.same_family(present.model, model):
         return present.with_model(model)
-    seen = {field.attribute: getattr(present, field.attribute) for field in FIELDS if field.carry is _kept}
+    seen = {field.attribute: getattr(present, field.attribute) for field in FIELDS if field.is_kept}
     return replace(there, **seen).with_model(model)
 
 
@@ -388,4 +105,3 @@ def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
         elif field.attribute == "selection":
             state = replace(state, selection=state.selection.within(state.shape))
     return state, problems
-

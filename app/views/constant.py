@@ -176,6 +176,6 @@ def _table(study: Study, count: int) -> None:
         drop = task.drop(LEARNED, count, study.heads)
         rows.append({"": _(task.title), _("untouched"): _mean(task.at(LEARNED, 0, study.heads)),
                      _("constant"): _score(task.at(LEARNED, count, study.heads)),
-                     _("drop"): "–" if drop is None else f"{drop:.1%}",
+                     _("drop"): "–" if drop is None else f"{drop:.1%}".replace("-", "−"),
                      **{title: _mean(task.at(way, count, study.heads)) for way, title in others.items()}})
     st.table(rows, border="horizontal", hide_index=True)

@@ -119,7 +119,7 @@ def rows(lab: Lab, values: dict[str, ndarray], distance: ndarray | None) -> list
 
 
 def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.2f}"
+    return "–" if math.isnan(value) else f"{value:.2f}".replace("-", "−")
 
 
 def _origin(lab: Lab, found: dict[str, Any], source: str) -> None:

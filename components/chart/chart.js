@@ -3,11 +3,12 @@
 const TIP = 14; // px between the pointer's line and its words
 
 function create(state) {
-  const plot = lab.make('div', { className: 'plot', attributes: { role: 'group' } });
+  const plot = lab.make('div', { className: 'plot', attributes: { role: 'group', 'aria-describedby': 'numbers' } });
+  const numbers = lab.make('div', { id: 'numbers', className: 'said', hidden: true });
   const tip = lab.make('div', { className: 'tip', hidden: true });
   const said = lab.make('div', { className: 'said', attributes: { role: 'status' } });
   const take = lab.takeAway(() => offer(state), lab._('Download: this chart'));
-  state.root.append(lab.make('div', { className: 'corner' }, take.element), plot, tip, said);
+  state.root.append(lab.make('div', { className: 'corner' }, take.element), plot, tip, said, numbers);
   const pointed = event => {
     const box = plot.getBoundingClientRect();
     const found = lab.nearest(state.drawing?.plots ?? [], event.clientX - box.left, event.clientY - box.top);
@@ -31,7 +32,7 @@ function create(state) {
   const picking = lab.picking(state, { plot, tip, said });
   const observer = new ResizeObserver(() => draw(state));
   observer.observe(plot);
-  return { plot, tip, said, take, observer, picking, at: null, width: 0 };
+  return { plot, tip, said, numbers, take, observer, picking, at: null, width: 0 };
 }
 
 function update(state) {
@@ -52,13 +53,15 @@ function draw(state) {
   svg.append(state.guide);
   plot.replaceChildren(svg);
   const walks = drawing.plots.length > 0 || Boolean(drawing.dots);
-  lab.set(plot, 'aria-label', data.alt);
+  lab.set(plot, 'aria-label', data.title);
+  lab.write(state.numbers, data.alt);
   lab.set(plot, 'role', walks ? 'application' : 'img');
   plot.tabIndex = walks ? 0 : -1;
   plot.classList.toggle('chooses', Boolean(data.spec.chooses));
   plot.classList.toggle('picks', Boolean(drawing.dots));
   if (!walks) plot.removeAttribute('tabindex');
   point(state, null);
+  state.picking?.show();
 }
 
 // Of the page: custom properties follow its theme.

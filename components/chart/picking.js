@@ -9,6 +9,8 @@ const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDo
 lab.picking = (state, { plot, tip, said }) => {
   let [from, at] = [null, -1];
   const dots = () => state.drawing?.dots;
+  // What was picked last, though Python may not have answered yet: quick keys lose nothing.
+  const pickedNow = () => state.waiting().findLast(({ type }) => type === 'pick')?.heads ?? state.data.spec.picked;
   const listening = new AbortController();
   const place = event => {
     const box = plot.getBoundingClientRect();
@@ -69,16 +71,24 @@ lab.picking = (state, { plot, tip, said }) => {
   on('pointerleave', () => from || tell(-1));
   on('blur', () => tell(-1));
   on('keydown', event => {
-    const { chosen, picked, points } = state.data.spec;
+    const { chosen, points } = state.data.spec;
     const start = at < 0 ? Math.max(0, chosen) : at;
     if (event.key in WAYS) tell(at < 0 ? start : lab.nextDot(dots(), at, ...WAYS[event.key]));
     else if (event.key === 'Enter') choose(start);
-    else if (event.key === ' ') pick(picked.includes(start) ? picked.filter(index => index !== start) : [...picked, start]);
+    else if (event.key === ' ') {
+      const picked = pickedNow();
+      tell(start);
+      pick(picked.includes(start) ? picked.filter(index => index !== start) : [...picked, start]);
+    }
     else if (event.key === 'Escape') pick([]);
     else return;
     event.preventDefault();
-    const sign = picked.includes(at) ? `, ${lab._('picked')}` : '';
+    const sign = pickedNow().includes(at) ? `, ${lab._('picked')}` : '';
     lab.write(said, at < 0 ? '' : `${points[at][3]}: ${tip.innerText.split('\n').slice(1).join(' ')}${sign}`);
   });
-  return { stop: () => listening.abort() };
+  return {
+    /** After a new drawing: who walks by keys is where he was. */
+    show: () => at >= 0 && at < (dots()?.length ?? 0) && plot.getRootNode().activeElement === plot && tell(at),
+    stop: () => listening.abort(),
+  };
 };

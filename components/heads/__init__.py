@@ -26,7 +26,7 @@ class Grid:
         causal: maps are zero above the diagonal, which is neither sent nor drawn; needs n = m.
         constant: (L, H) bool, whether a head's weights are its constant matrix.
         gates: (L, H) in [0, 1], the factor on a head's output; 0 is pruned.
-        notes: (L, H) a short text in each tile's corner; empty for none, or for none at all.
+        notes: (L, H) a short text in each tile's corner, and the same in words; empty for none, or for none at all.
         can_constant: False where there are no constant matrices: the button says so, and does nothing.
 
     Raises:
@@ -40,7 +40,7 @@ class Grid:
     constant: ndarray
     gates: ndarray
     can_constant: bool = True
-    notes: Sequence[Sequence[str]] = ()
+    notes: Sequence[Sequence[tuple[str, str]]] = ()
 
     def __post_init__(self) -> None:
         if self.tiles.ndim != 4 or self.tiles.dtype != numpy.uint8:

@@ -88,7 +88,11 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
       );
       element.classList.toggle('noted', Boolean(data.notes?.length));
       tiles.forEach((cells, layer) =>
-        cells.forEach(({ role }, head) => lab.write(role, data.notes?.[layer]?.[head] ?? '')),
+        cells.forEach(({ role }, head) => {
+          const [short, words] = data.notes?.[layer]?.[head] ?? ['', ''];
+          lab.write(role, short);
+          role.title = words;
+        }),
       );
     },
     /** @param {boolean} all every tile is being computed anew, not only those that were touched */
@@ -99,7 +103,7 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
           const inside = lab.inScope(selection, kind, layer, head);
           const chosen = kind === selection.kind && layer === selection.layer && head === selection.head;
           const where = lab._('layer {layer}, head {head}', { layer: layer + 1, head: head + 1 });
-          const parts = [...(title ? [title] : []), where, lab.stateName(constant, gate), role.textContent].filter(Boolean);
+          const parts = [...(title ? [title] : []), where, lab.stateName(constant, gate), role.title].filter(Boolean);
           lab.set(cell, 'aria-label', parts.join(', '));
           lab.set(cell, 'aria-selected', inside);
           const classes = { constant, gated: gate < 1, pruned: gate === 0, inside, chosen, awaited: all || touched };

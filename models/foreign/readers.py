@@ -188,15 +188,13 @@ class Fills(Words):
         return predicted(prompt, result.logits[0], self.labels)
 
 
-class Classifies(Words):
-    """A class for the whole text."""
+class OneClass:
+    """How readers answer whose models have one class for all that they read."""
 
-    title = N_("Class")
-    auto = "AutoModelForSequenceClassification"
-    examples = texts.OPINIONS
+    config: Any
 
     @property
-    def labels(self) -> tuple[str, ...]:  # type: ignore[override]
+    def labels(self) -> tuple[str, ...]:
         return tuple(str(self.config.id2label[i]) for i in range(self.config.num_labels))
 
     def asked(self, ids: Sequence[int]) -> tuple[int, ...]:
@@ -207,6 +205,14 @@ class Classifies(Words):
 
     def answer(self, prompt: Prompt, result: Any) -> Answer:
         return classified(prompt, result.logits[0], self.labels)
+
+
+class Classifies(OneClass, Words):  # type: ignore[override]
+    """A class for the whole text."""
+
+    title = N_("Class")
+    auto = "AutoModelForSequenceClassification"
+    examples = texts.OPINIONS
 
 
 class Rewrites(Words):

@@ -14,9 +14,8 @@ import torch
 from numpy import ndarray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from models.foreign.readers import Answer, Words, classified
+from models.foreign.readers import OneClass, Words
 from models.tasks.base import InputError, Prompt
-from models.trace import Output
 from models.words import N_, told
 
 MOST_PIXELS = 50_000_000  # of an uploaded picture; a picture of few bytes can fill the memory of a host
@@ -108,24 +107,11 @@ class Sees(Words):
         return {"pixel_values": torch.from_numpy(pixels.copy())}
 
 
-class Names(Sees):
+class Names(OneClass, Sees):  # type: ignore[override]
     """A vision Transformer that says what is on a picture."""
 
     title = N_("Class of a picture")
     auto = "AutoModelForImageClassification"
-
-    @property
-    def labels(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(str(self.config.id2label[i]) for i in range(self.config.num_labels))
-
-    def asked(self, ids: Sequence[int]) -> tuple[int, ...]:
-        return (0,)
-
-    def headline(self, output: Output, token: str) -> str:
-        return told("Class")
-
-    def answer(self, prompt: Prompt, result: Any) -> Answer:
-        return classified(prompt, result.logits[0], self.labels)
 
 
 def open_picture(data: bytes) -> Image.Image:

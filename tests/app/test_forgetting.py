@@ -75,8 +75,8 @@ def written(**link: str):
 def test_continuation_within_a_memory():
     app = written(plan="self-0.1g0", at="2.0")
     assert not app.exception
-    assert [text.value.split(":")[0] for text in app.text] == ["As trained", "Under the plan"]
-    assert any(caption.value.startswith("Under the plan. Each layer keeps 8 of ") for caption in app.caption)
+    assert [text.value.split(":")[0] for text in app.text] == ["As trained", "With your changes"]
+    assert any(caption.value.startswith("With your changes. Each layer keeps 8 of ") for caption in app.caption)
     reads = [markdown.value for markdown in app.markdown if markdown.value.startswith("**Layer 3 reads:**")]
     assert reads and ":gray[~~" in reads[0]
 

@@ -71,12 +71,13 @@ def test_roles_are_badges_with_a_filter_and_examples(measured: dict[str, Any]):
     app = opened(page="heads", model="stories-softmax", at="1.2")
     assert not app.exception
     notes = sent(app, "heads")[0]["grids"][0]["notes"]
-    assert notes[1][2] == "-1 S↓" and notes[3][2] == "-1" and notes[0][0] == ""
+    assert notes[1][2] == ["-1 S↓", "position -1, verb → subject"] and notes[3][2][0] == "-1"
+    assert notes[0][0] == ["", ""]
     text = "\n".join(its.value for its in app.markdown)
     assert "verb → subject" in text and "position -1" in text and "**cat**" in text and "*sat*" not in text
     app = opened(page="heads", model="stories-softmax", at="0.0", show="confidence.loss.corpus.nsubj down")
     notes = sent(app, "heads")[0]["grids"][0]["notes"]
-    assert notes[1][2] == "S↓" and notes[3][2] == ""
+    assert notes[1][2] == ["S↓", "verb → subject"] and notes[3][2] == ["", ""]
     assert points(app)[9] == (9, 9)
     lab = models.load("stories-softmax")
     assert of_corpus(lab, measured).values["loss"].tolist() == list(range(32))

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from app import texts
 from app.state import events, session
+from app.state.fields import MAX_LINK_TEXT
 from app.state.history import History
 from app.state.lab_state import LabState
-from app.state.link import MAX_LINK_TEXT, opened_by, query_of, read_query
+from app.state.link import opened_by, query_of, read_query
 from app.state.selection import SCOPES, Selection
 from models import HeadPlan
 from models.heads import KINDS

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 import models
 from app.state.company import VIEWS, fit
 from app.state.constant_view import TASKS, ConstantView
+from app.state.fields import MAX_LINK_TEXT
 from app.state.heads_view import MEASURES, SOURCES, HeadsView
 from app.state.history import History
 from app.state.lab_state import CLAIMS, FORMS, MAX_COMPARED, MEANS, PAGES, PARTS, SECTIONS, TERMS, LabState
-from app.state.link import MAX_LINK_TEXT, query_of, read_query
+from app.state.link import query_of, read_query
 from app.state.pruning_view import ORDERS, PruningView
 from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection

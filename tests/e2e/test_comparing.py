@@ -89,7 +89,7 @@ def test_what_is_pointed_at_in_one_map_is_marked_in_all(visit):
 def test_what_stands_below_is_part_of_the_link(visit):
     page = visit(**PAIR, page="compare", plan="self-0.0c")
     page.get_by_role("radio", name="Entropy of each row").click()
-    expect(page.get_by_role("application", name=re.compile("Entropy of each query"))).to_be_visible()
+    expect(page.get_by_role("application", name=re.compile("Entropy of each row"))).to_be_visible()
     page.wait_for_function("location.search.includes('part=entropy')")
     page.get_by_role("radio", name="Prediction", exact=True).click()
     expect(page.locator('[data-part="effect"]')).to_have_count(2)
@@ -105,7 +105,7 @@ def test_the_length_is_dragged(visit):
     expect(page.get_by_text("Every head at 97 tokens")).to_be_visible()
     page.wait_for_function("location.search.includes('n=97')")
     # A place in a chart is a length too, by the pointer and by keys.
-    charts = page.get_by_role("application", name=re.compile("Loss at"))
+    charts = page.get_by_role("application", name=re.compile("What a longer text does"))
     charts.focus()
     page.keyboard.press("Home")
     page.keyboard.press("Enter")
@@ -134,7 +134,7 @@ def test_both_readings_of_relu2(visit):
     page = visit(model="masked-gau-relu2", text="The cat [sat] on the mat.")
     page.get_by_label("n = length").check()
     page.wait_for_function("location.search.includes('scale-length')")
-    expect(page.locator(".facts")).to_have_text(re.compile(r"KL\s*[0-9.]+ nats"))
+    expect(page.locator(".facts")).to_contain_text(re.compile(r"\(KL\)\s*[0-9.]+ nats"))
 
 
 def test_results_open_and_say_what_they_are_measured_by(visit):

@@ -45,7 +45,7 @@ def test_a_click_a_key_and_the_slider_change_the_computation(visit):
     page.keyboard.press("c")
     expect(named(page, "layer 1, head 1, constant")).to_be_visible()
     page.wait_for_function("location.search.includes('plan=self-0.0c')")
-    expect(page.locator(".facts")).to_have_text(re.compile(r"KL\s*[0-9.]+ nats"))
+    expect(page.locator(".facts")).to_contain_text(re.compile(r"\(KL\)\s*[0-9.]+ nats"))
     page.get_by_role("button", name="Prune", exact=True).click()
     expect(named(page, "layer 1, head 1, pruned")).to_be_visible()
     page.wait_for_function("location.search.includes('plan=self-0.0cg0')")
@@ -159,8 +159,8 @@ def test_f_grows_token_by_token(visit):
 def test_continuation_streams_and_stops(visit):
     page = visit(model="stories-softmax", plan="self-0.0~7g0")
     page.get_by_role("button", name="Continue the text").click()
-    expect(page.get_by_text(re.compile(r"As trained: …\S*.{4,}"))).to_be_visible(timeout=20_000)
-    expect(page.get_by_text(re.compile(r"Under the plan: …"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"As trained(?: \(\d+ s left\))?: …\S*.{4,}"))).to_be_visible(timeout=20_000)
+    expect(page.get_by_text(re.compile(r"With your changes: …"))).to_be_visible()
     stop = page.get_by_role("button", name="Stop", exact=True)
     if stop.is_visible():
         stop.click()

@@ -79,7 +79,7 @@ def test_a_tip_comes_with_the_pointer_the_keyboard_and_a_touch(visit):
     expect(page.get_by_role("tab", name="Live", exact=True)).to_have_attribute(
         "aria-description", re.compile("^The weights that the head computes"))
     phone = visit(phone=True)
-    phone.get_by_text("KL", exact=True).tap()
+    phone.get_by_text("How far the answer moved (KL)", exact=True).tap()
     expect(phone.get_by_role("tooltip")).to_contain_text("Kullback-Leibler")
     box = phone.get_by_role("tooltip").bounding_box()
     assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390

@@ -75,6 +75,29 @@ def test_another_order_keeps_the_number(visit):
     assert query(page)["order"] == "confidence.all"
 
 
+def test_points_are_picked_by_keys_however_quickly(visit):
+    """Arrows walk, Space picks and lets go, Enter chooses; the walk goes on where it was after each answer."""
+    page = visit(page="heads", model="stories-softmax")
+    chart = page.get_by_role("application", name=re.compile("of every head"))
+    expect(chart).to_be_visible(timeout=30_000)
+    chart.focus()
+    for key in ("ArrowRight", "Space", "ArrowRight", "Space", "ArrowRight", "Space"):  # without waiting for an answer
+        page.keyboard.press(key)
+    expect(page.get_by_text("3 heads picked", exact=True)).to_be_visible(timeout=20_000)
+    tip = page.locator(".tip").first
+    expect(tip).to_be_visible()
+    at = tip.locator("strong").inner_text()
+    page.keyboard.press("Space")
+    expect(page.get_by_text("2 heads picked", exact=True)).to_be_visible(timeout=20_000)
+    expect(tip.locator("strong")).to_have_text(at)
+    page.keyboard.press("Enter")
+    layer, head = at.split(".")
+    expect(page.get_by_role("gridcell", name=re.compile(f"^layer {layer}, head {head},"))).to_have_attribute(
+        "aria-selected", "true")
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("heads picked", exact=False)).to_have_count(0)
+
+
 @pytest.mark.parametrize("width", [390, 768, 1920])
 def test_it_fits_the_window(visit, width: int):
     page = visit(page="pruning", model="stories-softmax")
@@ -91,6 +114,6 @@ def test_roles_and_their_sentences(visit):
     pill = page.get_by_role("radio", name=re.compile("verb → object"))
     pill.click()
     page.wait_for_function("location.search.includes('obj+down')")
-    tile = page.get_by_role("gridcell", name=re.compile("O↓")).first
+    tile = page.get_by_role("gridcell", name=re.compile("verb → object")).first
     tile.click()
     expect(page.get_by_text(re.compile("the best fixed distance")).first).to_be_visible()

@@ -90,7 +90,7 @@ def test_a_model_that_rewrites_has_three_grids_and_shows_what_it_wrote(visit):
     expect(written.locator(".trained")).to_contain_text("As trained")
     page.get_by_role("gridcell", name=re.compile("^Cross-attention, layer 2, head 1,")).click()
     page.keyboard.press("p")
-    expect(written.locator(".planned")).to_contain_text("Under the plan")
+    expect(written.locator(".planned")).to_contain_text("With your changes")
     page.wait_for_function("location.search.includes('plan=cross-1.0g0') && location.search.includes('at=cross-1.0')")
     expect(page.get_by_role("heading", name=re.compile("Cross-attention.*layer 2, head 1", re.I))).to_be_visible()
     other = visit(**query(page))
@@ -103,7 +103,7 @@ def test_a_model_that_names_a_class_shows_its_classes(visit):
     expect(part(page, "effect")).to_contain_text("LABEL_2")
     named(page, "layer 1, head 1, live").click()
     page.keyboard.press("p")
-    expect(page.locator(".facts")).to_have_text(re.compile(r"KL\s*[0-9.]+ nats"))
+    expect(page.locator(".facts")).to_contain_text(re.compile(r"\(KL\)\s*[0-9.]+ nats"))
 
 
 def test_a_model_that_sees_looks_at_a_picture_of_ones_own(visit, tmp_path: Path):
