@@ -119,9 +119,7 @@ def _act(page: Page, action: str, turn: int) -> float:
         box.press("End")
         box.press("a" if turn % 2 == 0 else "Backspace")
     elif action == "model":  # both are in memory after the first two turns
-        box = page.get_by_role("combobox", name=re.compile("Model"))
-        box.fill(OTHER if turn % 2 == 0 else MODEL)
-        box.press("Enter")
+        _choose(page, OTHER if turn % 2 == 0 else MODEL)
     else:
         chosen = page.locator('[role="gridcell"][tabindex="0"]')
         chosen.focus()
@@ -130,6 +128,18 @@ def _act(page: Page, action: str, turn: int) -> float:
     page.wait_for_timeout(120)
     taken = page.evaluate("labTimes.at(-1)")
     return taken - DEBOUNCE if action == "typing" else taken
+
+
+def _choose(page: Page, model: str) -> None:
+    """Enter on another model: in our dialog, or in the floor's box."""
+    chooser = page.get_by_role("button", name=re.compile("^Model:"))
+    if chooser.count():
+        chooser.click()
+        page.locator(f'a[data-model="{model}"]').press("Enter")
+    else:
+        box = page.get_by_role("combobox", name="Model")
+        box.fill(model)
+        box.press("Enter")
 
 
 def count_bytes(page: Page) -> list[int]:
