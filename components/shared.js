@@ -34,6 +34,19 @@ lab.together = (tokens, elements) => {
 /** The element that a component draws into, inside the shadow root that Streamlit gives it. */
 lab.root = parent => parent.querySelector('.root');
 
+const sheets = new Map(); // by component
+
+/** Gives the shadow root of a component its style; an older library's goes. */
+lab.dress = (root, name) => {
+  if (!sheets.has(name)) {
+    const sheet = Object.assign(new CSSStyleSheet(), { isOurs: true });
+    sheet.replaceSync(lab.styles[name]);
+    sheets.set(name, sheet);
+  }
+  const worn = root.adoptedStyleSheets;
+  if (!worn.includes(sheets.get(name))) root.adoptedStyleSheets = [...worn.filter(its => !its.isOurs), sheets.get(name)];
+};
+
 /** The states of the components on the page. */
 lab.living = new Set();
 

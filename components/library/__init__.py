@@ -1,4 +1,4 @@
-"""The JavaScript of all components, sent to the browser once a page."""
+"""The JavaScript and the styles of all components, sent to the browser once a page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import streamlit as st
 
 from app import texts
 from components.colours import COLOURS
-from components.mounting import FOLDER
+from components.mounting import FOLDER, styles
 
 # In order: a file uses only what the files before it offer when it is read. Those in core/ draw nothing and know no
 # page: tests/js runs them in Node.
@@ -34,7 +34,8 @@ def source() -> str:
     """
     scripts = ((name, (FOLDER / name).read_text("utf-8")) for name in FILES)
     files = "".join(f"\n// {name}\n(lab => {{\n{script}}})(lab);\n" for name, script in scripts)
-    given = f"colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}, glossary: {json.dumps(texts.glossary())}"
+    given = (f"colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}, "
+             f"glossary: {json.dumps(texts.glossary())}, styles: {json.dumps(styles())}")
     version = hashlib.sha256((files + given).encode()).hexdigest()[:12]
     return f"""'use strict';
 const waiting = (globalThis.attentionLab ??= Promise.withResolvers());

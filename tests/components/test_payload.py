@@ -9,9 +9,11 @@ import json
 
 import numpy
 import pytest
+import streamlit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from components import mounting
 from components.library import FILES, source
 from components.payload import DTYPES, lower_triangle, pack, unpack
 from models.thumbnails import MAX_SIDE, thumbnails
@@ -63,6 +65,17 @@ def test_thumbnails_show_the_largest_weight_of_each_block(n):
 def test_lower_triangle_row_after_row():
     maps = numpy.arange(9, dtype=numpy.float32).reshape(1, 3, 3)
     numpy.testing.assert_array_equal(lower_triangle(maps), [[0, 3, 4, 6, 7, 8]])
+
+
+def test_styles_travel_with_the_library_alone(monkeypatch: pytest.MonkeyPatch):
+    """Streamlit would send them again with each answer."""
+    parts: dict[str, str] = {}
+    monkeypatch.setattr(streamlit.components.v2, "component", lambda name, **its: parts.update(its))
+    mounting.register("notice")
+    assert "css" not in parts and len("".join(parts.values())) < 600
+    sheets = mounting.styles()
+    assert sheets["notice"].count(".status") and all("/*" not in sheet for sheet in sheets.values())
+    assert f"styles: {json.dumps(sheets)}" in source()
 
 
 def test_the_library_holds_every_file_once_and_no_data():
