@@ -118,6 +118,7 @@ def _table(rows: list[dict[str, str]]) -> None:
 
 def _statement(statement: Statement, spec: Spec | None) -> None:
     colour, icon = BADGES[statement.verdict.word]
+    is_wide = len(columns_of(statement)) > WIDE
     with st.container(border=True, key=f"claim-{colour}-{statement.key}"):
         words, picture = st.columns(2, gap="large") if spec else (st.container(), None)
         with words:
@@ -132,7 +133,8 @@ def _statement(statement: Statement, spec: Spec | None) -> None:
                 how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested \
                     else _("a guess, not tested")
                 st.markdown(_("Likeliest reason (*{how}*): {reason}", how=how, reason=plain(_(statement.reason))))
-            _table(statement.table)
+            if not is_wide:
+                _table(statement.table)
             with st.container(horizontal=True, vertical_alignment="top"):
                 st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv",
                                    mime="text/csv", key=f"csv-{statement.key}", on_click="ignore",
@@ -144,16 +146,26 @@ def _statement(statement: Statement, spec: Spec | None) -> None:
                 what = _(statement.chart.title)
                 chart(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
                       what="results", about=[what], alt=_(statement.chart.alt))
+        if is_wide:
+            _table(statement.table)
 
 
 METHOD = Path(__file__).parents[2] / "assets" / "method.md"
 CURVES = "learning curves"  # among a claim's charts
 
 
+WIDE = 7  # columns of a table that has not the room of half a page
+
+
+def columns_of(statement: Statement) -> list[str]:
+    """Of its table."""
+    return list(dict.fromkeys(name for row in statement.table for name in row))
+
+
 def as_csv(statement: Statement) -> str:
     """The statement's table, as a file."""
     file = io.StringIO()
-    columns = list(dict.fromkeys(name for row in statement.table for name in row))
+    columns = columns_of(statement)
     writer = csv.DictWriter(file, columns, restval="")
     writer.writeheader()
     writer.writerows(statement.table)

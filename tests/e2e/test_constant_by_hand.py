@@ -19,29 +19,30 @@ LINK = {"page": "constant", "model": "masked-softmax", "text": "The cat sat on t
 
 def test_the_slider_the_text_and_the_link(visit):
     page = visit(wait=False, **LINK)
-    expect(page.get_by_text(re.compile("0 of 32 heads constant"))).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("0 of 32 heads constant", exact=True)).to_be_visible(timeout=30_000)
     slider = page.get_by_role("slider", name=re.compile("Heads touched"))
     slider.focus()
     for _ in range(4):
         page.keyboard.press("ArrowRight")
-    expect(page.get_by_text(re.compile("32 of 32 heads constant"))).to_be_visible()
+    expect(page.get_by_text("32 of 32 heads constant", exact=True)).to_be_visible()
     page.wait_for_function("new URLSearchParams(location.search).get('fix') === '4.pos.masked-softmax'")
-    expect(page.get_by_label(re.compile("32 of 32 heads constant"))).to_be_visible()
+    chart = page.get_by_label("What constant heads cost", exact=True)
+    expect(chart).to_have_accessible_description(re.compile("32 of 32 heads constant"))
     rows = page.locator("table").last.locator("tbody tr")
     expect(rows).to_have_count(7)  # six words and a full stop
     type_text(page, "Two dogs ran.")
     expect(rows).to_have_count(4)
     expect(rows.first).to_contain_text("Two")
     again = visit(wait=False, **query(page))
-    expect(again.get_by_text(re.compile("32 of 32 heads constant"))).to_be_visible(timeout=30_000)
+    expect(again.get_by_text("32 of 32 heads constant", exact=True)).to_be_visible(timeout=30_000)
 
 
 def test_a_place_in_the_chart_chooses(visit):
     page = visit(wait=False, **LINK)
-    chart = page.get_by_label(re.compile("heads constant")).first
+    chart = page.get_by_label("What constant heads cost", exact=True)
     expect(chart).to_be_visible(timeout=30_000)
     box = chart.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] - 24, box["y"] + box["height"] * 0.6)
-    expect(page.get_by_text(re.compile("32 of 32 heads constant"))).to_be_visible()
+    expect(page.get_by_text("32 of 32 heads constant", exact=True)).to_be_visible()
     page.wait_for_function("new URLSearchParams(location.search).get('fix').startsWith('4.')")

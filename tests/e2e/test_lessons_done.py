@@ -88,7 +88,7 @@ def do(page: Page, step: Step) -> None:
         page.get_by_role("radio", name=name).click(force=True)
     for name in what.get("with", "").split():
         if name not in step.opens.get("with", "").split():
-            page.get_by_role("button", name=called(name), exact=True).click()
+            page.get_by_test_id("stButtonGroup").get_by_role("button", name=called(name), exact=True).click()
     if "with" in what:
         linked(page, "with", what["with"])
     if "n" in what:
