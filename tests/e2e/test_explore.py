@@ -183,6 +183,8 @@ def test_what_is_written_does_not_push_the_page_about(visit):
     """To the model's limit: all is as high as before, and the end of the text can be seen."""
     page = visit(model="stories-softmax", text="Once upon a time", draw="0.9-0.95-3")
     work = page.locator(".st-key-work")
+    page.locator('[data-part="effect"][data-drawn]').wait_for()
+    page.wait_for_timeout(1000)  # until all that is drawn has found its height
     before = work.bounding_box()["height"]
     page.get_by_role("button", name="Continue the text").click()
     expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=60_000)
