@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.nn import functional
 
 from models.checkpoint import read_json, write_json
 from models.data import DATA, add_data_option
@@ -34,7 +33,7 @@ from models.studies.papa.corpora import CORPORA, data_of
 from models.studies.papa.features import features
 from models.studies.papa.probes import Probe
 from models.studies.papa.scores import score
-from models.studies.papa.texts import GRID, Texts, texts_of
+from models.studies.papa.texts import Texts, texts_of
 from models.tasks.base import generator
 
 KIND = "transfer"
@@ -94,15 +93,9 @@ def fine_tuned(lab: StackLab, texts: Texts, labels: Sequence[str], probe: Probe,
     optimiser = torch.optim.AdamW([{"params": list(model.parameters()), "rate": RATE},
                                    {"params": list(probe.parameters()), "rate": probes.RATE}], weight_decay=DECAY)
     for step, (chosen, batch) in enumerate(batches):
-        n, numbers = batch.shape[1], chosen.tolist()
         for group in optimiser.param_groups:
             group["lr"] = group["rate"] * share_of_rate(step, len(batches))
-        states = torch.stack(lab.states(batch), 2)
-        if probe.places is None:
-            rows = [i * n + word for i, text in enumerate(numbers) for word in texts.words[text]]
-            states = states.flatten(0, 1)[rows].unsqueeze(1)
-        logits = probe(probe.standardised(states), torch.tensor(lab.places(n, GRID)))
-        loss = functional.cross_entropy(logits, torch.tensor([its for text in numbers for its in answers[text]]))
+        loss = probes.batch_loss(probe, lab, lab.states(batch), texts, chosen, answers)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()

@@ -13,14 +13,13 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from models.heads import Address
 from models.lab import Lab
 from models.studies.papa import probes
 from models.studies.papa.constants import Fitted
 from models.studies.papa.probes import Probe
-from models.studies.papa.texts import GRID, Texts
+from models.studies.papa.texts import Texts
 from models.tasks.base import generator
 
 EPOCHS, TOKENS, RATE = 2, 256, 0.03
@@ -43,13 +42,8 @@ def learn(lab: Lab, texts: Texts, labels: Sequence[str], matrices: Tensor, probe
                                   {"params": list(probe.parameters()), "lr": probes.RATE}])
     for epoch in range(EPOCHS):
         for chosen, batch in texts.batches(TOKENS, generator(STREAM, epoch)):
-            n, numbers = batch.shape[1], chosen.tolist()
-            states = torch.stack(lab.states(batch, fitted.mixed(weight.sigmoid(), n)), 2)
-            if probe.places is None:
-                rows = [i * n + word for i, text in enumerate(numbers) for word in texts.words[text]]
-                states = states.flatten(0, 1)[rows].unsqueeze(1)
-            logits = probe(probe.standardised(states), torch.tensor(lab.places(n, GRID)))
-            loss = functional.cross_entropy(logits, torch.tensor([its for text in numbers for its in answers[text]]))
+            states = lab.states(batch, fitted.mixed(weight.sigmoid(), batch.shape[1]))
+            loss = probes.batch_loss(probe, lab, states, texts, chosen, answers)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()

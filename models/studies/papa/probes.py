@@ -144,6 +144,23 @@ def answers(probe: Probe, values: Tensor, questions: Sequence[Asked], labels: Se
     return found
 
 
+def batch_loss(probe: Probe, lab: Lab, states: Sequence[Tensor], texts: Texts, chosen: Tensor,
+               answers: Sequence[Sequence[int]]) -> Tensor:
+    """Mean cross entropy of the answers about a batch of texts, in nats; its gradient reaches probe and states.
+
+    Args:
+        states: L + 1 of (B, n, C), of the texts `chosen`.
+        answers: of all texts, by `indices`.
+    """
+    numbers, values = chosen.tolist(), torch.stack([*states], 2)
+    n = values.shape[1]
+    if probe.places is None:
+        rows = [i * n + word for i, text in enumerate(numbers) for word in texts.words[text]]
+        values = values.flatten(0, 1)[rows].unsqueeze(1)
+    logits = probe(probe.standardised(values), torch.tensor(lab.places(n, GRID)))
+    return functional.cross_entropy(logits, torch.tensor([its for text in numbers for its in answers[text]]))
+
+
 def packed(probe: Probe) -> dict[str, Tensor]:
     """A probe's numbers for a file."""
     return {name: its.clone() for name, its in probe.state_dict().items()}
