@@ -8,7 +8,7 @@ from components.head_map import head_map
 from components.heads import Grid, heads
 from components.lesson import lesson
 from components.library import library
-from components.mounting import answering
+from components.mounting import answering, page_style
 from components.navigation import navigation
 from components.notice import notice
 from components.opening import opening
@@ -16,4 +16,4 @@ from components.toolbar import toolbar
 from components.written import written
 
 __all__ = ["Grid", "answering", "catalogue", "chart", "chooser", "comparison", "effect", "head_map", "heads", "lesson",
-           "library", "navigation", "notice", "opening", "toolbar", "written"]
+           "library", "navigation", "notice", "opening", "page_style", "toolbar", "written"]

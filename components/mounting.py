@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import secrets
 import zlib
@@ -48,8 +49,17 @@ def register(name: str) -> Callable[..., Any]:
 def styles() -> dict[str, str]:
     """Component -> its style sheet, made short."""
     shared = (FOLDER / "shared.css").read_text("utf-8")
-    return {path.stem: re.sub(r"/\*.*?\*/|\s+", " ", shared + path.read_text("utf-8"), flags=re.DOTALL)
-            for path in sorted(FOLDER.glob("*/*.css"))}
+    return {path.stem: _short(shared + path.read_text("utf-8")) for path in sorted(FOLDER.glob("*/*.css"))}
+
+
+@functools.cache
+def page_style() -> str:
+    """What styles Streamlit's own elements, assets/style.css, as an element; it travels with every run."""
+    return f"<style>{_short((FOLDER.parent / 'assets' / 'style.css').read_text('utf-8'))}</style>"
+
+
+def _short(css: str) -> str:
+    return re.sub(r"/\*.*?\*/|\s+", " ", css, flags=re.DOTALL)
 
 
 def answering(text: str | None) -> None:

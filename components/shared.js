@@ -1,5 +1,8 @@
 // What every component uses: making elements, drawing and redrawing, and telling old numbers from new ones.
 
+const DIMS = 120; // ms without an answer
+const WIDE = 16; // characters
+
 /** An element with properties, `dataset`, `style` and attributes, and children (strings become text). */
 lab.make = (tag, { dataset, style, attributes, ...properties } = {}, ...children) => {
   const element = Object.assign(document.createElement(tag), properties);
@@ -22,6 +25,9 @@ lab.write = (element, text) => {
 
 /** A token's element. */
 lab.bdi = token => lab.make('bdi', { textContent: lab.cut(lab.token(token), 40) });
+
+/** Whether a token may be wider than its place, and is to be cut off there. */
+lab.isWide = token => token.length > WIDE;
 
 /** The elements of tokens; those that stay on the line of the one before, in a span with it. */
 lab.together = (tokens, elements) => {
@@ -63,7 +69,31 @@ function markOne(state) {
   const isOld = state.awaitsText || lab.asking.newest(parts) > (data.answered ?? 0);
   root.classList.toggle('old', isOld);
   lab.set(numbers ?? root, 'aria-busy', isOld);
+  dim(state, isOld);
   state.marked?.();
+}
+
+/** Old numbers look old after DIMS; most answers come before, and nothing flickers. */
+function dim(state, isOld) {
+  if (isOld) {
+    state.dimming ??= setTimeout(() => state.root.classList.add('dimmed'), DIMS);
+    return;
+  }
+  clearTimeout(state.dimming);
+  state.dimming = undefined;
+  state.root.classList.remove('dimmed');
+}
+
+let dark = null; // of the page, while its components are drawn
+
+/** The page's theme. Asked once for all that are drawn together: each question makes the browser lay out what the one
+ * before it has changed. */
+function isDark(host) {
+  if (dark === null) {
+    dark = getComputedStyle(host).colorScheme === 'dark';
+    setTimeout(() => (dark = null));
+  }
+  return dark;
 }
 
 let heard = null; // the session that the last payload came from
@@ -120,7 +150,7 @@ lab.component = ({ create, update, destroy, parts = [] }) => {
         [state.bytes, state.data] = [data, news];
         state.events.acknowledge(news.sequence ?? 0);
       }
-      state.dark = getComputedStyle(parentElement.host).colorScheme === 'dark';
+      state.dark = isDark(parentElement.host);
       state.fresh = true;
       update(state, state.data);
       refocus?.();

@@ -16,6 +16,12 @@ lab.unpack = bytes => {
   return header;
 };
 
+/** Whether two arrays have the same `size` numbers from `start` on. */
+lab.sameBytes = (one, other, start, size) => {
+  for (let i = start; i < start + size; i += 1) if (one[i] !== other[i]) return false;
+  return true;
+};
+
 /** Where (i, j) of a matrix lies: packed lower triangle or full, `columns` wide. */
 lab.place = (causal, columns) => (causal ? (i, j) => (i * (i + 1)) / 2 + j : (i, j) => i * columns + j);
 

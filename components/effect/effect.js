@@ -48,6 +48,8 @@ function create(state) {
     index: 0,
     pointed: -1,
     spans: [],
+    shown: '',
+    spelt: '',
   };
 }
 
@@ -145,37 +147,48 @@ const losses = changed => ({
   what: lab._('loss'),
 });
 
-function showStrip(state, { tokens: sent, changed, strip: given }) {
+function showStrip(state, data) {
+  // Most answers leave the strip as it is, or its tokens at least: 128 elements are not made anew for nothing.
+  const { tokens: sent, changed, strip: given } = data;
+  const shown = JSON.stringify([sent, changed, given, state.dark]);
+  if (state.shown === shown) return;
+  state.shown = shown;
   const strip = given ?? losses(changed);
   const known = (changed || !given) && sent.some(({ after }) => after !== null);
   const tokens = changed ? sent : sent.map(entry => ({ ...entry, before: null }));
   state.losses.style.visibility = known ? 'visible' : 'hidden'; // nothing moves when it comes
   state.strip.tabIndex = known ? 0 : -1;
   state.strip.dataset.size = lab.stripSize(tokens.length);
-  state.strip.replaceChildren();
-  Object.assign(state, { tokens, about: strip, spans: [] });
+  Object.assign(state, { tokens, about: strip });
   lab.write(state.heading, strip.title);
   lab.set(state.strip, 'aria-label', strip.title);
+  spell(state, known ? sent.map(({ token }) => token) : []);
   if (!known) return;
   const { steps, single } = lab.stripSteps(tokens, strip);
   state.single = single;
   const scale = single ? 'sequential' : 'diverging';
-  state.spans = tokens.map((entry, index) => {
-    const span = lab.make('span', { attributes: { role: 'listitem' } }, lab.bdi(entry.token));
-    span.title = lab.stripSentence(entry, strip);
-    span.setAttribute('aria-label', span.title);
-    if (steps[index] === null) {
-      span.className = 'unknown';
-    } else {
-      const part = steps[index] / 255;
-      span.style.background = lab.shade(state.dark, scale, part);
-      span.style.color = lab.ink(state.dark, scale, part);
-    }
-    return span;
+  state.spans.forEach((span, index) => {
+    const [step, sentence] = [steps[index], lab.stripSentence(tokens[index], strip)];
+    const part = step === null ? null : step / 255;
+    span.title = sentence;
+    lab.set(span, 'aria-label', sentence);
+    span.classList.toggle('unknown', part === null);
+    span.style.background = part === null ? '' : lab.shade(state.dark, scale, part);
+    span.style.color = part === null ? '' : lab.ink(state.dark, scale, part);
   });
-  state.strip.append(...lab.together(tokens.map(({ token }) => token), state.spans));
-  state.pointed = -1;
   tell(state);
+}
+
+/** The strip's tokens, as long as they are the same ones. */
+function spell(state, tokens) {
+  const spelt = JSON.stringify(tokens);
+  if (state.spelt === spelt) return;
+  state.spelt = spelt;
+  state.pointed = -1;
+  state.spans = tokens.map(token =>
+    lab.make('span', { className: lab.isWide(token) ? 'wide' : '', attributes: { role: 'listitem' } }, lab.bdi(token)),
+  );
+  state.strip.replaceChildren(...lab.together(tokens, state.spans));
 }
 
 function point(state, index) {

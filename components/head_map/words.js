@@ -59,7 +59,7 @@ lab.words = onPoint => {
     const span = lab.make(
       'span',
       {
-        className: `word${spaced ? ' spaced' : ''}${mark ? ' mark' : ''}`,
+        className: `word${spaced ? ' spaced' : ''}${mark ? ' mark' : ''}${lab.isWide(token) ? ' wide' : ''}`,
         tabIndex: -1,
         attributes: { role: 'option', 'aria-selected': false, 'aria-label': lab.cut(name, 40) },
       },

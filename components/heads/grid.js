@@ -77,15 +77,23 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
     table,
   );
   const buttons = Array.from(table.querySelectorAll('button'));
+  let painted = null; // {shape, packed} of the pictures, as they are
+  let shown = ''; // of `show`
 
   return {
     element,
     tiles,
     paint(data, packed, dark) {
       const colours = lab.table(dark, 'sequential');
-      tiles.flat().forEach(({ canvas }, index) =>
-        lab.paint(canvas, data.rows, data.columns, colours, lab.tileSteps(packed, index, data)),
-      );
+      const shape = JSON.stringify([data.rows, data.columns, data.causal, dark]);
+      const old = painted?.shape === shape ? painted.packed : null;
+      const size = packed.length / (layers * heads);
+      tiles.flat().forEach(({ canvas }, index) => {
+        if (old && lab.sameBytes(old, packed, index * size, size)) return;
+        lab.paint(canvas, data.rows, data.columns, colours, lab.tileSteps(packed, index, data));
+      });
+      painted = { shape, packed };
+      shown = '';
       element.classList.toggle('noted', Boolean(data.notes?.length));
       tiles.forEach((cells, layer) =>
         cells.forEach(({ role }, head) => {
@@ -97,6 +105,9 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
     },
     /** @param {boolean} all every tile is being computed anew, not only those that were touched */
     show({ heads: states, selection }, all) {
+      const asked = JSON.stringify([states[kind], selection, all]);
+      if (asked === shown) return;
+      shown = asked;
       tiles.forEach((cells, layer) =>
         cells.forEach(({ cell, role }, head) => {
           const { constant, gate, touched } = states[kind][layer][head];

@@ -68,7 +68,8 @@ const targetOf = ({ board }, { kind, scope, layer, head }) =>
       dataset.kind === kind && dataset.scope === scope && dataset.layer === layer && dataset.head === head,
   );
 
-function showGrids({ grids, now, root, board, awaitsText, waiting, data }) {
+function showGrids(state) {
+  const { grids, now, root, board, awaitsText, waiting, data } = state;
   if (!now) return;
   // Asked elsewhere (undo, another text) or of all heads (the scale): every number may change.
   const own = waiting().findLast(({ type }) => type === 'heads')?.sequence ?? data.answered ?? 0;
@@ -79,8 +80,10 @@ function showGrids({ grids, now, root, board, awaitsText, waiting, data }) {
   const { kind, layer, head } = now.selection;
   const chosen = grids[data.grids.findIndex(grid => grid.kind === kind)]?.tiles[layer]?.[head]?.cell;
   const stop = focused?.closest?.('.grid') ? focused : chosen;
+  if (stop && stop === state.stop) return;
   for (const other of board.querySelectorAll('[tabindex="0"]')) if (other !== stop) other.tabIndex = -1;
   if (stop) stop.tabIndex = 0;
+  state.stop = stop;
 }
 
 /** Selects what a tile or a header stands for; a header keeps the other half of the selected head. */
