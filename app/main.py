@@ -16,7 +16,7 @@ from app.state import session  # noqa: E402
 from app.state.lab_state import FIRST_PAGE, PAGES, default_model  # noqa: E402
 from app.texts import _  # noqa: E402
 from app.views import DRAW  # noqa: E402
-from components import library  # noqa: E402
+from components import library, page_style  # noqa: E402
 
 
 @st.fragment
@@ -45,7 +45,7 @@ def at(page: str) -> Callable[[], None]:
 
 st.set_page_config(page_title="Attention Lab", page_icon=ROOT / "assets" / "icon.svg", layout="wide",
                    initial_sidebar_state="collapsed")
-st.html(ROOT / "assets" / "style.css")
+st.html(page_style())
 serving.prepare()
 try:
     default_model()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from models.kind import Kind, shape_of
 from models.tasks import TASKS
 from models.tasks.base import Reader, Task
 
+MOMENT = 0.1  # seconds
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 
 
@@ -51,9 +53,13 @@ class Entry:
 
 def names() -> list[str]:
     """The models that are shipped, in alphabetical order."""
-    folder = checkpoint.CHECKPOINTS
-    there = os.listdir(folder) if folder.is_dir() else []
-    return sorted(name for name in there if os.path.exists(f"{folder}/{name}/card.json"))
+    return list(_names(checkpoint.CHECKPOINTS, _moment()))
+
+
+@functools.lru_cache(8)
+def _names(checkpoints: Path, moment: int) -> tuple[str, ...]:
+    there = os.listdir(checkpoints) if checkpoints.is_dir() else []
+    return tuple(sorted(name for name in there if os.path.exists(f"{checkpoints}/{name}/card.json")))
 
 
 def find(name: str) -> Entry:
@@ -66,10 +72,20 @@ def find(name: str) -> Entry:
     if foreign.is_foreign(name):
         return foreign.entry(name)
     # Names come from links: one that is no plain name must never reach the file system.
-    changed = checkpoint.stamp(f"{checkpoint.CHECKPOINTS}/{name}") if _NAME.fullmatch(name) else (0,)
+    changed = _stamp(checkpoint.CHECKPOINTS, name, _moment()) if _NAME.fullmatch(name) else (0,)
     if not any(changed):
         raise ValueError(f"no model is called {name!r}; there are {', '.join(names())}")
     return _find(checkpoint.CHECKPOINTS, name, changed)
+
+
+def _moment() -> int:
+    """Counts moments: within one, files are looked at once. A link asks 50 times, which was 160 calls of the system."""
+    return int(time.monotonic() / MOMENT)
+
+
+@functools.lru_cache(256)
+def _stamp(checkpoints: Path, name: str, moment: int) -> tuple[int, ...]:
+    return checkpoint.stamp(f"{checkpoints}/{name}")
 
 
 @functools.lru_cache(128)
