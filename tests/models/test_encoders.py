@@ -20,6 +20,7 @@ from models.transformer import Transformer
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trainings of three steps of two texts."""
     monkeypatch.setattr(encoders, "STEPS", 3)
+    monkeypatch.setattr(encoders, "COMPILED", False)
     monkeypatch.setattr(encoders, "TOKENS", 4 * LENGTH)
     monkeypatch.setattr(encoders, "SIZES", {"small": (32, 1), "middle": (32, 2)})
     monkeypatch.setattr(encoders, "MOMENTS", {"small": (1, 3)})

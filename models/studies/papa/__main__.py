@@ -3,8 +3,8 @@
     python -m models.studies.papa masked-softmax
     python -m models.studies.papa hf:sentence-transformers/all-MiniLM-L6-v2 --tasks pos slots
     python -m models.studies.papa FOLDER --name NAME
-    python -m models.studies.papa masked-small-300 --ways learned
-    python -m models.studies.papa masked-small-100 --ends
+    python -m models.studies.papa masked-small-900 --ways learned
+    python -m models.studies.papa masked-small-300 --ends
 
 MODEL is one of ours, an address of the Hub, a folder of files as transformers saves them, or a moment of a training of
 models/studies/encoders.py, which trains it first. What is done is kept in runs/papa and goes on from there. Writes
