@@ -54,7 +54,7 @@ class Sampling:
         return cls(float(found[1]), float(found[2]), int(found[3]))
 
     def __str__(self) -> str:
-        return f"{self.temperature:.3g}-{self.top_p:.3g}-{self.seed}"
+        return f"{abs(self.temperature):.3g}-{self.top_p:.3g}-{self.seed}"  # there is a -0.0, which is in range
 
     @property
     def is_greedy(self) -> bool:

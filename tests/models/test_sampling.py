@@ -135,6 +135,10 @@ def test_a_ways_text_says_all_of_it(temperature: int, top_p: int, seed: int):
     assert Sampling.parse(str(sampling)) == sampling
 
 
+def test_a_temperature_of_minus_zero_is_none():
+    assert str(Sampling(-0.0)) == str(Sampling(0.0)) and Sampling.parse(str(Sampling(-0.0))).is_greedy
+
+
 @pytest.mark.parametrize("text", ["", "1", "0.8-0.95", "3-0.9-1", "0.8-0-1", "0.8-1.5-1", "0.8-0.95-10000", "-1-0.9-1",
                                   "nan-0.9-1", "0.8-0.95-1-", "\u0661-0.9-1", "0.801-0.9-1", "1e0-0.9-1"])
 def test_what_says_no_way_to_sample_is_refused(text: str):
