@@ -121,6 +121,8 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("percent that is no percent", _TEXT, "percent.toFixed(1)", "value.toFixed(1)", "text"),
     ("signs of direction let through", _TEXT, "`⟨${code.toString(16)}⟩`", "sign", "text"),
     ("triangle one off", _PAYLOAD, "(i * (i + 1)) / 2 + j", "(i * (i - 1)) / 2 + j", "text"),
+    ("a change in the last cell of a tile not seen", _PAYLOAD, "i < start + size; i += 1) if",
+     "i < start + size - 1; i += 1) if", "text"),
     ("arrays from the wrong place", _PAYLOAD, "start + offset", "start", "text"),
     ("text of people as markup", _SVG, ".replace(/[&<>\"']/g, sign => SIGNS[sign])", "", "svg"),
     ("attributes as they come", _SVG, "=\"${lab.escaped(value)}\"`", "=\"${value}\"`", "svg"),
