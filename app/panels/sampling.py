@@ -20,10 +20,9 @@ def choose(lab: Lab, state: LabState) -> None:
         said = _("The likeliest words")
     else:
         said = _("Drawn with seed {seed}", seed=sampling.seed)
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        place = st.popover(said, key=session.SAMPLING, on_change="rerun")
-        st.button(_("Another seed"), key="another", on_click=events.draw_another, icon=":material/casino:",
-                  disabled=sampling.is_greedy, help=_("Continues the text with other numbers of chance"))
+    place = st.popover(said, key=session.SAMPLING, on_change="rerun", width="content")
+    st.button(_("Another seed"), key="another", on_click=events.draw_another, icon=":material/casino:",
+              disabled=sampling.is_greedy, help=_("Continues the text with other numbers of chance"))
     if place.open:  # what nobody looks at need not be sent with every click
         with place:
             _details(state)

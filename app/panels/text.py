@@ -74,14 +74,13 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
         messages = [_(str(reading.error))] if reading.error else []
         notice(key="notice", messages=messages, status=_tokens(reading.prompt), is_problem=bool(messages))
         return
-    with st.container(key="reading"):
-        box, examples = st.columns([5, 1.3], vertical_alignment="bottom")
-    box.text_input(_("Text"), key=session.TEXT, on_change=events.on_text, live="200ms", label_visibility="collapsed",
-                   placeholder=lab.task.examples[0][1], autocomplete="off")
     titles = {text: _(title) for title, text in lab.task.examples}
-    examples.selectbox(_("Examples"), list(titles), key=session.EXAMPLE, index=None, placeholder=_("Examples"),
-                       format_func=lambda example: titles.get(example, ""), on_change=events.on_example,
-                       label_visibility="collapsed")
+    with st.container(horizontal=True, key="reading"):  # style.css: how wide both are
+        st.text_input(_("Text"), key=session.TEXT, on_change=events.on_text, live="200ms", autocomplete="off",
+                      label_visibility="collapsed", placeholder=lab.task.examples[0][1])
+        st.selectbox(_("Examples"), list(titles), key=session.EXAMPLE, index=None, placeholder=_("Examples"),
+                     format_func=lambda example: titles.get(example, ""), on_change=events.on_example,
+                     label_visibility="collapsed")
     prompt, error, text = reading.prompt, reading.error, history.present.text
     if error is not None:
         shown = _("Shown below: {text}", text=cut(lab.task.join(prompt.tokens[1:]).strip(), EXCERPT))
