@@ -32,10 +32,14 @@ function create(state) {
   const picking = lab.picking(state, { plot, tip, said });
   const observer = new ResizeObserver(() => draw(state));
   observer.observe(plot);
-  return { plot, tip, said, numbers, take, observer, picking, at: null, width: 0 };
+  return { plot, tip, said, numbers, take, observer, picking, at: null, width: 0, shown: '' };
 }
 
-function update(state) {
+function update(state, { spec, title, alt }) {
+  // Most answers change no chart, or one of several: what is pointed at in the others stays.
+  const shown = JSON.stringify([spec, title, alt, state.dark]);
+  if (state.shown === shown) return;
+  state.shown = shown;
   state.width = 0;
   state.at = null;
   draw(state);
