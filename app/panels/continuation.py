@@ -22,6 +22,7 @@ from models.decoding import Step
 MOST = 128  # tokens of a continuation; our models read no longer texts, of others one wants to see the end
 CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
 HEIGHT, MEMORY_HEIGHT = 160, 120  # pixels of the texts together, and of the one within a memory below them
+LABEL = 28  # of which what a text is called, which stays while the text below it scrolls
 
 
 @dataclass
@@ -122,17 +123,14 @@ def _begun(lab: Lab, key: tuple) -> Continuation:
 
 
 def _places(has_plan: bool, has_memory: bool) -> list[DeltaGenerator]:
-    """Where the text as trained, the one under the plan, and the two parts of the one within a memory stand: as high
-    together however much is written, each scrolled to what was written last."""
-    def box(height: int) -> DeltaGenerator:
-        return st.container(height=height, border=False, autoscroll=True)
+    """Where the text as trained, the one under the plan, and the one within a memory stand, what each is called
+    before it: as high together however much is written, each scrolled to what was written last."""
+    def box(height: int) -> list[DeltaGenerator]:
+        return [st.empty(), st.container(height=height, border=False, autoscroll=True).empty()]
 
-    shown = box(HEIGHT // (1 + has_plan)).empty()
-    planned = box(HEIGHT // 2).empty() if has_plan else shown
-    if not has_memory:
-        return [shown, planned]
-    counts = st.empty()
-    return [shown, planned, counts, box(MEMORY_HEIGHT).empty()]
+    shown = box(HEIGHT // (1 + has_plan) - LABEL)
+    planned = box(HEIGHT // 2 - LABEL) if has_plan else shown
+    return [*shown, *planned, *(box(MEMORY_HEIGHT) if has_memory else ())]
 
 
 def _step(now: Continuation) -> bool:
@@ -153,16 +151,15 @@ def _show(now: Continuation, places: list[DeltaGenerator], state: LabState) -> N
     if now.refused:
         places[0].caption(now.refused)
         return
-    if now.running:
-        places[0].text(_("As trained ({left:.0f} s left): …{trained}", left=now.left, trained=_line(now.trained)))
-    else:
-        places[0].text(_("As trained: …{trained}", trained=_line(now.trained)))
+    places[0].caption(_("As trained ({left:.0f} s left)", left=now.left) if now.running else _("As trained"))
+    places[1].text("…" + _line(now.trained))
     if state.plan:
-        places[1].text(_("With your changes: …{planned}", planned=_line(now.planned)))
+        places[2].caption(_("With your changes"))
+        places[3].text("…" + _line(now.planned))
     if now.remembered:
         counts = forgetting.counts(now.remembered)
-        places[2].caption(_("With your changes. {counts}", counts=counts) if state.plan else counts)
-        places[3].markdown(_("**Layer {layer} reads:** {struck}", layer=state.selection.layer + 1,
+        places[4].caption(_("With your changes. {counts}", counts=counts) if state.plan else counts)
+        places[5].markdown(_("**Layer {layer} reads:** {struck}", layer=state.selection.layer + 1,
                              struck=forgetting.struck(now.remembered, state.selection.layer)))
 
 

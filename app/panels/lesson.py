@@ -5,7 +5,7 @@ from __future__ import annotations
 from app import compute
 from app.panels.text import Reading
 from app.state import events, session
-from app.state.conditions import Outcome
+from app.state.conditions import Condition, Outcome
 from app.state.lab_state import LAST, SHOWN, LabState
 from app.state.lessons import CHOICES, Lesson, Place, Question, after, lesson, step_at
 from app.texts import _
@@ -29,7 +29,8 @@ def draw(place: Place, state: LabState, came: Outcome) -> None:
     back, forth = after(place, -1), after(place)
     panel(key="lesson", title=_(its.title), place=str(place), stops=_stops(its, ticked),
           heading=_(step.title), told=_(step.text), task=_(step.task), done=place in ticked,
-          question=_asked(step.question, state.answer) if step.question else None, back=str(back) if back else None,
+          question=_asked(step.question, state.answer, place, came) if step.question else None,
+          back=str(back) if back else None,
           forth=str(forth) if forth else None, forth_title=_forth(place, forth), teach=state.teach,
           on_event=events.on_lesson)
 
@@ -56,11 +57,19 @@ def _stops(its: Lesson, ticked: set[Place]) -> list[Stop]:
             for place, step in zip(places, its.steps, strict=True)]
 
 
-def _asked(question: Question, answer: str) -> Asked:
-    """Right answer and reason are not even sent before somebody has answered, or asked for them."""
+def _asked(question: Question, answer: str, place: Place, came: Outcome) -> Asked:
+    """Right answer and reason are not even sent before the step is done, or somebody asked for them: a guess is for
+    what one then sees. Where answering rightly is all that there is to do, a wrong answer can be corrected."""
+    is_told = session.is_told(place, answer)
+    again = came.is_right is False and not is_told and step_at(place).done == Condition("right", True)
+    hint = ""
+    if again:
+        hint = _("Not this one: choose again.")
+    elif answer:
+        hint = _("Now try it: you will see whether you guessed right.")
     return {"ask": _(question.ask), "choices": [_(choice) for choice in question.choices],
-            "chosen": CHOICES.index(answer) if answer not in ("", SHOWN) else None,
-            "right": question.right if answer else None, "because": _(question.because) if answer else ""}
+            "chosen": CHOICES.index(answer) if answer not in ("", SHOWN) else None, "again": again,
+            "right": question.right if is_told else None, "because": _(question.because) if is_told else hint}
 
 
 def _forth(place: Place, forth: Place | None) -> str:

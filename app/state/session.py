@@ -13,7 +13,7 @@ import streamlit as st
 
 from app import serving, texts
 from app.state.history import MAX_HELD, History
-from app.state.lab_state import FIRST_PAGE, MAX_TEXT, LabState
+from app.state.lab_state import FIRST_PAGE, MAX_TEXT, SHOWN, LabState
 from app.state.lessons import Place
 from app.state.link import read_query
 from app.texts import _
@@ -71,6 +71,11 @@ def answers() -> dict[Place, str]:
 def ticked() -> set[Place]:
     """The steps of lessons that this visitor has done."""
     return st.session_state.setdefault(_TICKED, set())
+
+
+def is_told(place: Place, answer: str) -> bool:
+    """Whether the right answer to a step's question may be seen: it was asked for, or answered and the step done."""
+    return answer == SHOWN or bool(answer) and place in ticked()
 
 
 def put_aside(state: LabState | None) -> None:

@@ -73,15 +73,15 @@ def words(plan: HeadPlan, is_right: bool) -> Words:
     """What is told of a plan. Of any but these, which a link may hold, only whether the answer is right."""
     verdict = _("✓ right") if is_right else _("✗ wrong")
     looks = _("The arcs show where *x=?* looks: the mean of layer 2's four heads.")
-    head = _("The model looks back with *heads*. A head gives every word a weight and takes along what it finds there; "
-             "this model has three layers of four heads.")
+    head = _("The model looks back with *heads*. A head gives every earlier word a weight and passes on what stands "
+             "there. This model has twelve of them: four at a time, in three rounds, its *layers*.")
     if not plan:
         reason = _("x was set to 1, then to 7, and 7 is the latest. To know that, *x=?* must look back along the line.")
         following = _("What if it could not look back? Press the button.")
     elif plan == WITHOUT_READER:
         reason = _("Without the heads of layer 2, *x=?* finds nothing. The model now says 3 to nine of ten such lines; "
-                   "that y is 3 here is chance.")
-        looks = _("Layer 2 is gone: nothing is taken along any more.")
+                   "that y holds 3 here is a coincidence.")
+        looks = _("Layer 2 is gone: nothing is passed on any more. Dotted: before.")
         following = _("Four heads were taken away together. And if it is one head alone? Guess, then press.")
     elif plan == WITHOUT_FIRST:
         reason = _("1 is what x was set to before. Layer 2 still looks, but without layer 1 it no longer finds the "
@@ -90,6 +90,7 @@ def words(plan: HeadPlan, is_right: bool) -> Words:
     elif plan == WITHOUT_ONE:
         reason = _("Layer 2, head 2 put nearly all its weight on 7. It is gone, and nothing changes: its neighbours "
                    "look at 7, too.")
+        looks = _("The arcs show where *x=?* looks: the mean of layer 2's four heads. Dotted: before.")
         following = _("One head alone changes almost nothing. Why, and what heads can do without, is what the lessons "
                       "are about.")
     else:

@@ -8,15 +8,16 @@ lab.starred = text =>
     .filter(piece => piece.text);
 
 /**
- * A question's choices as they look: {text, mark}; mark is `right` or `wrong` once the answer may be seen, `chosen`
- * while it is awaited, else empty.
+ * A question's choices as they look: {text, mark}; mark is `right` or `wrong` once the answer may be seen, `wrong` too
+ * where another one may be tried, `chosen` while it is awaited, else empty.
  */
-lab.choiceMarks = ({ choices, chosen, right }, waiting) => {
+lab.choiceMarks = ({ choices, chosen, again, right }, waiting) => {
   const picked = waiting ?? chosen;
+  const isOpen = right === null && !(again && waiting === undefined);
   return choices.map((text, index) => {
     if (right !== null && index === right) return { text, mark: 'right' };
     if (index !== picked) return { text, mark: '' };
-    return { text, mark: right === null ? 'chosen' : 'wrong' };
+    return { text, mark: isOpen ? 'chosen' : 'wrong' };
   });
 };
 

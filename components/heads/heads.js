@@ -86,13 +86,18 @@ function showGrids(state) {
   state.stop = stop;
 }
 
-/** Selects what a tile or a header stands for; a header keeps the other half of the selected head. */
+/** What a tile or a header stands for; a header keeps the other half of the selected head. */
+const addressed = (old, { kind, scope, layer, head }) => ({
+  kind,
+  layer: Number(layer) < 0 ? old.layer : Number(layer),
+  head: Number(head) < 0 ? old.head : Number(head),
+  scope,
+});
+
+/** Selects what a tile or a header stands for. */
 function select(state, target) {
-  const { kind, scope } = target.dataset;
-  const [layer, head] = [Number(target.dataset.layer), Number(target.dataset.head)];
   const old = state.now.selection;
-  const wanted = { kind, layer: layer < 0 ? old.layer : layer, head: head < 0 ? old.head : head, scope };
-  const next = lab.fittingSelection(wanted, state.data.grids);
+  const next = lab.fittingSelection(addressed(old, target.dataset), state.data.grids);
   target.focus({ preventScroll: true });
   if (Object.keys(next).some(part => next[part] !== old[part])) state.send({ type: 'select', ...next });
   state.refresh();
@@ -119,10 +124,8 @@ function walk(state, event) {
 /** Does what a key says to the tile that has the focus, else to what is selected; false if it says nothing. */
 function act(state, key, target) {
   const { now, data } = state;
-  const tile = target?.closest?.('.tile');
-  const address = tile
-    ? { kind: tile.dataset.kind, layer: Number(tile.dataset.layer), head: Number(tile.dataset.head), scope: 'head' }
-    : now.selection;
+  const place = target?.closest?.('[data-scope]'); // a tile, or what stands for a row, a column or all
+  const address = place ? addressed(now.selection, place.dataset) : now.selection;
   const grid = data.grids.find(({ kind }) => kind === address.kind);
   const states = lab.chosenStates({ ...now, selection: address });
   const change = lab.keyChange(key, states, grid.can_constant);

@@ -31,12 +31,14 @@ class Asked(TypedDict):
     Attributes:
         ask, choices: texts.
         chosen: the choice that was made, counted from 0; None if none was.
-        right: the right one, and `because` its reason, once they may be seen; before, None and empty.
+        again: True if the choice was wrong and another one may be tried.
+        right: the right one, and `because` its reason, once they may be seen; before, None, and what to do.
     """
 
     ask: str
     choices: list[str]
     chosen: int | None
+    again: bool
     right: int | None
     because: str
 

@@ -34,7 +34,7 @@ function create(state) {
   const ways = make(
     'div',
     { className: 'ways' },
-    button('lesson', lab._('Lesson 1: why?'), act('lesson')),
+    button('lesson', lab._('Begin with lesson 1'), act('lesson')),
     button('lab', lab._('Open this in the lab'), act('lab')),
     button('skip', lab._('Skip to the lab'), act('skip')),
   );

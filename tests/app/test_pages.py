@@ -155,9 +155,9 @@ def test_continuation_as_trained_and_under_the_plan():
     app = opened(model="stories-softmax", text="Once upon a time", plan="self-0.0~7g0")
     texts = continued(app.button(key="continue").click().run())
     assert len(texts) == 2
-    assert texts[0].startswith("As trained: …")
-    assert len(texts[0]) > 60
-    assert texts[0].split("…", 1)[1] != texts[1].split("…", 1)[1]
+    assert texts[0].startswith("…")
+    assert len(texts[0]) > 50
+    assert texts[0] != texts[1]
 
 
 def test_a_seed_of_the_link_decides_what_is_written():
@@ -166,16 +166,16 @@ def test_a_seed_of_the_link_decides_what_is_written():
     (text,) = continued(opened(draw="0.9-0.95-4", **link).button(key="continue").click().run())
     lab = models.load("stories-softmax")
     expected = list(generate(lab, lab.read(link["text"]), count=128, sampling=Sampling(0.9, 0.95, 4)))
-    assert text == "As trained: …" + " ".join("".join(expected).split("\n"))
+    assert text == "…" + " ".join("".join(expected).split("\n"))
     (greedy,) = continued(opened(draw="0-0.95-4", **link).button(key="continue").click().run())
-    assert greedy == "As trained: …" + " ".join("".join(generate(lab, lab.read(link["text"]), count=128)).split("\n"))
+    assert greedy == "…" + " ".join("".join(generate(lab, lab.read(link["text"]), count=128)).split("\n"))
 
 
 def test_another_seed_begins_anew_and_stands_in_the_link():
     app = opened(model="stories-softmax", text="The dog " * 50)
     first = continued(app.button(key="continue").click().run())
     second = continued(app.button(key="another").click().run())
-    assert first != second and second[0].startswith("As trained: …")
+    assert first != second and second[0].startswith("…")
     link = dict(parse_qsl(sent(app, "toolbar")[0]["query"]))
     assert link["draw"] == "0.8-0.95-2"
     assert continued(opened(**link).button(key="continue").click().run()) == second

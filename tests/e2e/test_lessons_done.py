@@ -121,13 +121,38 @@ def test_a_lesson_from_beginning_to_end(key: str, spoken: str, visit: Callable[.
         if step.question:
             panel(page).locator(".choice").nth(step.question.right).click()
             linked(page, "say", "abcd"[step.question.right])
-            expect(panel(page).locator(".because")).to_have_text(_(step.question.because).replace("*", ""))
         do(page, step)
         ticked(page)
+        if step.question:
+            expect(panel(page).locator(".because")).to_have_text(_(step.question.because).replace("*", ""))
         if number < len(steps):
             panel(page).get_by_role("button", name=_("Next"), exact=True).click()
     assert steps[-1].question  # a lesson ends with one
     expect(panel(page).locator(".stops .done")).to_have_count(len(steps))
+
+
+def test_a_guess_is_told_once_the_step_is_done_and_a_wrong_last_answer_can_be_corrected(visit: Callable[..., Page]):
+    steps = lessons.lesson("constant").steps
+    page = visit(wait=False, lesson="constant.1")
+    at(page, Place("constant", 1))
+    choices, because = panel(page).locator(".choice"), panel(page).locator(".because")
+    choices.nth(1).click()
+    expect(because).to_have_text("Now try it: you will see whether you guessed right.")
+    expect(panel(page).locator(".right, .wrong")).to_have_count(0)
+    do(page, steps[0])
+    ticked(page)
+    expect(panel(page).locator(".wrong")).to_have_count(1)
+    expect(panel(page).locator(".right")).to_have_count(1)
+    page = visit(wait=False, lesson=f"constant.{len(steps)}")
+    at(page, Place("constant", len(steps)))
+    right = steps[-1].question.right if steps[-1].question else 0
+    choices, because = panel(page).locator(".choice"), panel(page).locator(".because")
+    choices.nth((right + 1) % 3).click()
+    expect(because).to_have_text("Not this one: choose again.")
+    expect(panel(page).locator(".right")).to_have_count(0)
+    choices.nth(right).click()
+    ticked(page)
+    expect(panel(page).locator(".right")).to_have_count(1)
 
 
 def tab_to(page: Page, matches: str, back: bool = False) -> None:

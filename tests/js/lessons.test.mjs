@@ -31,6 +31,11 @@ test('once answered, the right choice is marked, and a wrong one that was chosen
   assert.deepEqual(marks({ chosen: null, right: 1 }), ['', 'right', '']);
 });
 
+test('a wrong answer that may be corrected is marked, and the right one is not', () => {
+  assert.deepEqual(marks({ chosen: 0, again: true }), ['wrong', '', '']);
+  assert.deepEqual(marks({ chosen: 0, again: true }, 2), ['', '', 'chosen']);
+});
+
 const key = (name, isOwn, held = {}) => lab.lessonKey({ key: name, ...held }, isOwn);
 
 test('Page Down leads on in the panel, elsewhere only with Shift, and never with another key', () => {

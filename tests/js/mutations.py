@@ -185,7 +185,8 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("arrows that go back", _POINTS, "along <= 0 || Math.abs(aside) > 3 * along", "index === from", "chart"),
     ("the answer given away", _LESSONS, "if (right !== null && index === right)", "if (index === (right ?? 2))",
      "lessons"),
-    ("a wrong choice called right", _LESSONS, "mark: right === null ? 'chosen' : 'wrong'", "mark: 'right'", "lessons"),
+    ("a wrong choice called right", _LESSONS, "mark: isOpen ? 'chosen' : 'wrong'", "mark: 'right'", "lessons"),
+    ("a wrong choice that may be corrected not told", _LESSONS, "!(again && waiting === undefined)", "true", "lessons"),
     ("names of controls not marked", _LESSONS, "isName: index % 2 === 1", "isName: false", "lessons"),
     ("Page Down taken from who scrolls", _LESSONS, "!(isOwn || shiftKey)", "false", "lessons"),
 )]
