@@ -55,6 +55,7 @@ lab.dotsChart = (spec, width, theme) => {
 };
 
 const SQUARE = [14, 30]; // px, the least and the most a head takes
+const MENU = 120; // px at the right, where the menu stands
 
 /** Each head as a square of one colour, layers down, a picture for each model; of one head a layer, layers across. */
 lab.squaresChart = (spec, width, theme) => {
@@ -63,7 +64,8 @@ lab.squaresChart = (spec, width, theme) => {
   const across = Math.max(1, Math.min(spec.panels.length, Math.floor((width + 24) / 185)));
   const each = (width - 24 * (across - 1)) / across;
   const nodes = [];
-  let [y, tallest] = [0, 0];
+  const reach = (across - 1) * (each + 24) + lab.textWidth(spec.panels[across - 1].title, 13);
+  let [y, tallest] = [reach > width - MENU ? 22 : 0, 0];
   spec.panels.forEach(({ title, values, note }, index) => {
     const column = index % across;
     if (index && !column) [y, tallest] = [y + tallest + 16, 0];

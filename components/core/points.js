@@ -1,6 +1,6 @@
 // A scatter: a point a thing, with its name where that has room; some are picked, one is chosen.
 
-const [LEFT, TOP, BOTTOM, RIGHT] = [62, 30, 48, 16]; // px around the plot; above it is the menu
+const [LEFT, TOP, BOTTOM, RIGHT] = [62, 30, 48, 16]; // px around the plot, LEFT at least; above it is the menu
 const RADIUS = 5;
 const SIZE = 11; // px of a name
 
@@ -29,14 +29,17 @@ lab.namePlaces = (dots, names, { x: left, width }) => {
 lab.pointsChart = (spec, width, theme) => {
   const { ink, faint, line, ground, accent } = theme;
   const key = spec.series.length > 1 ? lab.key(spec.series.map(one => ({ ...one, kind: 'dots' })), width - 120, theme) : { height: 0, nodes: [] };
-  const box = { x: LEFT, y: key.height + TOP, width: width - LEFT - RIGHT, height: spec.height - TOP - BOTTOM };
   const [across, up] = [0, 1].map(which => lab.extent(spec.points.map(point => point[which])));
+  const height = spec.height - TOP - BOTTOM;
+  const steps = lab.roundTicks(up.low, up.high, height / 60);
+  const left = Math.max(LEFT, 33 + Math.max(...steps.map(tick => lab.textWidth(lab.value(tick), 12)))); // beside the title
+  const box = { x: left, y: key.height + TOP, width: width - left - RIGHT, height };
   const toX = lab.axis('linear', [], box.x + 8, box.x + box.width - 8, across);
   const toY = lab.axis('linear', [], box.y + box.height - 8, box.y + 8, up);
   const bottom = box.y + box.height;
   const word = (text, x, y, attributes) => ['text', { x: lab.px(x), y: lab.px(y), 'font-size': 12, fill: faint, ...attributes }, text];
   const nodes = [...key.nodes];
-  for (const tick of lab.roundTicks(up.low, up.high, box.height / 60)) {
+  for (const tick of steps) {
     nodes.push(['line', { x1: box.x, x2: box.x + box.width, y1: lab.px(toY(tick)), y2: lab.px(toY(tick)), stroke: line }]);
     nodes.push(word(lab.value(tick), box.x - 7, toY(tick) + 4, { 'text-anchor': 'end' }));
   }
