@@ -30,8 +30,8 @@ SENSES = {"out": N_("cosine of the heads' outputs"), "sub": N_("cosine of the he
 
 def draw(lab: Lab, state: LabState, before: Seen) -> None:
     """The section: which sense, pairs of the selected kind's heads, and exp(D) of this and of related models."""
-    st.markdown(_("**Disagreement** of heads: 1 where they do the same, 0 where they have nothing in common "
-                  "(Li et al. 2018)"))
+    st.markdown(_("**How alike heads are** (disagreement, Li et al. 2018): 1 where two do the same, 0 where they "
+                  "have nothing in common"))
     found = _of_text(lab, before)
     if not found:
         st.caption(_("This text is too long to compare all heads on it."))

@@ -115,8 +115,8 @@ def notes(lab: Lab, state: LabState) -> None:
         st.caption(_("Rows of relu² need not sum to 1: in the matrix the strongest colour is the largest weight of "
                      "this head, beside the words stand shares of a row."))
     if kind.attention.selects and head == 0 and (chosen.constant or chosen.gate < 1):
-        st.caption(_("Head 1 of layer {layer} also makes the mask F for its whole layer. A plan acts on what a head "
-                     "puts out, so its votes still count.", layer=layer + 1))
+        st.caption(_("Head 1 of layer {layer} also makes the mask F for its whole layer. Your changes act on what a "
+                     "head puts out, so its votes still count.", layer=layer + 1))
 
 
 def selected(lab: Lab, state: LabState) -> tuple[Kind, int, int]:

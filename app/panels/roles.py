@@ -51,8 +51,8 @@ def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
     roles = found.get("roles", [])
     names = sorted({role["role"] for role in roles}, key=lambda its: (its.split()[0], its))
     if not found:
-        st.caption(_("Roles are measured over a corpus, which was not done for this model. What this text says of its "
-                     "heads is told all the same."))
+        st.caption(_("Roles are measured over a corpus, which was not done for this model. What this one text shows "
+                     "stands here."))
         return
     if not roles:
         st.caption(_("No head of this model has a role by the rules below."))

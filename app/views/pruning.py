@@ -23,7 +23,6 @@ from components import chart
 from components.pruning_chart import MULTIPLICATIONS, TIME, TRAINED_ON, Curve, pruning_chart
 from models import Lab
 from models.checkpoint import CheckpointError
-from models.foreign import is_foreign
 from models.orders import RANDOM, follows, left_of
 
 
@@ -120,8 +119,8 @@ def _curves(lab: Lab, before: Seen, chosen: Choice, found: dict[str, Any], left:
     if found:
         _lost(found, chosen, left)
         _saving(found, left)
-    elif is_foreign(lab.name) or lab.task.name == "assignment":
-        st.caption(_("Over texts this is measured of our models of language alone."))
+    elif not lab.task.only_english:  # foreign models, and variables: the corpora are of English
+        st.caption(_("Curves over many texts are measured for our language models only."))
     else:
         st.caption(_("Not measured yet: `{command}`", command=f"python -m models.studies.pruning {lab.name}"))
 

@@ -144,7 +144,7 @@ def test_models_of_which_nothing_is_measured(name: str):
     count = sum(layers * heads for layers, heads in models.load(name).shape.values())
     app.slider(key=session.LEFT).set_value(count // 2).run()
     assert not app.exception and len(plan_of(app).heads) == count - count // 2
-    assert ("language alone" if name.startswith("assignment") else "Not measured yet") in said(app)
+    assert ("language models only" if name.startswith("assignment") else "Not measured yet") in said(app)
 
 
 def test_the_view_is_a_link():
