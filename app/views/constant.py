@@ -32,7 +32,7 @@ METRICS = {"accuracy": N_("accuracy"), "f1": N_("F1 of spans"), "matthews": N_("
 ABOUT = N_("The model is frozen; constants are means over each task's training texts; for every number of heads a "
            "fresh probe, which sees all layers, is trained (PAPA, arXiv 2211.03495). Bars: ± one standard deviation "
            "over three seeds of the probe; of a random order, over three orders. Tasks that the untouched model scores "
-           "below 0.05 in are left out of the mean.")
+           "below 0.1 in are left out of the mean.")
 
 
 def page() -> None:

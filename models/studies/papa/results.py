@@ -16,7 +16,9 @@ from models.studies.papa.corpora import CORPORA
 from models.studies.papa.ways import LEARNED, RANDOM, touched
 
 KIND = "papa"
-LEAST = 0.05  # score of the untouched model below which a share of it means nothing
+# Score of the untouched model below which a share of it means nothing: 0.084 in BLiMP, ± 0.04 by the probe's seed, was
+# 0.011 with constants, a "drop" of 87%.
+LEAST = 0.1
 
 
 @dataclass(frozen=True, eq=False)
