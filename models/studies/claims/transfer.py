@@ -115,8 +115,8 @@ def _mixed(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statem
         conclude(checks), _rows(encoders, titles), _chart(encoders, titles), COMMAND, SHORT)
 
 
-SHORT = told("In a pretraining of minutes a table of places learns which neighbours count sooner than queries and keys "
-             "do; what is transferred follows the loss on hidden words.")
+SHORT = told("To guess hidden words better is not to be worth more: random Synthesizers, alone and mixed with softmax, "
+             "guess them best here.")
 
 
 def cell(values: Sequence[float]) -> str:
