@@ -211,7 +211,7 @@ def load(name: str) -> Lab:
             _held.move_to_end(name)
             return _held[name]
         _held[name] = _load(name)
-        while len(_held) > 1 and sum(lab.nbytes for lab in _held.values()) > MEMORY:
+        while len(_held) > 1 and sum(lab.nbytes for lab in _held.copy().values()) > MEMORY:  # `held` moves them meanwhile
             _held.popitem(last=False)
         return _held[name]
 
