@@ -110,7 +110,7 @@ def _collect_now_and_then() -> None:
         time.sleep(TRIM)
         if time.monotonic() - collected >= FULL_COLLECTION:
             # All of it: every load of a model takes what is there out of the collector's sight (settle), and what dies
-            # afterwards in a cycle, as a visitor's session does, would stay for ever: 700 kB a link under the worst mix.
+            # afterwards in a cycle, as a visitor's session does, would stay for ever.
             gc.unfreeze()
             gc.collect()
             gc.freeze()

@@ -211,7 +211,8 @@ def load(name: str) -> Lab:
             _held.move_to_end(name)
             return _held[name]
         _held[name] = _load(name)
-        while len(_held) > 1 and sum(lab.nbytes for lab in _held.copy().values()) > MEMORY:  # `held` moves them meanwhile
+        # Of a copy: who asks `held` for a model meanwhile moves it.
+        while len(_held) > 1 and sum(lab.nbytes for lab in _held.copy().values()) > MEMORY:
             _held.popitem(last=False)
         return _held[name]
 

@@ -13,7 +13,7 @@ from streamlit.errors import StreamlitAPIException
 from app import limits, serving
 from app.panels import forgetting
 from app.panels.text import Reading
-from app.state import session
+from app.state import session, visitor_models
 from app.state.lab_state import LabState
 from app.texts import _
 from models import HeadPlan, Lab
@@ -59,14 +59,19 @@ class Continuation:
 
 
 @st.fragment
-def draw(lab: Lab, reading: Reading, state: LabState) -> None:
+def draw(model: str, reading: Reading, state: LabState) -> None:
     """Writes on from the text, a token at a time. A run of a fragment is never interrupted, so it works in
-    short chunks: between two of them clicks and keys get through, Stop among them."""
+    short chunks: between two of them clicks and keys get through, Stop among them.
+
+    Takes the model by its name: Streamlit keeps what a fragment and a button were given as long as the session, and
+    with it a model that nobody looks at any more.
+    """
     session.speak()
+    lab = _opened(model)
     if not lab.task.writes:
         return
     prompt, budgets = reading.prompt, state.budgets
-    key = (lab.name, prompt, state.plan, budgets, state.sampling)
+    key = (model, prompt, state.plan, budgets, state.sampling)
     now: Continuation | None = st.session_state.get(session.CONTINUATION)
     if now is not None and now.key != key:
         now = st.session_state[session.CONTINUATION] = None
@@ -76,7 +81,7 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
         if now is not None and running:
             now.running = False
         else:
-            st.session_state[session.CONTINUATION] = _begun(lab, key)
+            st.session_state[session.CONTINUATION] = _begun(_opened(model), key)
 
     reason = None
     if reading.error is not None:
@@ -105,6 +110,10 @@ def draw(lab: Lab, reading: Reading, state: LabState) -> None:
         st.rerun(scope="fragment")
     except (StreamlitAPIException, RuntimeError):  # the whole page was running, or the fragment around this one
         st.rerun()
+
+
+def _opened(model: str) -> Lab:
+    return visitor_models.with_constants(serving.load(model))
 
 
 def _begun(lab: Lab, key: tuple) -> Continuation:

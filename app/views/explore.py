@@ -18,7 +18,7 @@ def page() -> None:
     if drawn is not None:
         place, lab, reading, state = drawn
         with place:  # last: while it writes, it ends the run to begin the next
-            continuation.draw(lab, reading, state)
+            continuation.draw(lab.name, reading, state)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, Lab, Reading, LabState]:
