@@ -41,11 +41,13 @@ _STYLES = {
     "dense": (4, 3), "scalable-softmax": (5, 1), "temperature": (6, 3), "factorized-random": (7, 4),
     "fixed-random": (6, 5), "factorized-dense": (2, 4), "random-dense": (5, 3), "random-softmax": (7, 2),
     "dense-softmax": (1, 5), "gau-softmax": (3, 1), "gau-log-n": (4, 2), "gau-relu2": (7, 0),
-    "gau-relu2-learned": (1, 4), "gau-relu2-mixed": (5, 5)}
+    "gau-relu2-learned": (1, 4), "gau-relu2-mixed": (5, 5),
+    "small": (2, 3), "middle": (4, 1), "large": (5, 4)}  # the last three: models/studies/encoders.py
 _FAMILIES = ("assignment-", "stories-", "masked-", "translation-")
 # What the Results page calls a model, or a way to read one -> whose colour it has, and how far its dashes are moved.
 _CALLED = {
     "log n": ("log-n", 0), "factorised random": ("factorized-random", 0), "memory loss": ("selective-memory", 0),
+    **{f"masked-{size}-900": (size, 0) for size in ("small", "middle", "large")},  # at the end of their trainings
     "1/√d": ("softmax", 0), "constant temperature": ("temperature", 0), "relu²": ("gau-relu2", 0),
     "relu²/n, n fixed": ("gau-relu2", 0), "relu²/n, n = length": ("gau-relu2", 2),
     "relu²/n, mixed lengths": ("gau-relu2-mixed", 0), "selective, the oldest go": ("selective", 2),
@@ -174,7 +176,7 @@ def pairs_chart(panels: Sequence[dict[str, Any]], unit: str) -> Spec:
 
 
 _SOURCE = ("accent", 1)  # of dots, the source's
-_OURS = [("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5)]  # and those that are measured here, in up to four ways
+_OURS = [("ink", 0), ("faint", 2), ("ink", 3), ("faint", 5), ("ink", 4), ("faint", 1)]  # and those measured here
 
 
 def dots_chart(points: Sequence[dict[str, Any]], title: str, rule: tuple[float, str] | None = None,
