@@ -67,7 +67,7 @@ def draw(model: str, reading: Reading, state: LabState) -> None:
     with it a model that nobody looks at any more.
     """
     session.speak()
-    lab = _opened(model)
+    lab = visitor_models.opened(model)
     if not lab.task.writes:
         return
     prompt, budgets = reading.prompt, state.budgets
@@ -81,7 +81,7 @@ def draw(model: str, reading: Reading, state: LabState) -> None:
         if now is not None and running:
             now.running = False
         else:
-            st.session_state[session.CONTINUATION] = _begun(_opened(model), key)
+            st.session_state[session.CONTINUATION] = _begun(visitor_models.opened(model), key)
 
     reason = None
     if reading.error is not None:
@@ -110,10 +110,6 @@ def draw(model: str, reading: Reading, state: LabState) -> None:
         st.rerun(scope="fragment")
     except (StreamlitAPIException, RuntimeError):  # the whole page was running, or the fragment around this one
         st.rerun()
-
-
-def _opened(model: str) -> Lab:
-    return visitor_models.with_constants(serving.load(model))
 
 
 def _begun(lab: Lab, key: tuple) -> Continuation:

@@ -66,7 +66,7 @@ def _read(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tup
     session.fill_widgets()
     answering(history.present.text)
     try:
-        lab = visitor_models.with_constants(serving.load(history.present.model))
+        lab = visitor_models.opened(history.present.model)
     except (CheckpointError, ForeignError) as error:
         header.draw(history)
         # Our own words hold a command to copy; what is said of a foreign model may hold its name, as somebody wrote it.

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from app import serving
 from app.jobs import Job
 from models import Lab
 
@@ -21,6 +22,11 @@ def job() -> Job[Any] | None:
 
 def set_job(work: Job[Any] | None) -> None:
     st.session_state[_JOB] = work
+
+
+def opened(name: str) -> Lab:
+    """The model of this name as this visitor has it; raises as serving.load does."""
+    return with_constants(serving.load(name))
 
 
 def with_constants(lab: Lab) -> Lab:

@@ -114,7 +114,7 @@ def read(name: str, state: LabState, shown: str) -> Compared | str:
     """A model with the text; or, in words, why it cannot read it."""
     serving.give_way()
     try:
-        lab = visitor_models.with_constants(serving.load(name))
+        lab = visitor_models.opened(name)
         prompt = compute.read(lab, shown)
     except (CheckpointError, ForeignError, InputError) as error:
         return _(str(error))
