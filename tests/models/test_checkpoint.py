@@ -200,5 +200,6 @@ def test_no_model_brings_torchs_compiler_with_it():
     """66 MB of a small host, and a second and a half for whoever asks for the first Synthesizer."""
     code = ("import sys, models\nfor name in models.names(): models.load(name)\n"
             "print([name for name in ('sympy', 'torch._dynamo', 'torch._inductor') if name in sys.modules])")
-    ran = subprocess.run([sys.executable, "-c", code], cwd=Path(models.__file__).parents[1], capture_output=True, text=True, check=True)
+    ran = subprocess.run([sys.executable, "-c", code], cwd=Path(models.__file__).parents[1], capture_output=True,
+                         text=True, check=True)
     assert ran.stdout.strip() == "[]"
