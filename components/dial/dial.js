@@ -16,8 +16,8 @@ function create(state) {
 const turn = state => lab.goTo(state, state.data.places[state.input.value]);
 
 function update(state, data) {
-  const { label, term, places, columns, told, tables } = data;
-  const shown = state.fresh ? JSON.stringify([label, places, columns, told, tables]) : state.shown;
+  const { label = '', term = '', places, columns, told = [], tables, strong = [] } = data;
+  const shown = state.fresh ? JSON.stringify([label, places, columns, told, tables, strong]) : state.shown;
   if (state.shown !== shown) {
     Object.assign(state, { shown, placed: null });
     state.slider.hidden = !label;
@@ -35,16 +35,22 @@ function update(state, data) {
 }
 
 function show(state, index) {
-  const { places, told, tables } = state.data;
+  const { places, told = [], tables, strong = [] } = state.data;
   state.input.value = index;
   lab.set(state.input, 'aria-valuetext', places[index] ?? '');
   const parts = (told[index] ?? '').split('**');
   state.told.replaceChildren(...parts.map((textContent, i) => lab.make(i % 2 ? 'strong' : 'span', { textContent })));
-  const cells = ([first, ...rest]) => [
-    lab.make('th', { textContent: first, scope: 'row' }),
-    ...rest.map(textContent => lab.make('td', { textContent })),
-  ];
-  state.body.replaceChildren(...(tables[index] ?? []).map(row => lab.make('tr', {}, ...cells(row))));
+  const marked = new Set(strong.map(String));
+  const cell = (textContent, row, column) =>
+    lab.make(
+      column ? 'td' : 'th',
+      column ? {} : { scope: 'row' },
+      lab.make(marked.has(`${row},${column}`) ? 'strong' : 'bdi', { textContent: lab.visible(textContent) }),
+    );
+  const rows = (tables[index] ?? []).map((cells, row) =>
+    lab.make('tr', {}, ...cells.map((text, column) => cell(text, row, column))),
+  );
+  state.body.replaceChildren(...rows);
 }
 
 lab.dial = lab.component({ create, update });

@@ -58,7 +58,7 @@ def words(app) -> str:
 
 def shown(app) -> tuple[str, list[list[str]]]:
     """The verdict and the table of the number of heads that is chosen."""
-    slider, table = (header for header, _ in all_sent(app, "dial"))
+    slider, table = (header for header, _ in all_sent(app, "dial") if header["group"])
     assert slider["group"] == table["group"] and slider["at"] == table["at"]
     index = slider["places"].index(slider["at"])
     return slider["told"][index], table["tables"][index]
@@ -101,8 +101,9 @@ def test_a_place_that_is_chosen_is_a_number_of_heads(monkeypatch: pytest.MonkeyP
 
 def test_the_typed_text_is_read(measured: Path):
     app = opened(**LINK, fix="4.pos")
-    table = app.table[-1].value
-    assert [its.strip("\\\u2060") for its in table["word"]] == ["The", "cat", "sat", "on", "the", "mat", "."]
+    said, = (header for header, _ in all_sent(app, "dial") if "word" in header["columns"])
+    assert [row[0] for row in said["tables"][0]] == ["The", "cat", "sat", "on", "the", "mat", "."]
+    assert all(row[1] != row[2] for row in (said["tables"][0][row] for row, _column in said["strong"]))
     squares, = (header["spec"] for header, _ in all_sent(app, "chart") if header["what"] == "distance")
     assert len(squares["panels"][0]["values"]) == 4 and len(squares["panels"][0]["values"][0]) == 8
     assert "nearest" in words(app) and "farthest" in words(app)
@@ -152,8 +153,8 @@ def test_transfer_stands_beside(measured: Path):
     write(random, 0.4)
     app = opened(**LINK)
     assert not app.exception and "What a pretraining is worth" in words(app)
-    table, = (its.value for its in app.table if "fine-tuned" in its.value)
-    assert [*table["attention"]] == ["softmax", "random"] and table["probed"][1] == "0.410 ± 0.014"
+    table, = (header["tables"][0] for header, _ in all_sent(app, "dial") if "fine-tuned" in header["columns"])
+    assert [row[0] for row in table] == ["softmax", "random"] and table[1][1] == "0.410 ± 0.014"
 
 
 def test_what_is_missing_or_damaged_is_told(measured: Path):
