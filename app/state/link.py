@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from app.state.fields import FIELDS, MAX_LINK_TEXT
 from app.state.lab_state import FIRST_PAGE, START, LabState, default_model, unsaid_text
 from app.state.lessons import Place, step_at
-from models import catalogue
+from models import HeadPlan, catalogue
 
 # What a first visit opens: chosen by measurement, see tests/app/test_opening.py.
 FIRST_VISIT = {"page": START, "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
@@ -69,6 +69,11 @@ def _opened(place: Place | None, models: tuple[str, ...]) -> LabState:
 def first_lab() -> LabState:
     """What somebody finds in the lab who skips the first visit."""
     return _read(FIRST_LAB)[0]
+
+
+def lab_of(state: LabState) -> LabState:
+    """Where the header's links lead: from a first visit's experiment to its text in a lab that nothing was done to."""
+    return replace(state, page=FIRST_PAGE, plan=HeadPlan()) if state.page == START else state
 
 
 def settled(state: LabState, other: LabState) -> LabState:

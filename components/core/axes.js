@@ -56,7 +56,7 @@ lab.sparse = (ticks, place, label, size = 12) => {
 
 /** A value as a chart tells it: four places, or a share in percent. */
 lab.value = (value, percent = false) =>
-  percent ? `${Number((100 * value).toFixed(1))}%` : String(Number(value.toPrecision(4))).replace('-', '−');
+  (percent ? `${Number((100 * value).toFixed(1))}%` : String(Number(value.toPrecision(4)))).replaceAll('-', '−');
 
 /** Where labels stand that want to be at `wanted`, px: as near as they can, `apart` px from each other, in order. */
 lab.spreadOut = (wanted, apart, low, high) => {
