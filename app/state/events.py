@@ -330,7 +330,7 @@ def on_start(event: dict[str, Any]) -> None:
         case "skip":
             past.do(settled(past.present, first_lab()))
         case "lab":
-            past.do(replace(past.present, page=FIRST_PAGE))
+            past.do(replace(lab_of(past.present), plan=past.present.plan))
         case "lesson":
             take_step(Place(ORDER[0], 1))
 

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from app.state.fields import FIELDS, MAX_LINK_TEXT
 from app.state.lab_state import FIRST_PAGE, START, LabState, default_model, unsaid_text
 from app.state.lessons import Place, step_at
-from models import HeadPlan, catalogue
+from models import catalogue
 
 # What a first visit opens: chosen by measurement, see tests/app/test_opening.py.
 FIRST_VISIT = {"page": START, "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
@@ -73,7 +73,7 @@ def first_lab() -> LabState:
 
 def lab_of(state: LabState) -> LabState:
     """Where the header's links lead: from a first visit's experiment to its text in a lab that nothing was done to."""
-    return replace(state, page=FIRST_PAGE, plan=HeadPlan()) if state.page == START else state
+    return settled(state, replace(opened_by(None), page=FIRST_PAGE)) if state.page == START else state
 
 
 def settled(state: LabState, other: LabState) -> LabState:

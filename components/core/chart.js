@@ -15,7 +15,7 @@ lab.dotsChart = (spec, width, theme) => {
   const left = Math.min(Math.max(...spec.rows.map(name => lab.textWidth(name, 13))) + 14, 0.42 * width);
   const names = spec.rows.map(name => lab.wrapped(name, left - 10, 13, 2));
   const tall = Math.max(14 + 15 * spec.series.length, ...names.map(lines => 10 + 15 * lines.length));
-  const [top, right] = [key.height + 34, width - 56];
+  const [top, right] = [key.height + 40, width - 56];
   const bottom = top + tall * spec.rows.length;
   const limits = lab.extent([...spec.points.map(([, , value]) => value), ...(spec.rule ? [spec.rule.at] : [])]);
   const toX = lab.axis('linear', [], left + 8, right, limits);

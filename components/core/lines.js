@@ -89,7 +89,7 @@ function drawn(spec, panel, box, theme, every, direct, edges = null) {
     ]),
     ...(edges && !edges.below ? [] : lab.sparse(ticks, toX, lab.value)).map(tick => word(lab.value(tick), toX(tick), bottom + 17, { 'text-anchor': 'middle' })),
     ...(edges && !edges.below ? [] : [word(spec.x.title, box.x + box.width / 2, bottom + 35, { 'text-anchor': 'middle' })]),
-    ...(panel.unit ? [word(panel.unit, titled + (panel.title ? 1.18 * lab.textWidth(panel.title, 14) + 10 : 0), over, {})] : []),
+    ...(panel.unit ? [word(panel.unit, unitPlace(panel, titled, box), over, {})] : []),
     ...(panel.rules ?? []).map(rule => ruled(rule, box, toX, toY, theme)),
   ];
   const marks = panel.lines.map(({ series, points }) => {
@@ -117,6 +117,12 @@ function drawn(spec, panel, box, theme, every, direct, edges = null) {
   nodes.push(...ruleNames(panel.rules ?? [], box, toX, toY, marks, taken, theme), ...rings);
   if (direct) nodes.push(...named(marks, box, theme));
   return { nodes, box, marks, xs, toX };
+}
+
+/** Where a panel's unit begins: behind its title, and inside of the panel. */
+function unitPlace({ title, unit }, titled, box) {
+  const behind = titled + (title ? 1.18 * lab.textWidth(title, 14) + 10 : 0);
+  return Math.max(titled, Math.min(behind, box.x + box.width + RIGHT - 1.1 * lab.textWidth(unit, 12)));
 }
 
 function ruled({ x, y, dashed }, box, toX, toY, { faint }) {
@@ -172,6 +178,11 @@ function ringed(spec, panel, box, toX, toY, marks, taken, theme) {
     const py = Math.min(high - INSET, Math.max(low + INSET, wanted));
     return { ...ring, one, stroke: lab.seriesColour(one.colour, theme), px: toX(ring.x), py, out };
   });
+  // Those beyond an edge are no place of their own: beside each other, so that none hides another one.
+  for (const edge of [-1, 1]) {
+    const beyond = rings.filter(({ out }) => out === edge).sort((one, other) => edge * (toY(other.y) - toY(one.y)));
+    beyond.forEach((ring, i) => Object.assign(ring, { py: ring.py - edge * 17 * i, isLast: !i }));
+  }
   for (const { px, py } of rings) taken.push([px - 8, py - 8, px + 8, py + 8]);
   const numbers = rings.filter(({ out }) => out).flatMap(({ px, py, stroke, y }) => {
     const text = lab.value(y, panel.percent);
@@ -179,8 +190,8 @@ function ringed(spec, panel, box, toX, toY, marks, taken, theme) {
     return lab.plated(text, ...freest(text, places, box, marks, taken), SMALL, theme, { 'font-weight': 600, fill: stroke });
   });
   return [
-    ...rings.flatMap(({ one, x, y, note, stroke, px, py, out }) => [
-      ...(out ? [['path', { d: out < 0 ? 'M0 -13l5 6h-10z' : 'M0 13l5 -6h-10z', transform: `translate(${lab.px(px)} ${lab.px(py)})`, fill: stroke }]] : []),
+    ...rings.flatMap(({ one, x, y, note, stroke, px, py, out, isLast }) => [
+      ...(isLast ? [['path', { d: out < 0 ? 'M0 -13l5 6h-10z' : 'M0 13l5 -6h-10z', transform: `translate(${lab.px(px)} ${lab.px(py)})`, fill: stroke }]] : []),
       ['circle', { cx: lab.px(px), cy: lab.px(py), r: 6, fill: theme.ground, 'fill-opacity': 0.6, stroke, 'stroke-width': 3 },
         ['title', {}, told(one, spec, panel, [x, y, null, note])]],
     ]),

@@ -152,8 +152,8 @@ test('no rule runs through a number or a name', () => {
   const number = nodes.find(([tag, , text]) => tag === 'text' && text === '0.995')[1];
   assert.ok(Number(number.x) + lab.textWidth('0.995', 11) < Number(at));
   // Of lines: where they leave room, and no two names on one place.
-  const flatLines = [{ series: 0, points: [[32, 2], [128, 2.05]] }, { series: 1, points: [[32, 0], [128, 3]] }];
-  const rules = [{ y: 2, label: 'source, all heads' }, { y: 2.1, label: 'another one' }];
+  const flatLines = [{ series: 0, points: [[32, 2.15], [128, 2.15]] }, { series: 1, points: [[32, 0], [128, 3]] }];
+  const rules = [{ y: 2, label: 'source, all heads' }, { y: 1.95, label: 'another one' }];
   const drawn = lab.chartPicture(spec({}, { lines: flatLines, rules }), 700, lab.paper);
   const [{ marks, box }] = drawn.plots;
   const names = drawn.nodes.filter(([tag, , text]) => tag === 'text' && rules.some(({ label }) => label === text));
@@ -172,11 +172,12 @@ test('no rule runs through a number or a name', () => {
 });
 
 test('a ring keeps clear of the numbers of the scales', () => {
-  const rings = [{ series: 0, x: 8, y: 1.6, note: 'the text' }, { series: 0, x: 300, y: -90, note: 'another' }];
+  const rings = [{ series: 0, x: 8, y: 1.6, note: 'the text' }, { series: 0, x: 300, y: -90, note: 'another' }, { series: 1, x: 300, y: -91, note: 'a third' }];
   const drawn = lab.chartPicture(spec({}, { rings }), 700, lab.paper);
   const [{ box }] = drawn.plots;
   const circles = drawn.nodes.filter(([tag, { r }]) => tag === 'circle' && r === 6);
-  assert.equal(circles.length, 2);
+  assert.equal(circles.length, 3);
+  assert.ok(Number(circles[2][1].cy) - circles[1][1].cy >= 16); // none hides another one; what is farther out stands there
   for (const [, { cx, cy }] of circles) {
     assert.ok(cx - 7.5 >= box.x && Number(cx) + 7.5 <= box.x + box.width);
     assert.ok(cy - 7.5 >= box.y && Number(cy) + 7.5 <= box.y + box.height);
