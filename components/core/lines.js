@@ -133,31 +133,6 @@ function ruled({ x, y, dashed }, box, toX, toY, { faint }) {
 
 const SMALL = 11; // px of a rule's name
 
-/** How much of a box the lines of a plot run through: points on them, 3 px apart. */
-const crossing = ([left, top, right, bottom], marks) =>
-  marks.flatMap(({ points }) => points.slice(1).map((to, i) => [points[i], to])).reduce((count, [from, to]) => {
-    const steps = Math.max(1, Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / 3));
-    for (let step = 0; step <= steps; step += 1) {
-      const [x, y] = ['x', 'y'].map(its => from[its] + (step / steps) * (to[its] - from[its]));
-      if (x > left && x < right && y > top && y < bottom) count += 1;
-    }
-    return count;
-  }, 0);
-
-/** Of places for a text the one where lines leave most room and no other text stands, which is then `taken`. */
-function freest(text, places, box, marks, taken) {
-  const wide = lab.textWidth(text, SMALL);
-  const cost = ([left, base]) => {
-    const [top, right, bottom] = [base - SMALL, left + wide, base + 3];
-    const meets = taken.filter(([l, t, r, b]) => left < r && l < right && top < b && t < bottom).length;
-    const leaves = left < box.x - 2 || right > box.x + box.width + 2 || top < box.y - 4 || bottom > box.y + box.height + 2;
-    return crossing([left - 2, top, right + 2, bottom], marks) + 1000 * (meets + leaves);
-  };
-  const [left, base] = places.reduce((best, place) => (cost(place) < cost(best) ? place : best));
-  taken.push([left, base - SMALL, left + wide, base + 3]);
-  return [left, base];
-}
-
 /** The names of rules beside them, on a ground of their own where lines are everywhere. */
 const ruleNames = (rules, box, toX, toY, marks, taken, theme) =>
   rules.filter(({ label }) => label).flatMap(({ x, y, label }) => {
@@ -165,7 +140,7 @@ const ruleNames = (rules, box, toX, toY, marks, taken, theme) =>
     const places = x !== undefined
       ? [11, 25, box.height - 6, box.height - 20].flatMap(down => [toX(x) + 5, toX(x) - 5 - wide].map(left => [left, box.y + down]))
       : [-5, 14].flatMap(down => [0, 1, 0.5, 0.25, 0.75].map(part => [box.x + 5 + part * (box.width - wide - 10), toY(y) + down]));
-    return lab.plated(label, ...freest(label, places, box, marks, taken), SMALL, theme, { fill: theme.faint });
+    return lab.plated(label, ...lab.freest(label, SMALL, places, box, marks, taken), SMALL, theme, { fill: theme.faint });
   });
 
 /** Single values beside the lines. Those outside of the plot stand at its edge, with an arrow and their numbers. */
@@ -183,11 +158,15 @@ function ringed(spec, panel, box, toX, toY, marks, taken, theme) {
     const beyond = rings.filter(({ out }) => out === edge).sort((one, other) => edge * (toY(other.y) - toY(one.y)));
     beyond.forEach((ring, i) => Object.assign(ring, { py: ring.py - edge * 17 * i, isLast: !i }));
   }
+  rings.forEach((ring, i) => {
+    const hidden = other => Math.hypot(other.px - ring.px, other.py - ring.py) < 8;
+    while (rings.slice(0, i).some(hidden)) ring.px += 14;
+  });
   for (const { px, py } of rings) taken.push([px - 8, py - 8, px + 8, py + 8]);
   const numbers = rings.filter(({ out }) => out).flatMap(({ px, py, stroke, y }) => {
     const text = lab.value(y, panel.percent);
     const places = [4, -11, 19, -26, 34].flatMap(down => [px + 12, px - 12 - lab.textWidth(text, SMALL)].map(left => [left, py + down]));
-    return lab.plated(text, ...freest(text, places, box, marks, taken), SMALL, theme, { 'font-weight': 600, fill: stroke });
+    return lab.plated(text, ...lab.freest(text, SMALL, places, box, marks, taken), SMALL, theme, { 'font-weight': 600, fill: stroke });
   });
   return [
     ...rings.flatMap(({ one, x, y, note, stroke, px, py, out, isLast }) => [

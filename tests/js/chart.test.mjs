@@ -184,6 +184,14 @@ test('a ring keeps clear of the numbers of the scales', () => {
   }
 });
 
+test('of two rings at one place none hides the other', () => {
+  const rings = [0, 1].map(series => ({ series, x: 64, y: 2.5, note: 'alike' }));
+  const drawn = lab.chartPicture(spec({}, { rings }), 700, lab.paper);
+  const [one, other] = drawn.nodes.filter(([tag, { r }]) => tag === 'circle' && r === 6);
+  assert.equal(one[1].cy, other[1].cy);
+  assert.ok(other[1].cx - one[1].cx >= 12);
+});
+
 test('squares: one a head, in the theme’s colours; a model without numbers says why', () => {
   const squares = { form: 'squares', unit: 'nats', most: 4, panels: [{ title: 'a', values: [[0, 4], [2, 1]] }, { title: 'b', note: 'Reads 256.' }] };
   for (const theme of [lab.paper, dark]) {
