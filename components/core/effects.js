@@ -64,7 +64,7 @@ lab.effectPeek = (data, shown) => {
   if (!shown?.rows.length) return { title: lines[0].name, text: lines[0].text, verdict };
   const { rows } = shown;
   const [old, now] = ['before', 'after'].map(when => likeliest(rows, when));
-  const answer = ({ label }, share) => `${lab.isolated(lab.cut(lab.token(label), 16))} ${lab.percent(share)}`;
+  const answer = ({ label }, share) => `${lab.quoted(label)} ${lab.percent(share)}`;
   const before = answer(old, old.before);
   if (!data.changed) return { title: shown.title, text: before, verdict };
   const after = old.label === now.label ? lab.percent(now.after) : answer(now, now.after);

@@ -41,7 +41,7 @@ lab.linesChart = (spec, width, theme, every) => {
   spec.panels.forEach((panel, index) => {
     const column = index % across;
     if (index && !column) y += tall + TITLE + 8;
-    const box = { x: column * (each + 24) + LEFT, y: y + TOP + (panel.title || panel.unit ? TITLE : 0), width: each - LEFT - (direct ? labels : RIGHT), height: tall - TOP - BOTTOM };
+    const box = { x: column * (each + 24) + LEFT, y: y + TOP + (panel.title || panel.unit ? TITLE : 0), width: each - LEFT - (direct ? labels : RIGHT), height: tall - TOP - BOTTOM, reach: column * (each + 24) + each };
     const plot = drawn(spec, panel, box, theme, every, direct);
     nodes.push(...plot.nodes);
     plots.push(plot);
@@ -59,7 +59,7 @@ function small(spec, width, theme, every) {
   const tall = TITLE + spec.height + BETWEEN;
   const plots = spec.panels.map((panel, index) => {
     const [column, row] = [index % across, Math.floor(index / across)];
-    const box = { x: EDGE + column * (wide + BETWEEN), y: key.height + row * tall + TITLE, width: wide, height: spec.height };
+    const box = { x: EDGE + column * (wide + BETWEEN), y: key.height + row * tall + TITLE, width: wide, height: spec.height, reach: EDGE + column * (wide + BETWEEN) + wide };
     return drawn(spec, panel, box, theme, every, false, { left: !column, below: index + across >= spec.panels.length });
   });
   const rows = Math.ceil(spec.panels.length / across);
@@ -122,7 +122,7 @@ function drawn(spec, panel, box, theme, every, direct, edges = null) {
 /** Where a panel's unit begins: behind its title, and inside of the panel. */
 function unitPlace({ title, unit }, titled, box) {
   const behind = titled + (title ? 1.18 * lab.textWidth(title, 14) + 10 : 0);
-  return Math.max(titled, Math.min(behind, box.x + box.width + RIGHT - 1.1 * lab.textWidth(unit, 12)));
+  return Math.max(titled, Math.min(behind, box.reach - 1.1 * lab.textWidth(unit, 12)));
 }
 
 function ruled({ x, y, dashed }, box, toX, toY, { faint }) {

@@ -114,6 +114,12 @@ def test_the_catalogues_are_what_extraction_writes(language):
         (texts.FOLDER / language / "LC_MESSAGES" / "app.po").read_bytes()
 
 
+def test_a_text_among_the_values_of_another_is_extracted():
+    script = b"lab._('{word} \\'{n}\\'', { word: lab._(\"itself\"), n: lab.ngettext('{n} old',\n '{n} very old', 2) })"
+    found = [(line, text) for line, _name, text, _comments in extract.javascript(io.BytesIO(script), (), (), {})]
+    assert found == [(1, "{word} '{n}'"), (1, "itself"), (1, ("{n} old", "{n} very old"))]
+
+
 def test_plural_forms(chinese):
     texts.speak(ENGLISH)
     assert [ngettext("{n} token", "{n} tokens", n) for n in (0, 1, 2)] == ["0 tokens", "1 token", "2 tokens"]
