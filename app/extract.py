@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import re
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -26,7 +27,7 @@ TEMPLATE = FOLDER / "app.pot"
 ONE, TWO = ("_", "N_", "told"), ("ngettext", "told_n")  # functions whose first, or first two arguments are texts
 KEYWORDS = {f"{lab}{name}": None if name in ONE else (1, 2) for name in (*ONE, *TWO) for lab in ("", "lab.")}
 METHODS = [*((f"{folder}/**.py", "app.extract:python") for folder in ("app", "components", "models")),
-           ("components/**.js", "javascript"), ("assets/about.md", "app.extract:markdown"),
+           ("components/**.js", "app.extract:javascript"), ("assets/about.md", "app.extract:markdown"),
            ("assets/method.md", "app.extract:markdown"), ("assets/glossary.json", "app.extract:glossary"),
            ("assets/lessons/*.json", "app.extract:lesson")]
 
@@ -46,6 +47,20 @@ def python(file: BytesIO, keywords: object, tags: object, options: object) -> It
             texts = tuple(argument.value for argument in given if isinstance(argument, ast.Constant))
             if texts:
                 yield node.lineno, name, texts if name in TWO else texts[0], []
+
+
+_LITERAL = r"('(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
+_CALL = re.compile(rf"\blab\.({'|'.join((*ONE, *TWO))})\(\s*{_LITERAL}(?:\s*,\s*{_LITERAL})?")
+
+
+def javascript(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
+    """A script's texts; the form of an extractor of Babel's, whose own passes over a text among the values of another:
+    `lab._('{word} {number}', { word: lab._('itself') })`."""
+    source = file.read().decode("utf-8")
+    for call in _CALL.finditer(source):
+        name, *found = call.groups()
+        texts = tuple(ast.literal_eval(text) for text in found[:2 if name in TWO else 1])
+        yield source.count("\n", 0, call.start()) + 1, name, texts if name in TWO else texts[0], []
 
 
 def markdown(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:

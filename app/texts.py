@@ -15,9 +15,11 @@ from __future__ import annotations
 import gettext
 import io
 import json
+import string
 from collections.abc import Iterable
 from contextvars import ContextVar
 from functools import cache
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ LANGUAGES = {"en": "English", "zh": "中文"}  # each by its own name; the first
 GLOSSARY = FOLDER.parent / "glossary.json"
 ENGLISH = next(iter(LANGUAGES))
 COOKIE = "attention-lab-language"  # in the browser: the language that was chosen in the header (toolbar.js)
+
 
 _spoken: ContextVar[str] = ContextVar("language", default=ENGLISH)  # each visitor's thread has its own
 
@@ -60,12 +63,34 @@ def _(text: str, /, **values: Any) -> str:
     catalogue, like what a model of the Hub says of itself, stays as it is."""
     if hasattr(text, "template"):
         return _told(text)
-    return _found(text).format(**values) if values else _found(text)
+    return _NUMBERS.vformat(_found(text), (), values) if values else _found(text)
+
+
+def number(value: float, form: str) -> str:
+    """A number as people write it, with a minus and not a hyphen: `number(-0.003, ".1%")` is −0.3%."""
+    return format(value, form).replace("-", "−")
+
+
+class _Numbers(string.Formatter):
+    """What fills texts in: numbers as `number` writes them."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, Real):
+            return number(value, format_spec)  # type: ignore[arg-type]  # of numpy, too
+        return super().format_field(value, format_spec)
+
+
+_NUMBERS = _Numbers()
+
+
+def spelt(tokens: Iterable[str]) -> list[str]:
+    """Tokens as people read them: those that stand for no text, which models.words told, in this run's language."""
+    return [_(token) if hasattr(token, "template") else token for token in tokens]
 
 
 def ngettext(one: str, several: str, n: int, /, **values: Any) -> str:
     """The form for `n` things, which is a value too: `{n}`."""
-    return _translations(language()).ngettext(one, several, n).format(n=n, **values)
+    return _NUMBERS.vformat(_translations(language()).ngettext(one, several, n), (), {"n": n, **values})
 
 
 def _told(text: Any) -> str:
@@ -75,7 +100,7 @@ def _told(text: Any) -> str:
         return _found(text.separator).join(map(str, parts.values()))
     found = _translations(language()).ngettext(text.template, text.plural, text.n) if text.plural \
         else _found(text.template)
-    return found.format(**parts) if parts else found
+    return _NUMBERS.vformat(found, (), parts) if parts else found
 
 
 def _found(text: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app import caches
-from app.texts import _
+from app.texts import _, number
 from components import chart, table
 from components.charts import Spec, called
 from components.constant_charts import loss_chart
@@ -48,7 +48,7 @@ def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
         return None, "", ""
     points = [(study.training, quality, drop, spread(study.mean_drop_by_seed(LEARNED, study.heads)), _moment(study))
               for study, quality, drop in ranked.points]
-    alt = "; ".join(f"{study.title}: {quality:.3f}, {drop:.1%}" for study, quality, drop in ranked.points)
+    alt = "; ".join(f"{study.title}: {quality:.3f}, {number(drop, '.1%')}" for study, quality, drop in ranked.points)
     said = [] if math.isnan(ranked.rank) else [
         _("Rank correlation of {n} points: {rank:.2f}; {chance:.0%} of random orders have one as large.",
           n=len(ranked.points), rank=ranked.rank, chance=ranked.chance)]

@@ -10,7 +10,7 @@ from app import compute
 from app.compute import Seen
 from app.state import events
 from app.state.lab_state import LabState
-from app.texts import _
+from app.texts import _, spelt
 from components import effect
 from components.effect import Fact, Strip
 from models import Lab, Output
@@ -42,7 +42,7 @@ def in_vectors(before: Seen, after: Seen) -> dict[str, Any]:
     """What the panel shows of a model that predicts nothing: 1 - cosine of each token's vector, and the sentence's."""
     by_token, of_all = moved(before, after)
     tokens = [{"token": token, "before": None, "after": float(value)}
-              for token, value in zip(before.tokens, by_token, strict=True)]
+              for token, value in zip(spelt(before.tokens), by_token, strict=True)]
     unit = _("1 − cosine")
     strip: Strip = {"title": _("How far each token's vector moved"), "unit": unit, "worse_is_more": False,
                     "what": _("moved")}
@@ -55,10 +55,11 @@ def token_losses(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
     prediction from what stands before it, of one that guesses hidden ones as a guess from all the rest."""
     shift = 1 if lab.task.predicts_next else 0
     shown = []
-    for place in range(len(before.tokens)):
+    tokens = spelt(lab.task.token_at(before.prompt, place) for place in range(len(before.tokens)))
+    for place, token in enumerate(tokens):
         known = place >= shift and before.losses[place - shift] == before.losses[place - shift]
         old, new = ((float(t.losses[place - shift]) if known else None) for t in (before, after))
-        shown.append({"token": lab.task.token_at(before.prompt, place), "before": old, "after": new})
+        shown.append({"token": token, "before": old, "after": new})
     return shown
 
 

@@ -8,7 +8,7 @@ from app import compute, serving
 from app.compute import Seen
 from app.panels.heads import selected
 from app.state.lab_state import LabState
-from app.texts import N_, _
+from app.texts import N_, _, spelt
 from components import chart
 from components.charts import dots_chart
 from components.gates_chart import gates_chart
@@ -32,7 +32,8 @@ def section(lab: Lab, state: LabState, trace: Seen) -> None:
                       "the token; a bar or a key of yours multiplies them."))
         mean = ", ".join(_("layer {layer} {share:.0%}", layer=number, share=values.mean())
                          for number, values in enumerate(gates, 1))
-        chart(key="gates", spec=gates_chart(gates, trace.rows[kind.query_row], layer), models=[lab.name], what="gates",
+        tokens = spelt(trace.rows[kind.query_row])
+        chart(key="gates", spec=gates_chart(gates, tokens, layer), models=[lab.name], what="gates",
               title=_("Gates of every token and head"), alt=_("Mean of all gates: {mean}", mean=mean))
     with right:
         st.markdown(_("**Attention to the first token**, mean over the queries after it. A query that finds nothing "

@@ -10,7 +10,7 @@ from app.state import events, session
 from app.state.fields import MAX_LINK_TEXT
 from app.state.history import History
 from app.state.lab_state import PAGES, START
-from app.state.link import query_of
+from app.state.link import lab_of, query_of
 from app.texts import _
 from components import navigation, toolbar
 
@@ -27,7 +27,7 @@ def draw(history: History, read_chars: int = MAX_LINK_TEXT) -> None:
     embedded = bool(st.context.is_embedded)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
         if not embedded:
-            _navigate(history, query)
+            _navigate(history, query_of(lab_of(history.present), read_chars))
         with st.container(width="stretch"):
             toolbar(key="toolbar", query=query, mode="push" if history.push else "replace",
                     can_undo=bool(history.past), can_redo=bool(history.future), languages=texts.LANGUAGES,

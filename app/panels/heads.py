@@ -13,7 +13,7 @@ from app import compute
 from app.compute import Seen
 from app.state import events
 from app.state.lab_state import LAST, LabState
-from app.texts import _
+from app.texts import _, spelt
 from components import Grid, head_map, heads
 from models import Kind, Lab, Output
 from models.heads import MIN_BASE, Address, Scale
@@ -79,12 +79,12 @@ def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
     """The selected head, large."""
     kind, layer, head = selected(lab, state)
     maps = compute.layer_of(lab, trace, state.plan, kind.name, layer)
-    queries, keys = trace.rows[kind.query_row], trace.rows[kind.key_row]
+    queries, keys = spelt(trace.rows[kind.query_row]), spelt(trace.rows[kind.key_row])
     constant = lab.constant_of(kind.name, layer, len(queries), len(keys), state.plan.scale)
     voted = lab.selected(maps.scores)
     chosen = compute.usable(lab, state.plan).state(kind.name, layer, head)
     asked = _asked(trace, state)
-    head_map(key=key, queries=list(queries), keys=None if kind.query_row == kind.key_row else list(keys),
+    head_map(key=key, queries=queries, keys=None if kind.query_row == kind.key_row else keys,
              kind_title=_(kind.title) if len(lab.kinds) > 1 else "", layer=layer, head=head, causal=kind.causal,
              live=maps.live[head], weights=maps.weights[head],
              constant=None if constant is None else constant[head], is_distribution=kind.attention.is_distribution,

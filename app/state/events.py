@@ -31,7 +31,7 @@ from app.state.lab_state import (
     LabState,
 )
 from app.state.lessons import CHOICES, ORDER, Place, step_at
-from app.state.link import first_lab, opened_by, read_query, settled
+from app.state.link import first_lab, lab_of, opened_by, read_query, settled
 from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection
 from app.state.session import history, widget
@@ -221,7 +221,7 @@ def on_toolbar(event: dict[str, Any]) -> None:
             past.do(replace(past.present, plan=HeadPlan(), selection=cleared.selection.within(past.present.shape),
                             view="used", asked=LAST, budgets=()))
         case "page" if event.get("page") in [*PAGES]:  # a list has `in` for what has no hash, too
-            past.do(replace(past.present, page=event["page"]))
+            past.do(replace(lab_of(past.present), page=event["page"]))
         case "language" if event.get("language") in [*LANGUAGES]:
             past.speak(event["language"])
         case "address" if isinstance(event.get("query"), str):
@@ -330,7 +330,7 @@ def on_start(event: dict[str, Any]) -> None:
         case "skip":
             past.do(settled(past.present, first_lab()))
         case "lab":
-            past.do(replace(past.present, page=FIRST_PAGE))
+            past.do(replace(lab_of(past.present), plan=past.present.plan))
         case "lesson":
             take_step(Place(ORDER[0], 1))
 

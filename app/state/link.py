@@ -71,6 +71,11 @@ def first_lab() -> LabState:
     return _read(FIRST_LAB)[0]
 
 
+def lab_of(state: LabState) -> LabState:
+    """Where the header's links lead: from a first visit's experiment to its text in a lab that nothing was done to."""
+    return settled(state, replace(opened_by(None), page=FIRST_PAGE)) if state.page == START else state
+
+
 def settled(state: LabState, other: LabState) -> LabState:
     """`other`, shown as `state` is: in its language, at its step of a lesson, in large type or not."""
     return replace(other, **{field.attribute: getattr(state, field.attribute) for field in FIELDS if field.is_setting})

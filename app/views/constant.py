@@ -178,12 +178,12 @@ def _verdict(study: Study, count: int) -> str:
 def _score(scores: tuple[float, ...]) -> str:
     if not scores:
         return "–"
-    return f"{fmean(scores):.3f} ± {spread(scores):.3f}" if len(scores) > 1 else f"{fmean(scores):.3f}"
+    return f"{_mean(scores)} ± {spread(scores):.3f}" if len(scores) > 1 else _mean(scores)
 
 
 def _mean(scores: tuple[float, ...]) -> str:
     """Without the spread, which the charts show: there is no room beside it."""
-    return f"{fmean(scores):.3f}" if scores else "–"
+    return f"{fmean(scores):.3f}".replace("-", "−") if scores else "–"
 
 
 def _table(study: Study, count: int) -> None:

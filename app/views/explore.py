@@ -27,7 +27,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     said = st.container() if rewriting.is_offered(before) else None
     with st.container(key="work"):  # style.css: where there is no room for three, the effect stands under the heads
-        widths = [26, 46, 28] if state.teach else [32, 40, 28]  # before a class the picture is what is looked at
+        widths = [35, 38, 27] if state.teach else [32, 40, 28]  # whose gaps are larger; tiles are not smaller
         grid, middle, panel = st.columns(widths, gap="medium")
     with grid:
         heads.grid(lab, state, after, files=True)

@@ -19,7 +19,7 @@ from app.panels.text import Reading
 from app.state import events, session
 from app.state.heads_view import MEASURES, SOURCES
 from app.state.lab_state import LabState
-from app.texts import _, ngettext
+from app.texts import _, ngettext, number
 from components import chart, head_charts
 from models import Lab
 from models.heads import Address
@@ -81,7 +81,7 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
     chart(key="scatter", spec=spec, models=[lab.name], what="heads",
           on_event=partial(events.on_scatter, addresses=addresses),
           title=_("{up} against {across}, of every head", up=_(MEASURES[y]), across=_(MEASURES[x])),
-          alt="; ".join(f"{name}: {one:.3f}, {other:.3f}" for name, one, other in zip(
+          alt="; ".join(f"{name}: {number(one, '.3f')}, {number(other, '.3f')}" for name, one, other in zip(
               names, values[x].tolist(), values[y].tolist(), strict=True)))
     picked = [addresses[place] for place in places]
     with st.container(horizontal=True, vertical_alignment="center", key="picked"):
@@ -119,7 +119,7 @@ def rows(lab: Lab, values: dict[str, ndarray], distance: ndarray | None) -> list
 
 
 def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.2f}".replace("-", "−")
+    return "–" if math.isnan(value) else number(value, ".2f")
 
 
 def _origin(lab: Lab, found: dict[str, Any], source: str) -> None:

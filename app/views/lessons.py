@@ -34,8 +34,11 @@ def _card(number: int, lesson: Lesson) -> None:
     left = [place for place in places if place not in session.ticked()]
     st.markdown(f"##### {number}. {plain(_(lesson.title))}")
     st.markdown(plain(_(lesson.about)))
+    steps = (("" if place in left else "✓ ") + plain(_(step.title))
+             for place, step in zip(places, lesson.steps, strict=True))
     links = ", ".join(f"[arXiv {paper}](https://arxiv.org/abs/{paper})" for paper in lesson.arxiv)
-    st.caption(f"{plain(lesson.source)}. {links}" if links else plain(lesson.source))
+    source = f"{plain(lesson.source)}. {links}" if links else plain(lesson.source)
+    st.caption("\n\n".join([" · ".join(steps), source]))
     done = len(places) - len(left)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(_("Go on") if left and done else _("Begin again") if done else _("Begin"), key=f"take {lesson.key}",

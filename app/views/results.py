@@ -75,10 +75,13 @@ def _claims() -> None:
     groups = [(word, [its for its in claim.statements if its.verdict.word == word]) for word in BADGES]
     _overview([(word, its) for word, its in groups if its])
     specs = _specs(claim.key, stamp)
+    shown: list[Statement] = []
     for _word, statements in groups:
         for statement in statements:
             serving.give_way()
-            _statement(statement, specs.get(statement.key))
+            above = next((its for its in shown if its.table == statement.table and its.table), None)
+            _statement(statement, specs.get(statement.key), above)
+            shown.append(statement)
     _trainings(claim, specs.get(CURVES))
     with st.expander(_("How all this was measured")):
         st.markdown(translated(METHOD.read_text(encoding="utf-8")))
@@ -112,11 +115,15 @@ def _trainings(claim: Claim, spec: Spec | None) -> None:
 def _table(rows: list[dict[str, str]]) -> None:
     if not rows:
         return
-    st.table([{plain(_(name)): plain(_(value)) for name, value in row.items()} for row in rows], border="horizontal",
-             hide_index=True)
+    st.table([{plain(_(name)): plain(_HYPHEN.sub("−", _(value))) for name, value in row.items()} for row in rows],
+             border="horizontal", hide_index=True)
 
 
-def _statement(statement: Statement, spec: Spec | None) -> None:
+_HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # that is a minus
+
+
+def _statement(statement: Statement, spec: Spec | None, above: Statement | None) -> None:
+    """One card. `above`: an earlier one with the same table, which is not shown again."""
     colour, icon = BADGES[statement.verdict.word]
     is_wide = len(columns_of(statement)) > WIDE
     with st.container(border=True, key=f"claim-{colour}-{statement.key}"):
@@ -133,7 +140,10 @@ def _statement(statement: Statement, spec: Spec | None) -> None:
                 how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested \
                     else _("a guess, not tested")
                 st.markdown(_("Likeliest reason (*{how}*): {reason}", how=how, reason=plain(_(statement.reason))))
-            if not is_wide:
+            if above is not None:
+                st.markdown(_("Its numbers are those of the table above: [{statement}](#{key})",
+                              statement=plain(_(above.text)), key=above.key))
+            elif not is_wide:
                 _table(statement.table)
             with st.container(horizontal=True, vertical_alignment="top"):
                 st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv",
@@ -146,7 +156,7 @@ def _statement(statement: Statement, spec: Spec | None) -> None:
                 what = _(statement.chart.title)
                 chart(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
                       what="results", about=[what], alt=_(statement.chart.alt))
-        if is_wide:
+        if is_wide and above is None:
             _table(statement.table)
 
 

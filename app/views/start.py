@@ -72,7 +72,8 @@ def choices(plan: HeadPlan) -> list[Choice]:
 def words(plan: HeadPlan, is_right: bool) -> Words:
     """What is told of a plan. Of any but these, which a link may hold, only whether the answer is right."""
     verdict = _("✓ right") if is_right else _("✗ wrong")
-    looks = _("The arcs show where *x=?* looks: the mean of layer 2's four heads.")
+    looks = _("The arcs show where *x=?* looks: the mean of layer 2's four heads. Dotted: before.") if plan else \
+        _("The arcs show where *x=?* looks: the mean of layer 2's four heads.")
     head = _("The model looks back with *heads*. A head gives every earlier word a weight and passes on what stands "
              "there. This model has twelve of them: four at a time, in three rounds, its *layers*.")
     if not plan:
@@ -90,7 +91,6 @@ def words(plan: HeadPlan, is_right: bool) -> Words:
     elif plan == WITHOUT_ONE:
         reason = _("Layer 2, head 2 put nearly all its weight on 7. It is gone, and nothing changes: its neighbours "
                    "look at 7, too.")
-        looks = _("The arcs show where *x=?* looks: the mean of layer 2's four heads. Dotted: before.")
         following = _("One head alone changes almost nothing. Why, and what heads can do without, is what the lessons "
                       "are about.")
     else:

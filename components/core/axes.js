@@ -56,7 +56,7 @@ lab.sparse = (ticks, place, label, size = 12) => {
 
 /** A value as a chart tells it: four places, or a share in percent. */
 lab.value = (value, percent = false) =>
-  percent ? `${Number((100 * value).toFixed(1))}%` : String(Number(value.toPrecision(4))).replace('-', '−');
+  (percent ? `${Number((100 * value).toFixed(1))}%` : String(Number(value.toPrecision(4)))).replaceAll('-', '−');
 
 /** Where labels stand that want to be at `wanted`, px: as near as they can, `apart` px from each other, in order. */
 lab.spreadOut = (wanted, apart, low, high) => {
@@ -70,4 +70,30 @@ lab.spreadOut = (wanted, apart, low, high) => {
     result[index] = places[i];
   });
   return result;
+};
+
+/** How much of a box the lines of a plot run through: points on them, 3 px apart. */
+const crossing = ([left, top, right, bottom], marks) =>
+  marks.flatMap(({ points }) => points.slice(1).map((to, i) => [points[i], to])).reduce((count, [from, to]) => {
+    const steps = Math.max(1, Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / 3));
+    for (let step = 0; step <= steps; step += 1) {
+      const [x, y] = ['x', 'y'].map(its => from[its] + (step / steps) * (to[its] - from[its]));
+      if (x > left && x < right && y > top && y < bottom) count += 1;
+    }
+    return count;
+  }, 0);
+
+/** Of places [left, base] for a text in a plot's box the one where its lines leave most room and where nothing is `taken`
+ * yet; then it is. */
+lab.freest = (text, size, places, box, marks, taken) => {
+  const wide = lab.textWidth(text, size);
+  const cost = ([left, base]) => {
+    const [top, right, bottom] = [base - size, left + wide, base + 3];
+    const meets = taken.filter(([l, t, r, b]) => left < r && l < right && top < b && t < bottom).length;
+    const leaves = left < box.x - 2 || right > box.x + box.width + 2 || top < box.y - 4 || bottom > box.y + box.height + 2;
+    return crossing([left - 2, top, right + 2, bottom], marks) + 1000 * (meets + leaves);
+  };
+  const [left, base] = places.reduce((best, place) => (cost(place) < cost(best) ? place : best));
+  taken.push([left, base - size, left + wide, base + 3]);
+  return [left, base];
 };

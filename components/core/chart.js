@@ -15,7 +15,7 @@ lab.dotsChart = (spec, width, theme) => {
   const left = Math.min(Math.max(...spec.rows.map(name => lab.textWidth(name, 13))) + 14, 0.42 * width);
   const names = spec.rows.map(name => lab.wrapped(name, left - 10, 13, 2));
   const tall = Math.max(14 + 15 * spec.series.length, ...names.map(lines => 10 + 15 * lines.length));
-  const [top, right] = [key.height + 34, width - 56];
+  const [top, right] = [key.height + 40, width - 56];
   const bottom = top + tall * spec.rows.length;
   const limits = lab.extent([...spec.points.map(([, , value]) => value), ...(spec.rule ? [spec.rule.at] : [])]);
   const toX = lab.axis('linear', [], left + 8, right, limits);
@@ -49,7 +49,12 @@ lab.dotsChart = (spec, width, theme) => {
     const told = `${spec.rows[row]}${several ? `, ${one.name}` : ''}: ${lab.value(value, spec.percent)}`;
     nodes.push(lab.shape(one.dash ?? 0, toX(value), y, { fill }, ['title', {}, told]));
     const alone = spec.points.filter(([r, s]) => r === row && s === series).length === 1;
-    if (alone) nodes.push(word(lab.value(value, spec.percent), toX(value) + 9, y + 4, { 'font-size': 11, fill: ink }));
+    if (!alone) continue;
+    const said = lab.value(value, spec.percent);
+    const [beside, wide] = [toX(value) + 9, lab.textWidth(said, 11)];
+    // On the other side of its form where the rule would run through it.
+    const crossed = spec.rule && toX(spec.rule.at) > beside - 3 && toX(spec.rule.at) < beside + wide + 3;
+    nodes.push(...lab.plated(said, crossed ? toX(value) - 9 - wide : beside, y + 4, 11, theme, { fill: ink }));
   }
   return { width, height: bottom + 28, nodes, plots: [] };
 };

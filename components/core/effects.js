@@ -55,6 +55,22 @@ lab.factLines = ({ facts, before, after, changed }, shown) => {
   return [moved, lab.factLine(loss, changed, true)];
 };
 
+const likeliest = (rows, when) => rows.reduce((best, row) => (row[when] > best[when] ? row : best));
+
+/** The effect in one line: {title, text, verdict}; the likeliest answer before and under the plan, and the loss. */
+lab.effectPeek = (data, shown) => {
+  const lines = lab.factLines(data, shown);
+  const verdict = lines.find(line => line.verdict)?.verdict ?? null;
+  if (!shown?.rows.length) return { title: lines[0].name, text: lines[0].text, verdict };
+  const { rows } = shown;
+  const [old, now] = ['before', 'after'].map(when => likeliest(rows, when));
+  const answer = ({ label }, share) => `${lab.quoted(label)} ${lab.percent(share)}`;
+  const before = answer(old, old.before);
+  if (!data.changed) return { title: shown.title, text: before, verdict };
+  const after = old.label === now.label ? lab.percent(now.after) : answer(now, now.after);
+  return { title: shown.title, text: `${before} → ${after}`, verdict };
+};
+
 /** What a token of the strip has to show: its change, or its value where there is nothing before; null if unknown. */
 lab.stripValue = ({ before, after }) => (after === null ? null : before === null ? after : after - before);
 

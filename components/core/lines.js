@@ -10,6 +10,7 @@ const NARROW = 230; // px of a plot, below which its lines are not named at thei
 const QUIET = 0.6; // of a line that stands beside others to be compared with
 const NEAR = 14; // px from a line at which a pointer is at it
 const MANY = 24; // points, above which a line has no forms
+const INSET = 9; // px between a ring and the edge of its plot, where the scales' numbers are
 
 /** What a point says. */
 const told = ({ name }, spec, panel, [x, y, spread, note]) =>
@@ -40,7 +41,7 @@ lab.linesChart = (spec, width, theme, every) => {
   spec.panels.forEach((panel, index) => {
     const column = index % across;
     if (index && !column) y += tall + TITLE + 8;
-    const box = { x: column * (each + 24) + LEFT, y: y + TOP + (panel.title || panel.unit ? TITLE : 0), width: each - LEFT - (direct ? labels : RIGHT), height: tall - TOP - BOTTOM };
+    const box = { x: column * (each + 24) + LEFT, y: y + TOP + (panel.title || panel.unit ? TITLE : 0), width: each - LEFT - (direct ? labels : RIGHT), height: tall - TOP - BOTTOM, reach: column * (each + 24) + each };
     const plot = drawn(spec, panel, box, theme, every, direct);
     nodes.push(...plot.nodes);
     plots.push(plot);
@@ -58,7 +59,7 @@ function small(spec, width, theme, every) {
   const tall = TITLE + spec.height + BETWEEN;
   const plots = spec.panels.map((panel, index) => {
     const [column, row] = [index % across, Math.floor(index / across)];
-    const box = { x: EDGE + column * (wide + BETWEEN), y: key.height + row * tall + TITLE, width: wide, height: spec.height };
+    const box = { x: EDGE + column * (wide + BETWEEN), y: key.height + row * tall + TITLE, width: wide, height: spec.height, reach: EDGE + column * (wide + BETWEEN) + wide };
     return drawn(spec, panel, box, theme, every, false, { left: !column, below: index + across >= spec.panels.length });
   });
   const rows = Math.ceil(spec.panels.length / across);
@@ -73,7 +74,8 @@ function drawn(spec, panel, box, theme, every, direct, edges = null) {
   const xs = [...new Set(spec.panels.flatMap(pointsOf).map(([x]) => x))].sort((a, b) => a - b);
   const beside = spec.panels.flatMap(({ rings = [] }) => rings.map(({ x }) => x)); // a text may be shorter, or longer
   const wide = spec.x.scale === 'band' ? null : { low: Math.min(xs[0], ...beside), high: Math.max(xs.at(-1), ...beside) };
-  const toX = lab.axis(spec.x.scale, xs, box.x, box.x + box.width, wide);
+  const inset = beside.length ? INSET : 0;
+  const toX = lab.axis(spec.x.scale, xs, box.x + inset, box.x + box.width - inset, wide);
   const toY = lab.axis(spec.bent ? 'bent' : 'linear', [], box.y + box.height, box.y, limits, spec.bent);
   const levels = spec.bent ? lab.bentTicks(limits.low, limits.high, spec.bent) : lab.roundTicks(limits.low, limits.high, Math.max(2, box.height / 50));
   const bottom = box.y + box.height;
@@ -87,8 +89,8 @@ function drawn(spec, panel, box, theme, every, direct, edges = null) {
     ]),
     ...(edges && !edges.below ? [] : lab.sparse(ticks, toX, lab.value)).map(tick => word(lab.value(tick), toX(tick), bottom + 17, { 'text-anchor': 'middle' })),
     ...(edges && !edges.below ? [] : [word(spec.x.title, box.x + box.width / 2, bottom + 35, { 'text-anchor': 'middle' })]),
-    ...(panel.unit ? [word(panel.unit, titled + (panel.title ? 1.18 * lab.textWidth(panel.title, 14) + 10 : 0), over, {})] : []),
-    ...(panel.rules ?? []).flatMap(rule => ruled(rule, box, toX, toY, theme)),
+    ...(panel.unit ? [word(panel.unit, unitPlace(panel, titled, box), over, {})] : []),
+    ...(panel.rules ?? []).map(rule => ruled(rule, box, toX, toY, theme)),
   ];
   const marks = panel.lines.map(({ series, points }) => {
     const one = spec.series[series];
@@ -110,43 +112,65 @@ function drawn(spec, panel, box, theme, every, direct, edges = null) {
     const words = ['title', {}, told(spec.series[series], spec, panel, [x, y, null, note])];
     nodes.push(['circle', { cx: lab.px(toX(x)), cy: lab.px(toY(y)), r: 3.5, fill: theme.ground, stroke, 'stroke-width': 1.5 }, words]);
   }
-  nodes.push(...ringed(spec, panel, box, toX, toY, theme));
+  const taken = []; // by texts between the lines
+  const rings = ringed(spec, panel, box, toX, toY, marks, taken, theme);
+  nodes.push(...ruleNames(panel.rules ?? [], box, toX, toY, marks, taken, theme), ...rings);
   if (direct) nodes.push(...named(marks, box, theme));
   return { nodes, box, marks, xs, toX };
 }
 
-function ruled({ x, y, label, dashed }, box, toX, toY, { faint }) {
-  const style = { stroke: faint, 'stroke-width': 1.5, ...(dashed ? { 'stroke-dasharray': '4 3' } : {}) };
-  const text = (at, attributes) => (label ? [['text', { 'font-size': 11, fill: faint, ...at, ...attributes }, label]] : []);
-  if (x !== undefined) {
-    const at = lab.px(toX(x));
-    const isRight = toX(x) > box.x + box.width - lab.textWidth(label ?? '', 11) - 6;
-    return [['line', { x1: at, x2: at, y1: box.y, y2: box.y + box.height, ...style }],
-      ...text({ x: lab.px(toX(x) + (isRight ? -4 : 4)), y: lab.px(box.y + (dashed ? 22 : 9)) }, isRight ? { 'text-anchor': 'end' } : {})];
-  }
-  const at = lab.px(toY(y));
-  return [['line', { x1: box.x, x2: lab.px(box.x + box.width), y1: at, y2: at, ...style }], ...text({ x: box.x + 4, y: lab.px(toY(y) - 4) })];
+/** Where a panel's unit begins: behind its title, and inside of the panel. */
+function unitPlace({ title, unit }, titled, box) {
+  const behind = titled + (title ? 1.18 * lab.textWidth(title, 14) + 10 : 0);
+  return Math.max(titled, Math.min(behind, box.reach - 1.1 * lab.textWidth(unit, 12)));
 }
 
+function ruled({ x, y, dashed }, box, toX, toY, { faint }) {
+  const style = { stroke: faint, 'stroke-width': 1.5, ...(dashed ? { 'stroke-dasharray': '4 3' } : {}) };
+  if (x !== undefined) return ['line', { x1: lab.px(toX(x)), x2: lab.px(toX(x)), y1: box.y, y2: box.y + box.height, ...style }];
+  return ['line', { x1: box.x, x2: lab.px(box.x + box.width), y1: lab.px(toY(y)), y2: lab.px(toY(y)), ...style }];
+}
+
+const SMALL = 11; // px of a rule's name
+
+/** The names of rules beside them, on a ground of their own where lines are everywhere. */
+const ruleNames = (rules, box, toX, toY, marks, taken, theme) =>
+  rules.filter(({ label }) => label).flatMap(({ x, y, label }) => {
+    const wide = lab.textWidth(label, SMALL);
+    const places = x !== undefined
+      ? [11, 25, box.height - 6, box.height - 20].flatMap(down => [toX(x) + 5, toX(x) - 5 - wide].map(left => [left, box.y + down]))
+      : [-5, 14].flatMap(down => [0, 1, 0.5, 0.25, 0.75].map(part => [box.x + 5 + part * (box.width - wide - 10), toY(y) + down]));
+    return lab.plated(label, ...lab.freest(label, SMALL, places, box, marks, taken), SMALL, theme, { fill: theme.faint });
+  });
+
 /** Single values beside the lines. Those outside of the plot stand at its edge, with an arrow and their numbers. */
-function ringed(spec, panel, box, toX, toY, theme) {
+function ringed(spec, panel, box, toX, toY, marks, taken, theme) {
   const [low, high] = [box.y, box.y + box.height];
   const rings = (panel.rings ?? []).map(ring => {
     const one = spec.series[ring.series];
     const wanted = toY(ring.y);
-    const y = Math.min(high, Math.max(low, wanted));
-    return { ...ring, one, stroke: lab.seriesColour(one.colour, theme), px: toX(ring.x), py: y, out: Math.sign(wanted - y) };
+    const out = wanted < low ? -1 : wanted > high ? 1 : 0;
+    const py = Math.min(high - INSET, Math.max(low + INSET, wanted));
+    return { ...ring, one, stroke: lab.seriesColour(one.colour, theme), px: toX(ring.x), py, out };
   });
-  const outside = rings.filter(({ out }) => out);
-  const places = lab.spreadOut(outside.map(({ py }) => py), 13, low + 4, high - 4);
-  const numbers = outside.map(({ px, stroke, y }, i) => {
-    const onRight = px > box.x + box.width - 60;
-    const place = { x: lab.px(px + (onRight ? -12 : 12)), y: lab.px(places[i] + 4), 'text-anchor': onRight ? 'end' : 'start' };
-    return ['text', { ...place, 'font-size': 11, 'font-weight': 600, fill: stroke }, lab.value(y, panel.percent)];
+  // Those beyond an edge are no place of their own: beside each other, so that none hides another one.
+  for (const edge of [-1, 1]) {
+    const beyond = rings.filter(({ out }) => out === edge).sort((one, other) => edge * (toY(other.y) - toY(one.y)));
+    beyond.forEach((ring, i) => Object.assign(ring, { py: ring.py - edge * 17 * i, isLast: !i }));
+  }
+  rings.forEach((ring, i) => {
+    const hidden = other => Math.hypot(other.px - ring.px, other.py - ring.py) < 8;
+    while (rings.slice(0, i).some(hidden)) ring.px += 14;
+  });
+  for (const { px, py } of rings) taken.push([px - 8, py - 8, px + 8, py + 8]);
+  const numbers = rings.filter(({ out }) => out).flatMap(({ px, py, stroke, y }) => {
+    const text = lab.value(y, panel.percent);
+    const places = [4, -11, 19, -26, 34].flatMap(down => [px + 12, px - 12 - lab.textWidth(text, SMALL)].map(left => [left, py + down]));
+    return lab.plated(text, ...lab.freest(text, SMALL, places, box, marks, taken), SMALL, theme, { 'font-weight': 600, fill: stroke });
   });
   return [
-    ...rings.flatMap(({ one, x, y, note, stroke, px, py, out }) => [
-      ...(out ? [['path', { d: out < 0 ? 'M0 -13l5 6h-10z' : 'M0 13l5 -6h-10z', transform: `translate(${lab.px(px)} ${lab.px(py)})`, fill: stroke }]] : []),
+    ...rings.flatMap(({ one, x, y, note, stroke, px, py, out, isLast }) => [
+      ...(isLast ? [['path', { d: out < 0 ? 'M0 -13l5 6h-10z' : 'M0 13l5 -6h-10z', transform: `translate(${lab.px(px)} ${lab.px(py)})`, fill: stroke }]] : []),
       ['circle', { cx: lab.px(px), cy: lab.px(py), r: 6, fill: theme.ground, 'fill-opacity': 0.6, stroke, 'stroke-width': 3 },
         ['title', {}, told(one, spec, panel, [x, y, null, note])]],
     ]),

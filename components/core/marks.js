@@ -29,6 +29,12 @@ lab.shape = (index, x, y, attributes, ...children) => [
   ...children,
 ];
 
+/** A text on a ground of its own, so that what it stands upon does not run through it; `left` and `base` in px. */
+lab.plated = (text, left, base, size, { ground }, attributes) => [
+  ['rect', { x: lab.px(left - 2), y: lab.px(base - size), width: lab.px(lab.textWidth(text, size) + 4), height: size + 3, fill: ground, opacity: 0.85 }],
+  ['text', { x: lab.px(left), y: lab.px(base), 'font-size': size, ...attributes }, text],
+];
+
 /** A sample of a series: {width, nodes} of its line or its form, and its name. */
 const sample = ({ name, colour, dash = 0, kind, quiet }, theme, x, y) => {
   const stroke = lab.seriesColour(colour, theme);

@@ -7,6 +7,10 @@ const TILE = 88; // px, a head's side in the grid
 const GAP = 8;
 const FADED = 0.22; // of a pruned head's weights, as on the screen
 
+/** Over what is pruned; one stroke alone could be taken for a diagonal of the pattern. */
+const cross = (width, height) =>
+  [[0, height], [height, 0]].map(([y1, y2]) => ['line', { x2: width, y1, y2, stroke: lab.paper.ink, 'stroke-width': 2 }]);
+
 /** What a cell says when it is pointed at. */
 const told = (rows, columns, i, j, value, difference) =>
   lab._('query {i} {query} → key {j} {key}: {value}', {
@@ -55,7 +59,7 @@ lab.mapPicture = ({ rows, columns, causal, value, most, difference, pruned }) =>
       ['rect', { width, height, fill: panel }],
       ['g', { stroke: line, 'stroke-width': 0.5, ...(pruned ? { opacity: FADED } : {}) }, ...cells],
       ['rect', { width, height, fill: 'none', stroke: line }],
-      ...(pruned ? [['line', { x2: width, y2: height, stroke: ink, 'stroke-width': 2 }]] : []),
+      ...(pruned ? cross(width, height) : []),
     ],
     ['g', { ...text, 'text-anchor': 'end' },
       ...down.map((label, i) => ['text', { x: left - 6, y: lab.px(top + (i + 0.5) * cell + 0.35 * size) }, label]),
@@ -137,7 +141,7 @@ lab.gridPicture = (grids, tilesOf) => {
           ['rect', { width: TILE, height: TILE, fill: panel, ...border }],
           ['g', { transform: scale, ...(gate === 0 ? { opacity: FADED } : {}) }, ...drawn],
           ...(constant ? [['text', { x: TILE - 5, y: 15, 'font-size': 13, 'font-weight': 700, fill: ink, 'text-anchor': 'end' }, 'C']] : []),
-          ...(gate === 0 ? [['line', { x2: TILE, y2: TILE, stroke: ink, 'stroke-width': 2 }]] : []),
+          ...(gate === 0 ? cross(TILE, TILE) : []),
           ...(gate > 0 && gate < 1 ? [['rect', { y: TILE + 2, width: lab.px(TILE * gate), height: 3, fill: lab.colours.light.accent }]] : []),
         ]);
       }

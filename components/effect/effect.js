@@ -44,6 +44,7 @@ function create(state) {
     point(state, Math.max(0, Math.min(state.spans.length - 1, (state.pointed ?? -1) + step)));
   });
   return {
+    peek: lab.peek(state.root, rows),
     ...{ title, pager, back, forth, count, key, rows, facts, losses: section, heading, strip, story, numbers },
     index: 0,
     pointed: -1,
@@ -70,6 +71,7 @@ function update(state, data) {
   showKey(state, data);
   showRows(state, shown?.rows ?? [], data.changed);
   showFacts(state, shown, data);
+  state.peek.show(data, shown);
   if (!state.fresh) return;
   showStrip(state, data);
 }
@@ -203,4 +205,4 @@ const tell = ({ story, tokens, pointed, about, single }) =>
     tokens[pointed] ? lab.stripSentence(tokens[pointed], about) : lab.stripLegend(about, single),
   );
 
-lab.effect = lab.component({ create, update, parts: ['numbers'] });
+lab.effect = lab.component({ create, update, parts: ['numbers'], destroy: ({ peek }) => peek.stop() });

@@ -108,7 +108,7 @@ lab.matrix = onPoint => {
       context.globalAlpha = 1;
     }
     context.strokeRect(x - 0.5, y - 0.5, right + 1, bottom + 1);
-    if (now.pruned) strike(context, colours.ink);
+    if (now.pruned) crossOut(context, colours.ink);
     context.fillStyle = colours.ink;
     const every = Math.ceil(LABEL / cell);
     now.rows.forEach((_, i) => {
@@ -125,12 +125,15 @@ lab.matrix = onPoint => {
   };
 
   /** As on the head's tile: these weights are computed, and reach nothing. */
-  const strike = (context, ink) => {
+  const crossOut = (context, ink) => {
+    const { x, y, right, bottom } = size;
     context.strokeStyle = ink;
     context.lineWidth = 2;
     context.beginPath();
-    context.moveTo(size.x, size.y);
-    context.lineTo(size.x + size.right, size.y + size.bottom);
+    context.moveTo(x, y);
+    context.lineTo(x + right, y + bottom);
+    context.moveTo(x, y + bottom);
+    context.lineTo(x + right, y);
     context.stroke();
   };
 

@@ -32,7 +32,7 @@ lab.gridOffer = state => {
   const { grids, arrays, model, files } = state.data;
   return {
     title: lab._('{model}, all heads', { model }),
-    about: [lab._('Layers down, heads across. C: constant; a bar below: its gate; struck through: pruned.')],
+    about: [lab._('Layers down, heads across. C: constant; a bar below: its gate; crossed out: pruned.')],
     models: [model],
     what: 'all-heads',
     picture: () => lab.gridPicture(grids, kind => arrays[`tiles ${kind}`].data),

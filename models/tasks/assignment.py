@@ -47,7 +47,7 @@ class Assignment(Task):
     vocabulary = 64  # 63 are used; a multiple of 8
     limit = 128
     trained_length = 2 * TRAINED_EVENTS + 1
-    labels = ("start", *(f"{x}=" for x in LETTERS), *(f"{x}=?" for x in LETTERS), *string.digits, "unused")
+    labels = (told("start"), *(f"{x}=" for x in LETTERS), *(f"{x}=?" for x in LETTERS), *string.digits, "unused")
     examples = (
         (N_("Overwritten once"), "y=7; x=1; x=3; z=5; x=?"),
         (N_("Overwritten often"), "a=1; a=2; a=3; a=4; a=5; a=?"),

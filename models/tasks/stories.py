@@ -248,7 +248,7 @@ def tokenizer_from(file: Path) -> Tokenizer:
         raise broken(Path(*file.parts[-3:]), what) from error
 
 
-def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = ("start",)) -> tuple[str, ...]:
+def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = (told("start"),)) -> tuple[str, ...]:
     """What each token of the vocabulary stands for, as text; a part of a character as its bytes, `\\xe2`.
 
     `special`: the names of the first tokens, which stand for no text.

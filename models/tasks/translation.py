@@ -90,7 +90,7 @@ class Translation(Task):
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
-        return token_labels(self.tokenizer, ("start", "end", "padding"))
+        return token_labels(self.tokenizer, (told("start"), told("end"), told("padding")))
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         limit = limit or self.limit

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
@@ -112,3 +113,19 @@ def test_another_model_leaves_the_first_visit(monkeypatch):
     monkeypatch.setattr(session, "st", SimpleNamespace(session_state={session.HISTORY: past}))
     events.on_chooser({"type": "model", "model": "stories-softmax"})
     assert (past.present.model, past.present.page) == ("stories-softmax", "explore")
+
+
+def test_the_header_leads_from_it_to_the_same_text_in_a_lab_that_is_untouched(monkeypatch):
+    """By click and in a new tab; what was pruned comes along by the button that says so."""
+    pruned = replace(opened_by(None), plan=WITHOUT_READER)
+    shown = sent(opened(page="start", plan=str(WITHOUT_READER)), "navigation")[0]
+    there = read_query(dict(parse_qsl(shown["query"])))[0]
+    for event, plan in (({"type": "page", "page": "explore"}, HeadPlan()), ({"type": "lab"}, WITHOUT_READER)):
+        past = History(pruned)
+        monkeypatch.setattr(session, "st", SimpleNamespace(session_state={session.HISTORY: past}))
+        (events.on_toolbar if event["type"] == "page" else events.on_start)(event)
+        assert (past.present.text, past.present.page, past.present.plan) == (pruned.text, "explore", plan)
+        if not plan:
+            assert past.present == there
+        past.undo()
+        assert past.present == pruned

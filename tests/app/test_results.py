@@ -63,7 +63,11 @@ def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
         assert statement.sure in shown
     assert {element.value for element in app.code} >= {statement.command for statement in claim.statements}
     # Beside the statements: the models of the claim, and the rates that were tried for them.
-    assert len(app.table) == len(claim.statements) + bool(claim.trainings) + bool(method.sweep(claim.family))
+    # A table that two statements share is shown once, and the second one says where.
+    tables = [its.table for its in claim.statements]
+    distinct = [table for place, table in enumerate(tables) if table not in tables[:place]]
+    assert len(app.table) == len(distinct) + bool(claim.trainings) + bool(method.sweep(claim.family))
+    assert shown.count("those of the table above") == len(tables) - len(distinct)
     assert len(app.get("download_button")) == len(claim.statements)
     drawn = [header for header, _ in all_sent(app, "chart")]
     assert {header["models"][0] for header in drawn if header["what"] == "results"} == \

@@ -14,13 +14,15 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import numpy
 import pytest
 
+import models
 from app import caches, extract, texts
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.link import query_of, read_query
-from app.texts import ENGLISH, LANGUAGES, _, ngettext
+from app.texts import ENGLISH, LANGUAGES, _, ngettext, number, spelt
 from models.tasks.base import InputError
 from models.words import N_, listed, told, told_n
 from tests.app import literals
@@ -112,15 +114,36 @@ def test_the_catalogues_are_what_extraction_writes(language):
         (texts.FOLDER / language / "LC_MESSAGES" / "app.po").read_bytes()
 
 
+def test_a_text_among_the_values_of_another_is_extracted():
+    script = b"lab._('{word} \\'{n}\\'', { word: lab._(\"itself\"), n: lab.ngettext('{n} old',\n '{n} very old', 2) })"
+    found = [(line, text) for line, _name, text, _comments in extract.javascript(io.BytesIO(script), (), (), {})]
+    assert found == [(1, "{word} '{n}'"), (1, "itself"), (1, ("{n} old", "{n} very old"))]
+
+
 def test_plural_forms(chinese):
     texts.speak(ENGLISH)
     assert [ngettext("{n} token", "{n} tokens", n) for n in (0, 1, 2)] == ["0 tokens", "1 token", "2 tokens"]
 
 
+def test_numbers_have_a_minus():
+    """No hyphen, in whatever way a number comes into a text; what is no number stays as it is."""
+    assert _("{drop:.1%} of {name}", drop=-0.003, name="GPT-2") == "−0.3% of GPT-2"
+    assert _(told("{drop:.1%} of {name}", drop=numpy.float32(-0.003), name="GPT-2")) == "−0.3% of GPT-2"
+    assert ngettext("{n} token, {loss:+.2f}", "{n} tokens, {loss:+.2f}", 2, loss=-1.5) == "2 tokens, −1.50"
+    assert number(-0.003, ".1%") == "−0.3%"
+
+
+def test_tokens_that_stand_for_no_text_are_translated(chinese):
+    """Those alone: a word that somebody typed stays what it is."""
+    tokens = models.load("assignment-softmax").read("x=1; x=?").tokens
+    assert spelt(tokens) == ["起始", "x=", "1", "x=?"] and list(tokens)[0] == "start"
+    assert spelt(["start", *tokens[1:]]) == ["start", "x=", "1", "x=?"]
+
+
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
 # What is the same in every language: names, formulas, units and what holds no word.
 NAMES = {"KL", "softmax", "random", "dense", "log n", "CSV", "random + dense", "dense + softmax", "random + softmax",
-         "{title} / softmax", "start", "ln Z", "GAU softmax", "GAU log n", "GAU relu²/n", "GAU relu²/c"}
+         "{title} / softmax", "ln Z", "GAU softmax", "GAU log n", "GAU relu²/n", "GAU relu²/c"}
 
 
 def forms(message) -> tuple[str, ...]:

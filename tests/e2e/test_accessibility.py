@@ -51,9 +51,13 @@ def test_axe_finds_what_is_wrong(visit):
     assert "image-alt" in found and "button-name" in found
 
 
-# Each language in one theme: texts and colours do not depend on each other, and a page takes axe seconds.
-@pytest.mark.parametrize(("language", "dark"), [(its, index % 2 == 1) for index, its in enumerate(LANGUAGES)])
-@pytest.mark.parametrize("name", PAGES)
+# Each page in each language and in each theme, the pairs by turns from page to page: texts and colours do not depend on
+# each other, and a page takes axe seconds.
+PAIRS = [(name, language, (place + index) % 2 == 1)
+         for place, name in enumerate(PAGES) for index, language in enumerate(LANGUAGES)]
+
+
+@pytest.mark.parametrize(("name", "language", "dark"), PAIRS)
 def test_no_violation(visit, name: str, language: str, dark: bool):
     state = STATES.get(name, {}) | {"page": name, "lang": language}
     page = visit(dark=dark, wait=False, **state)

@@ -68,6 +68,7 @@ test('values', () => {
   assert.equal(lab.value(0.34567, true), '34.6%');
   assert.equal(lab.value(3.14159), '3.142');
   assert.equal(lab.value(-2), '−2');
+  assert.equal(lab.value(-0.0034, true), '−0.3%');
 });
 
 test('the scale is of the lines, with their spread: a text in the box does not flatten them', () => {
@@ -142,6 +143,53 @@ test('dots: a row a name, more to the right, a number beside what stands alone',
   assert.ok(at[2][1] > at[1][1]);
   assert.ok(texts(drawn).includes('1.25') && !texts(drawn).includes('1.125'));
   assert.deepEqual(lab.chartTable(DOTS).rows[2], ['dense', 'here', 1.125]);
+});
+
+test('no rule runs through a number or a name', () => {
+  const close = { ...DOTS, points: [[0, 0, 0.995], [1, 0, 1.25]], rule: { at: 1, label: 'softmax' } };
+  const nodes = lab.chartPicture(close, 640, lab.paper).nodes;
+  const at = nodes.find(([tag, a]) => tag === 'line' && a['stroke-dasharray'] === '3 3')[1].x1;
+  const number = nodes.find(([tag, , text]) => tag === 'text' && text === '0.995')[1];
+  assert.ok(Number(number.x) + lab.textWidth('0.995', 11) < Number(at));
+  // Of lines: where they leave room, and no two names on one place.
+  const flatLines = [{ series: 0, points: [[32, 2.15], [128, 2.15]] }, { series: 1, points: [[32, 0], [128, 3]] }];
+  const rules = [{ y: 2, label: 'source, all heads' }, { y: 1.95, label: 'another one' }];
+  const drawn = lab.chartPicture(spec({}, { lines: flatLines, rules }), 700, lab.paper);
+  const [{ marks, box }] = drawn.plots;
+  const names = drawn.nodes.filter(([tag, , text]) => tag === 'text' && rules.some(({ label }) => label === text));
+  const boxes = names.map(([, { x, y }, text]) => [Number(x), Number(y) - 11, Number(x) + lab.textWidth(text, 11), Number(y) + 3]);
+  assert.equal(boxes.length, 2);
+  for (const [left, top, right, bottom] of boxes) {
+    assert.ok(left >= box.x && right <= box.x + box.width);
+    for (const { points: [from, to] } of marks)
+      for (let part = 0; part <= 1; part += 0.01) {
+        const [x, y] = [from.x + part * (to.x - from.x), from.y + part * (to.y - from.y)];
+        assert.ok(!(x > left && x < right && y > top && y < bottom));
+      }
+  }
+  const [one, other] = boxes;
+  assert.ok(one[2] <= other[0] || other[2] <= one[0] || one[3] <= other[1] || other[3] <= one[1]);
+});
+
+test('a ring keeps clear of the numbers of the scales', () => {
+  const rings = [{ series: 0, x: 8, y: 1.6, note: 'the text' }, { series: 0, x: 300, y: -90, note: 'another' }, { series: 1, x: 300, y: -91, note: 'a third' }];
+  const drawn = lab.chartPicture(spec({}, { rings }), 700, lab.paper);
+  const [{ box }] = drawn.plots;
+  const circles = drawn.nodes.filter(([tag, { r }]) => tag === 'circle' && r === 6);
+  assert.equal(circles.length, 3);
+  assert.ok(Number(circles[2][1].cy) - circles[1][1].cy >= 16); // none hides another one; what is farther out stands there
+  for (const [, { cx, cy }] of circles) {
+    assert.ok(cx - 7.5 >= box.x && Number(cx) + 7.5 <= box.x + box.width);
+    assert.ok(cy - 7.5 >= box.y && Number(cy) + 7.5 <= box.y + box.height);
+  }
+});
+
+test('of two rings at one place none hides the other', () => {
+  const rings = [0, 1].map(series => ({ series, x: 64, y: 2.5, note: 'alike' }));
+  const drawn = lab.chartPicture(spec({}, { rings }), 700, lab.paper);
+  const [one, other] = drawn.nodes.filter(([tag, { r }]) => tag === 'circle' && r === 6);
+  assert.equal(one[1].cy, other[1].cy);
+  assert.ok(other[1].cx - one[1].cx >= 12);
 });
 
 test('squares: one a head, in the theme’s colours; a model without numbers says why', () => {

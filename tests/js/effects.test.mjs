@@ -29,6 +29,21 @@ test('what is shown adds up', () => {
   assert.equal(shown(0.9999, 0.25), '>99.9 → 25.0% −75.0');
 });
 
+test('the effect in one line: the likeliest answer before and after, and whether it is worse', () => {
+  const rows = (...shares) => shares.map(([label, before, after]) => ({ label, before, after }));
+  const said = (changed, ...shares) => {
+    const data = { changed, before: 1, after: changed ? 1.5 : 1 };
+    const { title, text, verdict } = lab.effectPeek(data, { title: 'Answer to x=?', rows: rows(...shares), kl: 0.1 });
+    return [title, text, verdict?.text];
+  };
+  const worse = '▲ +0.500, worse';
+  assert.deepEqual(said(true, ['3', 0, 0.89], ['7', 0.9999, 0.1]), ['Answer to x=?', '“7” >99.9% → “3” 89.0%', worse]);
+  assert.deepEqual(said(true, ['3', 0.2, 0.3], ['7', 0.8, 0.7]), ['Answer to x=?', '“7” 80.0% → 70.0%', worse]);
+  assert.deepEqual(said(false, ['3', 0.2, 0.2], ['7', 0.8, 0.8]), ['Answer to x=?', '“7” 80.0%', undefined]);
+  const moved = { facts: [{ name: 'Sentence moved', before: null, after: 0.25, unit: '1 − cosine' }], changed: true };
+  assert.equal(lab.effectPeek(moved, undefined).text, '0.250 1 − cosine');
+});
+
 test('a strip is set in steps', () => {
   assert.deepEqual([1, 24, 25, 64, 65, 512].map(lab.stripSize), ['short', 'short', 'medium', 'medium', 'long', 'long']);
 });

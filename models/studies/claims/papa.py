@@ -95,8 +95,14 @@ def _scores(study: Study, task: Task, count: int) -> str:
     if not its:
         return tables.NOTHING
     drop = task.drop(LEARNED, count, study.heads)
-    lost = "" if drop is None or count == 0 else f" (−{100 * drop:.1f}%)" if drop > 0 else f" (+{-100 * drop:.1f}%)"
+    lost = "" if drop is None or count == 0 else f" ({_change(-drop)})"
     return f"{fmean(its):.3f} ± {results.spread(its):.3f}{lost}"
+
+
+def _change(share: float) -> str:
+    """In percent with its sign; ± where none is to be seen."""
+    shown = f"{100 * abs(share):.1f}%"
+    return f"±{shown}" if shown == "0.0%" else f"{'−' if share < 0 else '+'}{shown}"
 
 
 def _drop_chart(studies: Sequence[Study]) -> Chart | None:

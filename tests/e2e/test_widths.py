@@ -1,0 +1,73 @@
+"""What stands where on screens of different widths: the effect beside the heads, the header, the tiles in large type.
+
+    pytest tests/e2e/test_widths.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+NARROW = [(390, 844), (853, 600), (1024, 768)]  # a phone, 1280 at 150%, a small laptop
+QUESTION = {"page": "explore", "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
+
+
+@pytest.mark.parametrize("size", NARROW, ids=str)
+def test_a_press_and_its_effect_are_on_one_screen(visit: Callable[..., Page], size: tuple[int, int]):
+    """At the foot of the window while the panel stands below it, and no longer when that is in sight."""
+    page = visit(**QUESTION)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    foot = page.locator(".peek")
+    expect(foot).to_have_text("Answer to x=?“7” >99.9%")
+    expect(foot).to_be_in_viewport()
+    page.get_by_role("button", name="All heads of layer 2").click()
+    page.keyboard.press("p")
+    expect(foot).to_contain_text("“7” >99.9% → “3”")
+    expect(foot).to_contain_text("worse")
+    expect(foot).to_be_in_viewport()
+    foot.click()
+    expect(page.get_by_role("heading", name="Answer to x=?")).to_be_in_viewport()
+    expect(foot).to_be_hidden()
+
+
+def test_a_wide_screen_has_the_panel_and_no_foot(visit: Callable[..., Page]):
+    page = visit(**QUESTION)
+    expect(page.get_by_role("heading", name="Answer to x=?")).to_be_in_viewport()
+    expect(page.locator(".peek")).to_be_hidden()
+
+
+def places(page: Page) -> list[tuple[int, int]]:
+    """Where the title, each link and each button of the header stand."""
+    page.locator(".st-key-toolbar button").first.wait_for()
+    page.wait_for_function("!document.querySelector('[data-testid=\"stSkeleton\"]')")
+    found = [page.locator("h1"), *page.locator("nav a").all(), *page.locator(".st-key-toolbar button:visible").all()]
+    boxes = [its.bounding_box() for its in found]
+    return [(round(box["x"]), round(box["y"])) for box in boxes if box]
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1280, 1920])
+def test_the_header_stays_where_it_is(visit: Callable[..., Page], width: int):
+    """With a model or without one, whichever page is marked."""
+    found = []
+    for name in ("start", "explore", "results"):
+        page = visit(wait=False, page=name)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.locator("nav a").first.wait_for()
+        page.wait_for_timeout(500)
+        found.append(places(page))
+    assert found[0] == found[1] == found[2]
+
+
+def test_large_type_makes_no_tile_smaller(visit: Callable[..., Page]):
+    """Before a class, at 1280 px: pixels of the screen."""
+    sides = []
+    for teach in ("0", "1"):
+        page = visit(lesson="constant.2", teach=teach)
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.wait_for_timeout(500)
+        sides.append(page.get_by_role("gridcell").first.bounding_box()["width"])
+    assert sides[1] >= 0.95 * sides[0]
