@@ -18,7 +18,7 @@ from app.state import session
 from app.state.constant_events import on_constant, on_constant_place
 from app.state.constant_view import ConstantView
 from app.state.lab_state import LabState
-from app.texts import N_, _
+from app.texts import N_, _, number
 from components import chart, dial
 from components.charts import Spec
 from components.constant_charts import WAYS, Curve, drop_chart, task_chart
@@ -206,5 +206,5 @@ def _tables(name: str, stamp: tuple[int, ...]) -> tuple[list[str], list[list[lis
 def _row(task: Task, count: int, heads: int, others: Iterable[str]) -> list[str]:
     drop = task.drop(LEARNED, count, heads)
     return [_(task.title), _mean(task.at(LEARNED, 0, heads)), _score(task.at(LEARNED, count, heads)),
-            "–" if drop is None else f"{drop:.1%}".replace("-", "−"),
+            "–" if drop is None else number(drop, ".1%"),
             *(_mean(task.at(way, count, heads)) for way in others)]
