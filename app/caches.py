@@ -15,7 +15,7 @@ from models import Trace
 from models.sketch import Sketch
 from models.trace import Layer
 
-TRACE_BYTES = 64 * 2**20  # of traces, all visitors together; one of stories with 128 tokens has 4 to 6 MiB
+TRACE_BYTES = 48 * 2**20  # of traces, all visitors together; one of stories with 128 tokens has 4 to 6 MiB
 LAYER_BYTES = 48 * 2**20  # of single layers of sketches; 12 heads at 512 tokens have 36 MiB
 MEASURED_BYTES = 2**20  # of what is measured of heads on typed texts
 WRITTEN_BYTES = 2**19  # of texts that models wrote

@@ -83,8 +83,8 @@ def computing(light: bool = False) -> Iterator[None]:
 
 
 FULL_COLLECTION = 60.0  # seconds from one full collection to the next
-TRIM = 2.0  # seconds from one look at the memory to the next
-MUCH = 700e6  # bytes of the process from which what passes have freed is given back at each look
+TRIM = 0.5  # seconds from one look at the memory to the next; with 2, holes of passes took 100 MB more at the peak
+MUCH = 600e6  # bytes of the process from which what passes have freed is given back at each look
 
 # glibc's mallopt: parameters by number (malloc.h) and what they are set to. What is larger than the first is fetched
 # from the system and given back: at 1 MB a pass over 128 tokens takes 49 ms for 36, at 4 MB it takes no longer, and

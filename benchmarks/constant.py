@@ -1,5 +1,6 @@
-"""Milliseconds on the Constant page: from a key on its slider to the next chart, which comes from stored results; and
-from the pause of typing to what the typed text's heads and probes say. Beside the floor, in turns, in one browser."""
+"""Milliseconds on the Constant page: from a key on its slider to the chart's next place, which the browser has already;
+from there, and from the pause of typing, to what the typed text's heads and probes say. Beside the floor, in turns, in
+one browser."""
 
 from __future__ import annotations
 
@@ -17,7 +18,24 @@ from tests.browser import serve
 MODEL, OTHER = "masked-softmax", "stories-softmax"  # whose study it is; one that it says nothing of
 TEXT = "The cat sat on the mat"
 TURNS = 20
-CHARTS, SHARES = (0, -1), (0.5, 0.95)  # the first is of drops, the last of distances
+SHARES = (0.5, 0.95)
+
+# As WATCH: from the last `event` to the frame after the first chart has gone to another place.
+PLACE = """
+kind => {
+  globalThis.labTimes = [];
+  const hosts = [...document.querySelectorAll('*')].filter(element => element.shadowRoot);
+  const place = hosts.map(host => host.shadowRoot.querySelector('[data-part="chart"] g[data-x]')).find(Boolean);
+  globalThis.addEventListener(kind, () => {
+    const [began, before] = [performance.now(), place.dataset.x];
+    const look = () => {
+      if (place.dataset.x === before) return requestAnimationFrame(look);
+      requestAnimationFrame(() => labTimes.push(performance.now() - began));
+    };
+    requestAnimationFrame(look);
+  }, true);
+}
+"""
 
 
 def measure(browser: Browser) -> list[dict[str, Any]]:
@@ -25,34 +43,34 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
     lab, rows = load(MODEL), []
     plan = HeadPlan().with_heads(lab.kinds[0].addresses, constant=True)
     with serve() as app, serve("benchmarks/floor_app.py") as floor:
-        for what, model, event in (("slider, results alone", OTHER, "keydown"),
-                                   ("slider, the text read too", MODEL, "keydown"),
-                                   ("typing, to the heads' distances", MODEL, "input")):
+        for what, model, event, reads in (("slider, to its place in the chart", OTHER, "keydown", False),
+                                          ("slider, to the heads' distances", MODEL, "keydown", True),
+                                          ("typing, to the heads' distances", MODEL, "input", True)):
             link = {"page": "constant", "model": model, "text": TEXT, "fix": f"3.pos.{MODEL}"}
-            page, bare = _open(browser, f"{app}/?{urlencode(link)}", event), \
-                _open(browser, f"{floor}/?{urlencode({'n': 16})}", event)
+            page = _open(browser, f"{app}/?{urlencode(link)}")
+            page.evaluate(*((WATCH, ["chart", event, -1]) if reads else (PLACE, event)))  # the last chart: of distances
+            bare = _open(browser, f"{floor}/?{urlencode({'n': 16})}")
+            bare.evaluate(WATCH, ["heads", event])
             ours, theirs, passes = [], [], [0.0] * TURNS
             for turn in range(TURNS):  # in turns, so that a busy machine slows all alike
                 ours.append(_act(page, event, turn))
                 theirs.append(_act(bare, event, turn))
-                if event == "input":
+                if reads:
                     began = time.perf_counter()
                     run_prompt(lab, lab.read(TEXT + "a" * turn), plan)
                     passes[turn] = 1e3 * (time.perf_counter() - began)
-            rows += [_row(what, share, ours, theirs, passes, 2 if event == "input" else 1) for share in SHARES]
+            rows += [_row(what, share, ours, theirs, passes, 2 if reads else 1) for share in SHARES]
             page.close()
             bare.close()
     return rows
 
 
-def _open(browser: Browser, address: str, event: str) -> Page:
+def _open(browser: Browser, address: str) -> Page:
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(address)
     is_floor = "page=" not in address
     page.get_by_role("gridcell" if is_floor else "slider").first.wait_for()
     page.wait_for_timeout(3000)  # until all charts are there
-    part = "heads" if is_floor else "chart"
-    page.evaluate(WATCH, [part, event, 0 if is_floor else CHARTS[event == "input"]])
     return page
 
 

@@ -3,6 +3,7 @@
 from components.chart import chart
 from components.chooser import catalogue, chooser
 from components.comparison import comparison
+from components.dial import dial, table
 from components.effect import effect
 from components.head_map import head_map
 from components.heads import Grid, heads
@@ -15,5 +16,5 @@ from components.opening import opening
 from components.toolbar import toolbar
 from components.written import written
 
-__all__ = ["Grid", "answering", "catalogue", "chart", "chooser", "comparison", "effect", "head_map", "heads", "lesson",
-           "library", "navigation", "notice", "opening", "page_style", "toolbar", "written"]
+__all__ = ["Grid", "answering", "catalogue", "chart", "chooser", "comparison", "dial", "effect", "head_map", "heads",
+           "lesson", "library", "navigation", "notice", "opening", "page_style", "table", "toolbar", "written"]

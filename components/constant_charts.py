@@ -30,29 +30,26 @@ def _measured(*all_curves: Mapping[str, Curve]) -> list[str]:
     return [way for way in WAYS if any(curves.get(way) for curves in all_curves)]
 
 
-def drop_chart(curves: Mapping[str, Curve], title: str, chosen: int, average: float, most: float) -> Spec:
+def drop_chart(curves: Mapping[str, Curve], title: str, average: float, most: float) -> Spec:
     """The mean relative drop against the number of heads, with the source's two numbers as rules.
 
     Args:
         curves: way -> its points.
-        chosen: number of heads that a rule marks.
         average, most: the source's, as shares.
     """
     rules: list[dict[str, Any]] = [{"y": average, "label": _("paper: average of all heads constant"), "dashed": True},
-                                   {"y": most, "label": _("paper: most"), "dashed": True}, {"x": chosen, "label": ""}]
+                                   {"y": most, "label": _("paper: most"), "dashed": True}]
     ways = _measured(curves)
     panel = {"title": title, "percent": True, "lines": _lines(curves, ways), "rules": rules}
     return {"form": "lines", "x": {"title": _("heads touched"), "scale": "linear"}, "series": _series(ways),
             "panels": [panel], "height": 300, "keyed": True, "chooses": True}
 
 
-def task_chart(panels: Sequence[tuple[str, str, Mapping[str, Curve]]], chosen: int) -> Spec:
+def task_chart(panels: Sequence[tuple[str, str, Mapping[str, Curve]]]) -> Spec:
     """The score of each task, a panel each: title, metric, curves."""
     ways = _measured(*(curves for _title, _unit, curves in panels))
     return {"form": "lines", "x": {"title": _("heads touched"), "scale": "linear"}, "series": _series(ways),
-            "panels": [{"title": title, "unit": unit, "lines": _lines(curves, ways),
-                        "rules": [{"x": chosen, "label": ""}]}
-                       for title, unit, curves in panels],
+            "panels": [{"title": title, "unit": unit, "lines": _lines(curves, ways)} for title, unit, curves in panels],
             "columns": 3, "least": 250, "height": 190, "keyed": True, "chooses": True}
 
 

@@ -11,6 +11,7 @@ let last = Date.now();
 const queues = new Set();
 
 lab.asking = lab.questions();
+lab.chosen = lab.choices();
 
 /** Sends what waits in all components, the oldest first: Python must not meet an undo before what it undoes. */
 lab.flush = () => {
@@ -53,13 +54,14 @@ lab.events = () => {
       if (unsent().length) schedule(waiting.at(-1).drag ? PAUSE : 0);
       else if (waiting.length && performance.now() - sentAt > LOST) send();
     },
-    /** Sends an event; `drag: true` marks one of many, sent at most every 60 ms. */
+    /** Sends an event, and returns its number; `drag: true` marks one of many, sent at most every 60 ms. */
     send(event) {
       last += 1;
       waiting = lab.fold(waiting, { ...event, sequence: last });
       lab.asking.ask(last, lab.partOf(event));
       schedule(event.drag ? PAUSE : 0);
       lab.mark();
+      return last;
     },
     first: () => unsent()[0]?.sequence ?? Infinity,
     flush() {
@@ -88,5 +90,6 @@ lab.restarted = () => {
   const open = [...queues].flatMap(queue => queue.waiting.map(event => event.sequence));
   lab.asking.restart(open);
   lab.typed.forget();
+  lab.chosen.forget();
   for (const queue of queues) queue.again();
 };

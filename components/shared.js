@@ -56,6 +56,15 @@ lab.dress = (root, name) => {
 /** The states of the components on the page. */
 lab.living = new Set();
 
+/** The place that a component's group is at; see components/dial. */
+lab.placeOf = ({ group, at, answered }) => lab.chosen.shown(group, at, answered ?? 0);
+
+/** All components of the group go to the place at once; Python hears of it, and what it has to compute follows. */
+lab.goTo = ({ data: { group }, send }, place) => {
+  lab.chosen.choose(group, place, send({ type: 'at', x: place, drag: true }));
+  for (const other of lab.living) if (other.data?.group === group) other.refresh();
+};
+
 /** Marks each component whose numbers answer an older question than the newest one, and only those. */
 lab.mark = () => {
   for (const state of lab.living) markOne(state);

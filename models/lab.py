@@ -22,7 +22,7 @@ from models.sketch import Sketch, sketch_of
 from models.tasks.base import Prompt, Reader
 from models.trace import Layer, Trace
 
-MEMORY = 200 * 2**20  # bytes of models that are held, half of all that ship: what else a host of 1 GB needs, it has
+MEMORY = 112 * 2**20  # bytes of models that are held, nine of those for stories; another one is read in 30 ms
 
 Touch = Callable[[str, int], Intervention]  # kind, layer -> what is done to it
 Watch = Callable[[str, int, Tensor], None]  # kind, layer, (B, H, N, N) weights as used

@@ -10,7 +10,7 @@ import streamlit as st
 
 from app import caches
 from app.texts import _, number
-from components import chart
+from components import chart, table
 from components.charts import Spec, called
 from components.constant_charts import loss_chart
 from models.studies import store, transfer
@@ -68,8 +68,8 @@ def _transfer(stamp: Stamp) -> None:
         return
     st.markdown(_("**What a pretraining is worth for these tasks**: mean score of encoders that were pretrained alike, "
                   "with softmax or with Synthesizers, under a probe, and fine-tuned."))
-    st.table([{_("attention"): called(kind), _("probed"): probed, _("fine-tuned"): tuned}
-              for kind, probed, tuned in rows], border="horizontal", hide_index=True)
+    table(key="constant transfer", columns=[_("attention"), _("probed"), _("fine-tuned")],
+          rows=[[called(kind), probed, tuned] for kind, probed, tuned in rows])
     st.caption(_("± one standard deviation over three seeds; one pretraining each. Every task and the verdict stand on "
                  "the Results page, under Synthesizer."))
 

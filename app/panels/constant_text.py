@@ -9,7 +9,7 @@ from app import caches, limits, serving
 from app.markdown import literal
 from app.state import events
 from app.texts import _, ngettext
-from components import chart
+from components import chart, table
 from components.constant_charts import distance_chart
 from models import HeadPlan, Lab
 from models.studies.papa import reading, shipped
@@ -77,13 +77,13 @@ def _told(said: tuple[Said, ...]) -> None:
     changed = sum(its.is_changed for its in said)
     st.markdown(ngettext("{n} label is another one.", "{n} labels are others.", changed) if changed
                 else _("No label is another one."))
-    st.table([{_("word"): literal(its.word[:60]), _("before"): _label(its.before),
-               _("after"): f"**{_label(its.after)}**" if its.is_changed else _label(its.after)} for its in said],
-             border="horizontal", hide_index=True)
+    table(key="constant said", columns=[_("word"), _("before"), _("after")],
+          rows=[[its.word[:60], _label(its.before), _label(its.after)] for its in said],
+          strong=[(row, 2) for row, its in enumerate(said) if its.is_changed])
 
 
 def _label(its: tuple[str, float]) -> str:
-    return f"{literal(its[0])} {its[1]:.0%}"
+    return f"{its[0]} {its[1]:.0%}"
 
 
 def _distances(study: Study, task: str, found: Read) -> None:

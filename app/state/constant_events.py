@@ -9,21 +9,19 @@ from typing import Any
 from app.state import session
 from app.state.constant_view import TASKS, ConstantView, is_study
 from app.state.session import history
-from models.studies.papa.ways import FRACTIONS
 
 
 def on_constant() -> None:
-    """Other heads, another task or another study."""
+    """Another task or another study."""
     present, asked = history().present, session.widget
     shown = present.constant
-    step, task = asked(session.CONSTANT_STEP, int, shown.step), asked(session.CONSTANT_TASK, str, shown.task)
-    study = asked(session.STUDY, str, shown.study)
-    if 0 <= step < len(FRACTIONS) and task in TASKS and is_study(study):
-        history().do(replace(present, constant=ConstantView(step, task, study)), merge="viewing")
+    task, study = asked(session.CONSTANT_TASK, str, shown.task), asked(session.STUDY, str, shown.study)
+    if task in TASKS and is_study(study):
+        history().do(replace(present, constant=ConstantView(shown.step, task, study)), merge="viewing")
 
 
-def on_constant_chart(event: dict[str, Any], counts: Sequence[int]) -> None:
-    """A place in a chart of the page, whose numbers of heads are `counts`."""
+def on_constant_place(event: dict[str, Any], counts: Sequence[int]) -> None:
+    """Another number of heads, by the slider or a place in a chart; the study's are `counts`."""
     if event.get("type") == "at" and event.get("x") in [*counts]:
         present = history().present
         shown = replace(present.constant, step=[*counts].index(event["x"]))

@@ -26,7 +26,7 @@ SAMPLING, GREEDY, TEMPERATURE, TOP_P, SEED = "sampling", "greedy", "temperature"
 WANTED, WHOLE, BOUND, SEARCH = "wanted heads", "whole text", "bound", "search"
 ORDER, SCOPE, LEFT, TERM = "order", "scope", "heads left", "term"
 MEASURE_X, MEASURE_Y, MEASURED, ROLE, SCATTER = "measure across", "measure up", "measured", "role", "picked heads"
-CONSTANT_STEP, CONSTANT_TASK, STUDY = "constant heads", "task", "study"
+CONSTANT_TASK, STUDY = "task", "study"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM = "looked", "job problem"

@@ -4,6 +4,8 @@ a random order, beside heads that are removed, and beside the source's two numbe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
 from statistics import fmean
 
 import streamlit as st
@@ -13,18 +15,19 @@ from app.markdown import literal, plain
 from app.panels import constant_models, constant_text, frame
 from app.panels.text import Reading
 from app.state import session
-from app.state.constant_events import on_constant, on_constant_chart
+from app.state.constant_events import on_constant, on_constant_place
 from app.state.constant_view import ConstantView
 from app.state.lab_state import LabState
-from app.texts import N_, _, tip
-from components import chart
+from app.texts import N_, _, number
+from components import chart, dial
 from components.charts import Spec
 from components.constant_charts import WAYS, Curve, drop_chart, task_chart
+from components.mounting import OnEvent
 from models import Lab
 from models.checkpoint import CheckpointError
 from models.studies import store
 from models.studies.papa import results
-from models.studies.papa.results import KIND, Study, spread
+from models.studies.papa.results import KIND, Study, Task, spread
 from models.studies.papa.ways import LEARNED, RANDOM, REMOVED
 
 AVERAGE, MOST = 0.08, 0.2  # Hassid et al. 2022, abstract and section 4
@@ -54,10 +57,10 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         left, right = st.columns([60, 40], gap="medium")
     with left:
         serving.give_way()
+        _slider(study, count)
         _curves(study, count)
         constant_models.draw(list(every.values()))
     with right:
-        st.markdown(_verdict(study, count))
         _table(study, count)
         task = shown.task if shown.task in study.tasks else next(iter(study.tasks))
         constant_text.draw(lab, study, reading.shown, task, count)
@@ -96,34 +99,42 @@ def _chosen(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> Study:
 def _choose(studies: dict[str, Study], study: Study, shown: ConstantView) -> None:
     st.session_state[session.STUDY] = study.name
     st.session_state[session.CONSTANT_TASK] = shown.task if shown.task in study.tasks else next(iter(study.tasks))
-    st.session_state[session.CONSTANT_STEP] = shown.step
-    counts = study.counts
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(_("Study of"), [*studies], key=session.STUDY, on_change=on_constant, width=220,
                      format_func=lambda name: studies[name].title)
         st.selectbox(_("Task of the text"), [*study.tasks], key=session.CONSTANT_TASK, on_change=on_constant,
                      format_func=lambda key: _(study.tasks[key].title), width=220)
-        st.select_slider(_("Heads touched, of {heads}", heads=study.heads), range(len(counts)),
-                         key=session.CONSTANT_STEP, on_change=on_constant, width=360, help=tip("constant"),
-                         format_func=lambda step: str(counts[step]))
 
 
-# What was measured.
+# What was measured. All numbers of heads are in the browser already, which goes from one to another by itself.
+
+GROUP = "constant"
+
+
+def _slider(study: Study, count: int) -> None:
+    dial(key="constant dial", group=GROUP, places=study.counts, at=count, term="constant",
+         label=_("Heads touched, of {heads}", heads=study.heads),
+         told=_verdicts(study.name, store.stamp(study.name, KIND)), on_event=_hear(study))
+
+
+def _hear(study: Study) -> OnEvent:
+    return partial(on_constant_place, counts=study.counts)
+
 
 def _curves(study: Study, count: int) -> None:
-    chart(key="constant drop", spec=_drop_spec(study.name, store.stamp(study.name, KIND), count),
+    stamp = store.stamp(study.name, KIND)
+    chart(key="constant drop", spec=_drop_spec(study.name, stamp), group=GROUP, at=count,
           title=_("What constant heads cost"), about=[_(ABOUT)], models=[study.name], what="constant",
-          alt=_verdict(study, count).replace("**", ""), on_event=lambda event: on_constant_chart(event, study.counts))
+          alt=_verdict(study, count).replace("**", ""), on_event=_hear(study))
     st.caption(_(ABOUT))
-    chart(key="constant tasks", spec=_task_spec(study.name, store.stamp(study.name, KIND), count),
+    chart(key="constant tasks", spec=_task_spec(study.name, stamp), group=GROUP, at=count,
           title=_("Scores by task"), about=[_(ABOUT)], models=[study.name], what="constant-tasks",
           alt="; ".join(f"{_(task.title)}: {_score(task.at(LEARNED, count, study.heads))}"
-                        for task in study.tasks.values()),
-          on_event=lambda event: on_constant_chart(event, study.counts))
+                        for task in study.tasks.values()), on_event=_hear(study))
 
 
 @caches.remembered(worded=True)
-def _drop_spec(name: str, stamp: tuple[int, ...], count: int) -> Spec:
+def _drop_spec(name: str, stamp: tuple[int, ...]) -> Spec:
     study = _study(name, stamp)
     assert study is not None  # whoever asks has read it
     curves: dict[str, Curve] = {}
@@ -131,11 +142,11 @@ def _drop_spec(name: str, stamp: tuple[int, ...], count: int) -> Spec:
         means = {k: study.mean_drop(way, k) for k in study.counts}
         curves[way] = [(k, mean, spread(study.mean_drop_by_seed(way, k))) for k, mean in means.items()
                        if mean is not None and study.has(way)]
-    return drop_chart(curves, _("Relative drop, mean of the tasks"), count, AVERAGE, MOST)
+    return drop_chart(curves, _("Relative drop, mean of the tasks"), AVERAGE, MOST)
 
 
 @caches.remembered(worded=True)
-def _task_spec(name: str, stamp: tuple[int, ...], count: int) -> Spec:
+def _task_spec(name: str, stamp: tuple[int, ...]) -> Spec:
     study = _study(name, stamp)
     assert study is not None  # whoever asks has read it
     panels = []
@@ -143,7 +154,14 @@ def _task_spec(name: str, stamp: tuple[int, ...], count: int) -> Spec:
         curves = {way: [(k, fmean(its), spread(its)) for k in study.counts
                         if (its := task.at(way, k, study.heads)) and study.has(way)] for way in WAYS}
         panels.append((_(task.title), _(METRICS[task.found["metric"]]), curves))
-    return task_chart(panels, count)
+    return task_chart(panels)
+
+
+@caches.remembered(worded=True)
+def _verdicts(name: str, stamp: tuple[int, ...]) -> tuple[str, ...]:
+    study = _study(name, stamp)
+    assert study is not None  # whoever asks has read it
+    return tuple(_verdict(study, count) for count in study.counts)
 
 
 def _verdict(study: Study, count: int) -> str:
@@ -169,13 +187,24 @@ def _mean(scores: tuple[float, ...]) -> str:
 
 
 def _table(study: Study, count: int) -> None:
+    columns, tables = _tables(study.name, store.stamp(study.name, KIND))
+    dial(key="constant table", group=GROUP, places=study.counts, at=count, columns=columns, tables=tables)
+
+
+@caches.remembered(worded=True)
+def _tables(name: str, stamp: tuple[int, ...]) -> tuple[list[str], list[list[list[str]]]]:
+    """Columns, and a table for each number of heads."""
+    study = _study(name, stamp)
+    assert study is not None  # whoever asks has read it
     others = {way: title for way, title in {RANDOM: _("random order"), REMOVED: _("removed")}.items()
-              if any(task.at(way, count, study.heads) for task in study.tasks.values())}
-    rows = []
-    for task in study.tasks.values():
-        drop = task.drop(LEARNED, count, study.heads)
-        rows.append({"": _(task.title), _("untouched"): _mean(task.at(LEARNED, 0, study.heads)),
-                     _("constant"): _score(task.at(LEARNED, count, study.heads)),
-                     _("drop"): "–" if drop is None else f"{drop:.1%}".replace("-", "−"),
-                     **{title: _mean(task.at(way, count, study.heads)) for way, title in others.items()}})
-    st.table(rows, border="horizontal", hide_index=True)
+              if any(task.at(way, count, study.heads) for task in study.tasks.values() for count in study.counts)}
+    columns = ["", _("untouched"), _("constant"), _("drop"), *others.values()]
+    return columns, [[_row(task, count, study.heads, others) for task in study.tasks.values()]
+                     for count in study.counts]
+
+
+def _row(task: Task, count: int, heads: int, others: Iterable[str]) -> list[str]:
+    drop = task.drop(LEARNED, count, heads)
+    return [_(task.title), _mean(task.at(LEARNED, 0, heads)), _score(task.at(LEARNED, count, heads)),
+            "–" if drop is None else number(drop, ".1%"),
+            *(_mean(task.at(way, count, heads)) for way in others)]

@@ -12,7 +12,7 @@ _mount = register("chart")
 
 
 def chart(*, key: str, spec: dict[str, Any], title: str, alt: str, models: Sequence[str], what: str,
-          about: Sequence[str] = (), on_event: OnEvent | None = None) -> None:
+          about: Sequence[str] = (), group: str = "", at: float | None = None, on_event: OnEvent | None = None) -> None:
     """Draws a chart.
 
     Args:
@@ -21,9 +21,11 @@ def chart(*, key: str, spec: dict[str, Any], title: str, alt: str, models: Seque
         alt: its numbers in words.
         models, what: what its files are called by; `what` is a word, like `entropy`.
         about: sentences under it in its files.
+        group: of components/dial, whose place the chart marks and, if its spec has `chooses`, chooses.
+        at: the place of the group.
         on_event: called with {type: at, x, sequence} when a place of a chart is chosen whose spec has `chooses`; of
             points with {type: choose, index} and {type: pick, heads: [index]}.
     """
     header = {"spec": spec, "title": title, "alt": alt, "models": list(models), "what": what,
-              "about": list(about), **answer(key)}
+              "about": list(about), **({"group": group, "at": at} if group else {}), **answer(key)}
     _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

@@ -36,14 +36,38 @@ function create(state) {
 }
 
 function update(state, { spec, title, alt }) {
+  lab.write(state.numbers, alt);
   // Most answers change no chart, or one of several: what is pointed at in the others stays.
-  const shown = JSON.stringify([spec, title, alt, state.dark]);
-  if (state.shown === shown) return;
+  const shown = state.fresh ? JSON.stringify([spec, title, state.dark]) : state.shown;
+  if (state.shown === shown) return mark(state);
   state.shown = shown;
   state.width = 0;
   state.at = null;
   draw(state);
 }
+
+/** A line where the chart's group is (see components/dial), and what the lines are there. */
+function mark({ data, drawing, place }) {
+  if (!data.group || !place) return;
+  const x = lab.placeOf(data);
+  if (place.dataset.x === String(x)) return;
+  place.dataset.x = x;
+  place.replaceChildren(
+    ...drawing.plots.flatMap(plot => {
+      const at = plot.toX(x);
+      const { y, height } = plot.box;
+      const line = { x1: at, x2: at, y1: y, y2: y + height, stroke: THEME.faint, 'stroke-width': 1.5 };
+      return [lab.vector(['line', line]), ...dots(plot, x)];
+    }),
+  );
+}
+
+const dots = (plot, x) =>
+  lab
+    .at(plot, x)
+    .map(({ stroke, point: { x: cx, y: cy } }) =>
+      lab.vector(['circle', { cx, cy, r: 5, fill: stroke, stroke: THEME.ground, 'stroke-width': 1.5 }]),
+    );
 
 function draw(state) {
   const { plot, data, dark } = state;
@@ -53,18 +77,18 @@ function draw(state) {
   const theme = { ...THEME, dark };
   const drawing = (state.drawing = lab.chartPicture(data.spec, width, theme));
   const svg = lab.vector(['svg', { width, height: Math.ceil(drawing.height), 'aria-hidden': 'true' }, ...drawing.nodes]);
-  state.guide = lab.vector(['g', { 'pointer-events': 'none' }]);
-  svg.append(state.guide);
+  [state.place, state.guide] = [0, 1].map(() => lab.vector(['g', { 'pointer-events': 'none' }]));
+  svg.append(state.place, state.guide);
   plot.replaceChildren(svg);
   const walks = drawing.plots.length > 0 || Boolean(drawing.dots);
   lab.set(plot, 'aria-label', data.title);
-  lab.write(state.numbers, data.alt);
   lab.set(plot, 'role', walks ? 'application' : 'img');
   plot.tabIndex = walks ? 0 : -1;
   plot.classList.toggle('chooses', Boolean(data.spec.chooses));
   plot.classList.toggle('picks', Boolean(drawing.dots));
   if (!walks) plot.removeAttribute('tabindex');
   point(state, null);
+  mark(state);
   state.picking?.show();
 }
 
@@ -103,8 +127,7 @@ function point(state, found) {
     if (!Number.isFinite(x)) continue;
     state.guide.append(
       lab.vector(['line', { x1: x, x2: x, y1: y, y2: y + height, stroke: THEME.ink, 'stroke-width': 1, opacity: 0.5 }]),
-      ...lab.at(plot, found.x).map(({ stroke, point: { x: px, y: py } }) =>
-        lab.vector(['circle', { cx: px, cy: py, r: 5, fill: stroke, stroke: THEME.ground, 'stroke-width': 1.5 }])),
+      ...dots(plot, found.x),
     );
   }
   const { percent } = state.data.spec.panels[plots.indexOf(found.plot)];
@@ -143,12 +166,18 @@ function walk(state, event) {
 
 function choose(state, found) {
   if (!found || !state.data.spec.chooses) return;
-  state.send({ type: 'at', x: found.x });
+  if (state.data.group) lab.goTo(state, found.x);
+  else state.send({ type: 'at', x: found.x });
 }
 
 const WIDTH = { lines: 720, dots: 640, squares: 720, groups: 720, gates: 720, points: 720 }; // px of a chart that is taken away
 
-function offer({ data: { spec, title, about, models, what } }) {
+function offer({ data }) {
+  const { title, about, models, what } = data;
+  // In a file the group's place is a rule of the chart.
+  const rules = data.group ? [{ x: lab.placeOf(data), label: '' }] : [];
+  const panels = data.spec.panels?.map(panel => ({ ...panel, rules: [...(panel.rules ?? []), ...rules] }));
+  const spec = rules.length ? { ...data.spec, panels } : data.spec;
   return {
     title,
     about,

@@ -5,7 +5,7 @@ lab.partOf = ({ type }) => (NUMBERS.includes(type) ? 'numbers' : type === 'selec
 
 const NUMBERS = ['heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan'];
 // There is one of each of these: the last one holds.
-const ONE = ['select', 'view', 'form', 'mean', 'model', 'prediction', 'scale', 'page', 'language', 'address', 'step', 'plan'];
+const ONE = ['select', 'view', 'form', 'mean', 'model', 'prediction', 'scale', 'page', 'language', 'address', 'step', 'plan', 'at'];
 const ADDRESS = ['kind', 'layer', 'head', 'scope'];
 const FIELDS = ['constant', 'gate'];
 
@@ -93,6 +93,27 @@ lab.typing = () => {
     isOld(text) {
       if (text === null) return false;
       return typed.length ? text !== typed.at(-1) : settled !== null && text !== settled;
+    },
+  };
+};
+
+/**
+ * Places that were chosen here, by group: components of a group show them before Python does. A choice holds until an
+ * answer knows of it.
+ */
+lab.choices = () => {
+  const chosen = new Map();
+  return {
+    choose(group, place, number) {
+      chosen.set(group, { place, number });
+    },
+    /** What the group shows where Python says `place`, having seen all events up to the number `answered`. */
+    shown(group, place, answered) {
+      const one = chosen.get(group);
+      return one && one.number > answered ? one.place : place;
+    },
+    forget() {
+      chosen.clear();
     },
   };
 };

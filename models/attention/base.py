@@ -134,6 +134,12 @@ def gated(outputs: Tensor, intervention: Intervention) -> Tensor:
     return outputs if intervention.gate is None else outputs * intervention.gate
 
 
+def fresh(shape: tuple[int, ...], std: float) -> Tensor:
+    """Normal numbers for a table. torch.randn on no device (models/checkpoint.py reads models there) is Python, and
+    imports torch's compiler and sympy first: 66 MB and a second."""
+    return torch.empty(shape).normal_(std=std)
+
+
 def causal_mask(n: int, device: torch.device | None = None, first: int = 0) -> Tensor:
     """(N, first + N) True above the diagonal: what queries from place `first` on must not see."""
     return torch.ones(n, first + n, dtype=torch.bool, device=device).triu(1 + first)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source, split
+from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source, fresh, split
 from models.config import Config
 from models.words import N_
 
@@ -47,7 +47,7 @@ class Positions(nn.Module):
     def __init__(self, config: Config, count: int) -> None:
         super().__init__()
         width = config.width // config.heads
-        self.weight = nn.Parameter(torch.randn(config.heads, width, count) * INITIAL_STD)
+        self.weight = nn.Parameter(fresh((config.heads, width, count), INITIAL_STD))
         self.bias_table = nn.Parameter(torch.zeros(config.heads, 1, count))
 
     def forward(self, hidden: Tensor, count: int | None = None) -> Tensor:

@@ -7,10 +7,9 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
-from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source
+from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source, fresh
 from models.config import Config
 from models.words import N_
 
@@ -26,8 +25,8 @@ class FactorizedTable(Source):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         shape = config.heads, config.trained_length, RANK
-        self.query_table = nn.Parameter(torch.randn(shape) * INITIAL_STD)
-        self.key_table = nn.Parameter(torch.randn(shape) * INITIAL_STD)
+        self.query_table = nn.Parameter(fresh(shape, INITIAL_STD))
+        self.key_table = nn.Parameter(fresh(shape, INITIAL_STD))
 
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
         n = keys.first + x.shape[1]

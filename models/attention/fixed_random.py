@@ -8,9 +8,7 @@ over the text; the T5 code's default initialiser is so close to 0 that all of th
 
 from __future__ import annotations
 
-import torch
-
-from models.attention.base import SelfAttention, Source
+from models.attention.base import SelfAttention, Source, fresh
 from models.attention.random import Table
 from models.config import Config
 from models.words import N_
@@ -24,7 +22,7 @@ class FixedTable(Source):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         n = config.trained_length
-        self.register_buffer("table", torch.randn(config.heads, n, n) * config.table_std)
+        self.register_buffer("table", fresh((config.heads, n, n), config.table_std))
 
     forward = Table.forward
 

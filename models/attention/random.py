@@ -8,10 +8,9 @@ a causal mask row i reads R[i, 0..i] only, so the upper half of the table is nev
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
-from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source
+from models.attention.base import OWN, Keys, Rotary, SelfAttention, Source, fresh
 from models.config import Config
 from models.words import N_
 
@@ -26,7 +25,7 @@ class Table(Source):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         n = config.trained_length
-        self.table = nn.Parameter(torch.randn(config.heads, n, n) * INITIAL_STD)
+        self.table = nn.Parameter(fresh((config.heads, n, n), INITIAL_STD))
 
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
         n = keys.first + x.shape[1]

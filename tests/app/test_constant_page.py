@@ -13,7 +13,10 @@ import torch
 from safetensors.torch import save_file
 
 import models
+from app.state import constant_events, session
 from app.state.constant_view import ConstantView
+from app.state.history import History
+from app.state.lab_state import LabState
 from models.studies import store, transfer
 from models.studies.papa import probes, results, shipped
 from tests.app.test_pages import all_sent, opened, sent
@@ -53,32 +56,54 @@ def words(app) -> str:
     return "\n".join(its.value for its in (*app.markdown, *app.caption, *app.info))
 
 
+def shown(app) -> tuple[str, list[list[str]]]:
+    """The verdict and the table of the number of heads that is chosen."""
+    slider, table = (header for header, _ in all_sent(app, "dial") if header["group"])
+    assert slider["group"] == table["group"] and slider["at"] == table["at"]
+    index = slider["places"].index(slider["at"])
+    return slider["told"][index], table["tables"][index]
+
+
 def test_the_numbers_are_those_of_the_study(measured: Path):
     app = opened(**LINK, fix="4.pos")
     assert not app.exception and not app.error
-    text = words(app)
-    assert "**32 of 32 heads constant**: 5.0% lost on average" in text
-    charts = {header["what"]: header["spec"] for header, _ in all_sent(app, "chart")}
+    said, rows = shown(app)
+    assert said.startswith("**32 of 32 heads constant**: 5.0% lost on average")
+    assert len(rows) == 7 and rows[0][1] == "0.805" and rows[0][3] == "5.0%"
+    headers = {header["what"]: header for header, _ in all_sent(app, "chart")}
+    charts = {what: header["spec"] for what, header in headers.items()}
+    assert headers["constant"]["at"] == headers["constant-tasks"]["at"] == 32
     panel, = charts["constant"]["panels"]
     assert [round(y, 4) for _, y, _ in panel["lines"][0]["points"]] == [0, 0.0124, 0.0248, 0.0373, 0.0497]
-    assert {rule.get("y") for rule in panel["rules"]} == {0.08, 0.2, None} and panel["rules"][-1]["x"] == 32
+    assert {rule.get("y") for rule in panel["rules"]} == {0.08, 0.2}
     assert len(charts["constant-tasks"]["panels"]) == 7
     assert len(charts["constant-loss"]["series"]) == 2
-    assert len(app.table[0].value) == 7
 
 
 def test_another_number_of_heads_is_another_verdict(measured: Path):
     app = opened(**LINK, fix="1.pos")
-    assert "**16 of 32 heads constant**: 1.2% lost on average" in words(app)
-    slider, = (its for its in app.select_slider if "Heads touched" in its.label)
-    slider.set_value(2).run()
-    assert "**28 of 32 heads constant**" in words(app) and not app.exception
+    assert shown(app)[0].startswith("**16 of 32 heads constant**: 1.2% lost on average")
+    app = opened(**LINK, fix="2.pos")
+    assert shown(app)[0].startswith("**28 of 32 heads constant**") and not app.exception
+
+
+def test_a_place_that_is_chosen_is_a_number_of_heads(monkeypatch: pytest.MonkeyPatch):
+    history = History(LabState("masked-softmax", "A text.", page="constant", constant=ConstantView(1)))
+    monkeypatch.setattr(session.st, "session_state", {session.HISTORY: history})
+    counts = (0, 16, 28, 30, 32)
+    constant_events.on_constant_place({"type": "at", "x": 28}, counts)
+    assert history.present.constant == ConstantView(2)
+    for x in (29, "28", None, [28], {}):
+        constant_events.on_constant_place({"type": "at", "x": x}, counts)
+        constant_events.on_constant_place({"type": "pick", "x": 32}, counts)
+        assert history.present.constant == ConstantView(2)
 
 
 def test_the_typed_text_is_read(measured: Path):
     app = opened(**LINK, fix="4.pos")
-    table = app.table[-1].value
-    assert [its.strip("\\\u2060") for its in table["word"]] == ["The", "cat", "sat", "on", "the", "mat", "."]
+    said, = (header for header, _ in all_sent(app, "dial") if "word" in header["columns"])
+    assert [row[0] for row in said["tables"][0]] == ["The", "cat", "sat", "on", "the", "mat", "."]
+    assert all(row[1] != row[2] for row in (said["tables"][0][row] for row, _column in said["strong"]))
     squares, = (header["spec"] for header, _ in all_sent(app, "chart") if header["what"] == "distance")
     assert len(squares["panels"][0]["values"]) == 4 and len(squares["panels"][0]["values"][0]) == 8
     assert "nearest" in words(app) and "farthest" in words(app)
@@ -90,7 +115,7 @@ def test_the_typed_text_is_read(measured: Path):
 
 def test_of_another_model_it_says_so(measured: Path):
     app = opened(**LINK, fix="4.pos.all-Other-v2")
-    assert not app.exception and "15.0% lost" in words(app) and "This study is of" in words(app)
+    assert not app.exception and "15.0% lost" in shown(app)[0] and "This study is of" in words(app)
     app = opened(page="constant", model="stories-softmax")
     assert not app.exception and "This study is of" in words(app)
 
@@ -128,14 +153,14 @@ def test_transfer_stands_beside(measured: Path):
     write(random, 0.4)
     app = opened(**LINK)
     assert not app.exception and "What a pretraining is worth" in words(app)
-    table, = (its.value for its in app.table if "fine-tuned" in its.value)
-    assert [*table["attention"]] == ["softmax", "random"] and table["probed"][1] == "0.410 ± 0.014"
+    table, = (header["tables"][0] for header, _ in all_sent(app, "dial") if "fine-tuned" in header["columns"])
+    assert [row[0] for row in table] == ["softmax", "random"] and table[1][1] == "0.410 ± 0.014"
 
 
 def test_what_is_missing_or_damaged_is_told(measured: Path):
     (measured / "masked-softmax.papa.json").write_text("{")
     app = opened(**LINK)
-    assert not app.exception and len(app.error) == 1 and "15.0% lost" not in words(app)
+    assert not app.exception and len(app.error) == 1 and "15.0% lost" not in shown(app)[0]
     (measured / "masked-softmax.papa.json").unlink()
     (measured / "all-Other-v2.papa.json").unlink()
     app = opened(**LINK)

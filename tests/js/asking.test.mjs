@@ -146,3 +146,14 @@ test('nothing is waited for when the box has gone, holds the answered text again
   silent.forget();
   assert.ok(!silent.isOld('base'));
 });
+
+test('a place that was chosen holds until an answer knows of it', () => {
+  const places = lab.choices();
+  assert.equal(places.shown('a', 3, 0), 3);
+  places.choose('a', 8, 5);
+  assert.deepEqual([places.shown('a', 3, 4), places.shown('b', 3, 4)], [8, 3]);
+  assert.equal(places.shown('a', 4, 5), 4);
+  assert.equal(places.shown('a', 9, 6), 9);
+  places.forget();
+  assert.equal(places.shown('a', 3, 4), 3);
+});
