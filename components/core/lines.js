@@ -2,6 +2,7 @@
 
 const [LEFT, TOP, BOTTOM, RIGHT] = [50, 12, 42, 16]; // px around a plot, without its title and its labels
 const TITLE = 24;
+const UNIT = 17; // more, where a unit stands below its title
 const APART = 16; // px between two labels
 const MENU = 120; // px beside the names above, where the page has its menu
 const LEAST = 330; // px, the smallest panel
@@ -37,16 +38,20 @@ lab.linesChart = (spec, width, theme, every) => {
   const nodes = [...key.nodes];
   const plots = [];
   let y = key.height;
+  // Where a unit has no room behind its title, all units stand below their titles.
+  const isTight = ({ title, unit = '' }) => title && unit && behind({ title }) + 1.1 * lab.textWidth(unit, 12) > each;
+  const below = spec.panels.some(isTight) ? UNIT : 0;
+  const heading = spec.panels.some(({ title, unit }) => title || unit) ? TITLE + below : 0;
   const tall = spec.height ?? 240;
   spec.panels.forEach((panel, index) => {
     const column = index % across;
-    if (index && !column) y += tall + TITLE + 8;
-    const box = { x: column * (each + 24) + LEFT, y: y + TOP + (panel.title || panel.unit ? TITLE : 0), width: each - LEFT - (direct ? labels : RIGHT), height: tall - TOP - BOTTOM, reach: column * (each + 24) + each };
+    if (index && !column) y += tall + TITLE + below + 8;
+    const box = { x: column * (each + 24) + LEFT, y: y + TOP + (panel.title || panel.unit ? heading : 0), width: each - LEFT - (direct ? labels : RIGHT), height: tall - TOP - BOTTOM, below };
     const plot = drawn(spec, panel, box, theme, every, direct);
     nodes.push(...plot.nodes);
     plots.push(plot);
   });
-  return { width, height: y + tall + (spec.panels.some(({ title, unit }) => title || unit) ? TITLE : 0), nodes, plots };
+  return { width, height: y + tall + heading, nodes, plots };
 };
 
 const [EDGE, BETWEEN] = [28, 14]; // px beside and between small pictures that have one scale
@@ -59,7 +64,7 @@ function small(spec, width, theme, every) {
   const tall = TITLE + spec.height + BETWEEN;
   const plots = spec.panels.map((panel, index) => {
     const [column, row] = [index % across, Math.floor(index / across)];
-    const box = { x: EDGE + column * (wide + BETWEEN), y: key.height + row * tall + TITLE, width: wide, height: spec.height, reach: EDGE + column * (wide + BETWEEN) + wide };
+    const box = { x: EDGE + column * (wide + BETWEEN), y: key.height + row * tall + TITLE, width: wide, height: spec.height };
     return drawn(spec, panel, box, theme, every, false, { left: !column, below: index + across >= spec.panels.length });
   });
   const rows = Math.ceil(spec.panels.length / across);
@@ -82,14 +87,14 @@ function drawn(spec, panel, box, theme, every, direct, edges = null) {
   const word = (text, x, y, attributes) => ['text', { x: lab.px(x), y: lab.px(y), 'font-size': 12, fill: faint, ...attributes }, text];
   const ticks = spec.x.scale === 'linear' ? lab.roundTicks(xs[0], xs.at(-1), 5) : xs;
   const nodes = [
-    ...(panel.title ? [word(panel.title, titled, over, { 'font-size': 14, 'font-weight': 600, fill: panel.marked ? theme.accent : ink, ...(panel.marked ? { 'text-decoration': 'underline' } : {}) })] : []),
+    ...(panel.title ? [word(panel.title, titled, over - (box.below ?? 0), { 'font-size': 14, 'font-weight': 600, fill: panel.marked ? theme.accent : ink, ...(panel.marked ? { 'text-decoration': 'underline' } : {}) })] : []),
     ...levels.flatMap(tick => [
       ['line', { x1: box.x, x2: lab.px(box.x + box.width), y1: lab.px(toY(tick)), y2: lab.px(toY(tick)), stroke: line }],
       ...(edges && !edges.left ? [] : [word(lab.value(tick, panel.percent), box.x - 7, toY(tick) + 4, { 'text-anchor': 'end' })]),
     ]),
     ...(edges && !edges.below ? [] : lab.sparse(ticks, toX, lab.value)).map(tick => word(lab.value(tick), toX(tick), bottom + 17, { 'text-anchor': 'middle' })),
     ...(edges && !edges.below ? [] : [word(spec.x.title, box.x + box.width / 2, bottom + 35, { 'text-anchor': 'middle' })]),
-    ...(panel.unit ? [word(panel.unit, unitPlace(panel, titled, box), over, {})] : []),
+    ...(panel.unit ? [word(panel.unit, titled + (box.below ? 0 : behind(panel)), over, {})] : []),
     ...(panel.rules ?? []).map(rule => ruled(rule, box, toX, toY, theme)),
   ];
   const marks = panel.lines.map(({ series, points }) => {
@@ -119,11 +124,8 @@ function drawn(spec, panel, box, theme, every, direct, edges = null) {
   return { nodes, box, marks, xs, toX };
 }
 
-/** Where a panel's unit begins: behind its title, and inside of the panel. */
-function unitPlace({ title, unit }, titled, box) {
-  const behind = titled + (title ? 1.18 * lab.textWidth(title, 14) + 10 : 0);
-  return Math.max(titled, Math.min(behind, box.reach - 1.1 * lab.textWidth(unit, 12)));
-}
+/** Px from where a panel's title begins to its unit behind it. */
+const behind = ({ title }) => (title ? 1.18 * lab.textWidth(title, 14) + 10 : 0);
 
 function ruled({ x, y, dashed }, box, toX, toY, { faint }) {
   const style = { stroke: faint, 'stroke-width': 1.5, ...(dashed ? { 'stroke-dasharray': '4 3' } : {}) };

@@ -184,6 +184,20 @@ test('a ring keeps clear of the numbers of the scales', () => {
   }
 });
 
+test('a unit stands behind its title, or below it where there is no room', () => {
+  const place = (width, text) => {
+    const panels = [{ ...spec().panels[0], title: 'What a customer wants', unit: 'accuracy' }];
+    const { nodes } = lab.chartPicture(spec({ panels, keyed: true }), width, lab.paper);
+    const [, { x, y }] = nodes.find(([tag, , said]) => tag === 'text' && said === text);
+    return [Number(x), Number(y)];
+  };
+  const [title, unit] = ['What a customer wants', 'accuracy'];
+  assert.equal(place(400, unit)[1], place(400, title)[1]);
+  assert.ok(place(400, unit)[0] > place(400, title)[0] + lab.textWidth(title, 14));
+  assert.equal(place(230, unit)[0], place(230, title)[0]);
+  assert.ok(place(230, unit)[1] >= place(230, title)[1] + 14);
+});
+
 test('of two rings at one place none hides the other', () => {
   const rings = [0, 1].map(series => ({ series, x: 64, y: 2.5, note: 'alike' }));
   const drawn = lab.chartPicture(spec({}, { rings }), 700, lab.paper);

@@ -157,6 +157,7 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("rings flatten the lines", _LINES, "...seeds.map(({ x, y }) => [x, y])]",
      "...seeds.map(({ x, y }) => [x, y]), ...(lines[0].rings ?? []), [32, 90]]", "chart"),
     ("a ring over the scale's numbers", _LINES, "beside.length ? INSET : 0", "0", "chart"),
+    ("a unit over its title", _LINES, "? UNIT : 0;", "? 0 : 0;", "chart"),
     ("a ring that hides another one", _LINES, "ring.px += 14;", "break;", "chart"),
     ("rings beyond an edge at one place", _LINES, "py: ring.py - edge * 17 * i,", "py: ring.py,", "chart"),
     ("a rule's name where lines run", _AXES, "return crossing([left - 2, top, right + 2, bottom], marks) + ",
