@@ -22,12 +22,12 @@ FARTHEST = 5  # heads that are named at each end
 
 def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
     """The section."""
-    st.markdown(_("**The text in the box**, read by {model}: what the probes say before, and with {n} heads constant.",
-                  model=literal(lab.name), n=count))
     if lab.fingerprint != study.weights:
         st.caption(_("This study is of {study}; choose that model above to see it read your text.",
                      study=literal(study.title)))
         return
+    st.markdown(_("**The text in the box**, read by {model}: what the probes say before, and with {n} heads constant.",
+                  model=literal(lab.name), n=count))
     loaded = _shipped(study.name, task, _stamp(study.name, task))
     if loaded is None or not {0, count} <= set(loaded[1]):
         st.caption(_("The probes of this number of heads are not here."))
