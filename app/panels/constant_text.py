@@ -10,6 +10,7 @@ from app.markdown import literal
 from app.state import events
 from app.texts import _, ngettext
 from components import chart, table
+from components.charts import called
 from components.constant_charts import distance_chart
 from models import HeadPlan, Lab
 from models.studies.papa import reading, shipped
@@ -23,7 +24,7 @@ FARTHEST = 5  # heads that are named at each end
 def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
     """The section."""
     st.markdown(_("**The text in the box**, read by {model}: what the probes say before, and with {n} heads constant.",
-                  model=literal(lab.name), n=count))
+                  model=literal(called(lab.name)), n=count))
     if lab.fingerprint != study.weights:
         st.caption(_("This study is of {study}; choose that model above to see it read your text.",
                      study=literal(study.title)))
