@@ -4,6 +4,7 @@ costs, on held-out texts and on the typed one."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import fmean, stdev
 from typing import Any
 
 import numpy
@@ -92,10 +93,15 @@ def over_texts(lab: Lab, scope: str) -> dict[str, Any]:
 
 
 def trained_on(lab: Lab, chosen: Choice) -> Curve:
-    """[heads left, BLEU] of the models that models/pruned.py trained on with gates on these heads."""
+    """[heads left, BLEU, its standard deviation where several seeds came to that many] of the models that
+    models/pruned.py trained on with gates on these heads."""
     kinds = {kind for kind, _, _ in chosen.addresses}
     series = (store.read(lab.name, "gates") or {}).get("series", [])
-    return sorted([sum(run["heads_left"].values()), run["bleu"]] for run in series if set(run["kinds"]) == kinds)
+    scores: dict[int, list[float]] = {}
+    for run in series:
+        if set(run["kinds"]) == kinds:
+            scores.setdefault(sum(run["heads_left"].values()), []).append(run["bleu"])
+    return [[left, fmean(its), stdev(its) if len(its) > 1 else None] for left, its in sorted(scores.items())]
 
 
 def curves(found: dict[str, Any]) -> dict[str, Curve]:

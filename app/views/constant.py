@@ -55,17 +55,18 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     _choose(studies, study, shown)
     with st.container(key="constant"):  # style.css: below each other where there is no room
         left, right = st.columns([60, 40], gap="medium")
-    with left:
-        serving.give_way()
-        _slider(study, count)
-        _curves(study, count)
-        constant_models.draw(list(every.values()))
+    # What a typed text changes comes first.
     with right:
         _table(study, count)
         task = shown.task if shown.task in study.tasks else next(iter(study.tasks))
         constant_text.draw(lab, study, reading.shown, task, count)
         st.caption(_("Measured in {minutes} minutes of one core. Measure it again: {command}",
                      minutes=round(study.cpu_seconds / 60), command=f"`{study.command}`"))
+    with left:
+        serving.give_way()
+        _slider(study, count)
+        _curves(study, count)
+        constant_models.draw(list(every.values()))
 
 
 def _studies() -> dict[str, Study]:

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from test_pages import opened, sent
 
 import models
+from app.panels import pruning
 from app.state import head_events, session
 from app.state.pruning_view import ORDERS, PruningView
 from models import HeadPlan, orders
@@ -82,6 +83,16 @@ def test_a_study_that_was_stopped(measured: dict[str, dict[str, Any]]):
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-2.0~7g0-3.0~7g0")
     assert not app.exception and "16 of 32 heads" in said(app) and "By this order" not in said(app)
     assert len(sent(app, "chart")[0]["spec"]["panels"][0]["lines"][0]["points"]) == 5
+
+
+def test_seeds_that_left_as_many_heads_are_one_point(measured: dict[str, dict[str, Any]]):
+    runs = [(16, 4.0), (8, 1.0), (16, 6.0)]
+    measured["gates"] = {"series": [{"kinds": ["self"], "heads_left": {"self": left}, "bleu": bleu}
+                                    for left, bleu in runs] + [{"kinds": ["other"], "heads_left": {"other": 3},
+                                                                "bleu": 9.0}]}
+    chosen = pruning.Choice(orders={"alone": HEADS}, name="alone", scope="all", addresses=HEADS)
+    (few, one, no_spread), (many, mean, spread) = pruning.trained_on(LAB, chosen)
+    assert (few, one, no_spread, many, mean) == (8, 1.0, None, 16, 5.0) and spread == pytest.approx(2**0.5)
 
 
 def test_another_order_keeps_the_number():

@@ -44,7 +44,9 @@ def _few(evidence: Evidence) -> Statement:
     whole = evidence.card(NAME).get("metric", {}).get("bleu")
     runs = series_of(evidence, {ENCODER}) if whole is not None else []
     half = [run for run in runs if 2 * sum(run["heads_left"].values()) <= _count(run)]
-    lost = {1000: {run["seed"]: whole - run["bleu"] for run in sorted(half, key=lambda run: run["bleu"])}}
+    lost: dict[int, dict[int, float]] = {}
+    for run in sorted(half, key=lambda run: run["bleu"]):
+        lost.setdefault(run["steps"], {})[run["seed"]] = whole - run["bleu"]
     rows = [{N_("heads of the encoder left"): str(sum(run["heads_left"].values())), N_("source"): tables.NOTHING,
              "BLEU": f"{run['bleu']:.2f}"} for run in sorted(runs, key=lambda run: -sum(run["heads_left"].values()))]
     rows = [{N_("heads of the encoder left"): told("all"), N_("source"): told("10 of 48: −0.15; 4 of 48: −0.25"),
@@ -59,8 +61,8 @@ def _few(evidence: Evidence) -> Statement:
         told("Read in notes on the paper, two of which agree."),
         told("learned gates remove at least half of the encoder's heads, the weights trained on, and BLEU falls by "
              "less than {lost}", lost=LOST),
-        conclude([below(told("less than {lost} BLEU lost with half of the heads", lost=LOST), lost if half else {},
-                        LOST)]), rows, chart if points else None,
+        conclude([below(told("less than {lost} BLEU lost with half of the heads", lost=LOST), lost, LOST)]), rows,
+        chart if points else None,
         "python -m models.pruned --kinds encoder\npython -m models.studies.claims",
         told("With fewer heads to begin with, each has more to do."))
 
