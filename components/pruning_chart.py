@@ -9,7 +9,7 @@ from typing import Any
 from app.texts import N_, _
 from components.charts import Spec
 
-Curve = Sequence[Sequence[float]]  # [heads left, value] or [heads left, value, spread]
+Curve = Sequence[Sequence[float | None]]  # [heads left, value] or [heads left, value, spread, which may be unknown]
 
 # What can be drawn, and its colour and dashes: orders in which heads go, as models/orders.py names them; learned gates
 # with the weights that were trained on; and what a pass costs.

@@ -8,6 +8,7 @@ const HOLD = 500; // ms of touching a control, whose short touch presses it
 let bubble = null;
 let owner = null; // the element whose tip is shown
 let timer = 0;
+let pressed = ''; // the widget, by its key, that was pressed and not left since: what that opened is in sight
 
 /** What a term means, in the visitor's language. */
 lab.meaning = key => lab._(lab.glossary[key][1]);
@@ -22,12 +23,12 @@ function show(element, key) {
   hide();
   if (!element.isConnected) return;
   owner = element;
-  const css = getComputedStyle(element);
+  const css = getComputedStyle(document.querySelector('.stApp') ?? document.body); // a widget has no --st-text-color
   bubble = lab.make('div', {
     className: 'attention-lab-tip',
     textContent: lab.meaning(key),
     attributes: { role: 'tooltip', popover: 'manual' },
-    style: { color: css.getPropertyValue('--st-background-color'), background: css.getPropertyValue('--st-text-color') },
+    style: { color: css.backgroundColor, background: css.color },
   });
   bubble.addEventListener('pointerenter', () => clearTimeout(timer)); // who reads it may point at it
   bubble.addEventListener('pointerleave', hide);
@@ -98,6 +99,10 @@ const widgetOf = target => {
 
 function onWidget(event) {
   const found = widgetOf(event.target);
+  if (event.type === 'pointerover' && pressed) {
+    if (pressed === found?.[1]) return;
+    pressed = '';
+  }
   if (!found || owner === found[0] || (event.type === 'pointerover' && event.pointerType !== 'mouse')) return;
   if (event.type === 'focusin' && !event.target.matches(':focus-visible')) return;
   if (event.type === 'focusin') lab.set(event.target, 'aria-description', lab.meaning(found[1]));
@@ -108,17 +113,23 @@ function onWidget(event) {
 
 const offWidget = event => {
   const found = widgetOf(event.target);
-  if (found && !found[0].contains(event.relatedTarget) && event.relatedTarget !== bubble) later(hide, GRACE);
+  if (!found || found[0].contains(event.relatedTarget) || event.relatedTarget === bubble) return;
+  later(hide, GRACE);
 };
+
+function onPress(event) {
+  const found = widgetOf(event.target);
+  pressed = found ? found[1] : '';
+  if (found || (owner && !event.composedPath().some(node => node === owner || node === bubble))) hide();
+}
 
 /** What begins the tips of widgets, and what ends every tip: Escape, a press elsewhere, typing, scrolling. */
 lab.listenForTips = () => {
   globalThis.attentionLabTips?.abort();
   const { signal } = (globalThis.attentionLabTips = new AbortController());
   const options = { signal, capture: true };
-  const away = event => owner && !event.composedPath().some(node => node === owner || node === bubble);
   document.addEventListener('keydown', event => event.key === 'Escape' && hide(), options);
-  document.addEventListener('pointerdown', event => away(event) && hide(), options);
+  document.addEventListener('pointerdown', onPress, options);
   document.addEventListener('scroll', hide, options);
   document.addEventListener('input', hide, options);
   for (const type of ['pointerover', 'focusin']) document.addEventListener(type, onWidget, options);

@@ -10,6 +10,7 @@ from app.markdown import literal
 from app.state import events
 from app.texts import _, ngettext
 from components import chart, table
+from components.charts import called
 from components.constant_charts import distance_chart
 from models import HeadPlan, Lab
 from models.studies.papa import reading, shipped
@@ -27,7 +28,7 @@ def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
                      study=literal(study.title)))
         return
     st.markdown(_("**The text in the box**, read by {model}: what the probes say before, and with {n} heads constant.",
-                  model=literal(lab.name), n=count))
+                  model=literal(called(lab.name)), n=count))
     loaded = _shipped(study.name, task, _stamp(study.name, task))
     if loaded is None or not {0, count} <= set(loaded[1]):
         st.caption(_("The probes of this number of heads are not here."))

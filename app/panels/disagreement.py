@@ -17,7 +17,7 @@ from app.state import head_events, session
 from app.state.lab_state import TERMS, LabState
 from app.texts import N_, _
 from components import chart
-from components.charts import pairs_chart
+from components.charts import called, pairs_chart
 from models import Lab, Trace, catalogue
 from models.foreign import is_foreign
 from models.likeness import Likeness, disagreement_of, of_text, of_trace
@@ -68,7 +68,7 @@ def rows(lab: Lab, found: Likeness, terms: list[str]) -> list[dict[str, str]]:
     for name in family:
         its: dict[str, Any] = store.found(name, "disagreement") or {}
         if its:
-            shown.append(row(_("{name}, {n} sentences", name=name, n=its["sentences"]), its["mean"]))
+            shown.append(row(_("{name}, {n} sentences", name=called(name), n=its["sentences"]), its["mean"]))
     return shown
 
 

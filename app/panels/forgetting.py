@@ -13,6 +13,7 @@ from app.state import events, session
 from app.state.lab_state import LabState
 from app.texts import N_, _, tip
 from components import chart
+from components.charts import called
 from components.memory_chart import memory_chart
 from models import Lab
 from models.checkpoint import CheckpointError
@@ -113,7 +114,7 @@ def section(lab: Lab) -> None:
                 windows=result["validation_windows"])
     chart(key="memory chart", spec=memory_chart(points(lab.name, result, control)), models=[lab.name], what="memory",
           title=_("Perplexity against memory"), about=[budgets],
-          alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}", name=lab.name, chosen=chosen))
+          alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}", name=called(lab.name), chosen=chosen))
     st.caption(f"{budgets} `{result['command']}`")
 
 
@@ -134,10 +135,10 @@ def points(name: str, result: dict, control: dict | None) -> list[dict[str, Any]
         whole, *lessened = its["points"]
         for way, title in _WAYS.items():
             line = [point for point in (*lessened, *its["comparisons"]) if point["way"] == way]
-            called = _(title) if model == name else _("{model}: {way}", model=model, way=_(_OLDEST[way]))
+            label = _(title) if model == name else _("{model}: {way}", model=called(model), way=_(_OLDEST[way]))
             for point in [whole, *line] if line else []:  # every line starts where nothing is forgotten
                 budgets = " ".join(map(str, point["budgets"]))
-                rows.append({"line": called, "model": model, "factor": point["factor"],
+                rows.append({"line": label, "model": model, "factor": point["factor"],
                              "perplexity": point["perplexity"], "budgets": budgets})
     return rows
 
@@ -149,9 +150,9 @@ def _verdict(result: dict, control: dict | None) -> str:
     limit = control["points"][0]["perplexity"]
     factor = largest_factor({point["factor"]: point["perplexity"] for point in result["points"]}, limit)
     if not factor:
-        return _("{control} with all its memory: {limit:.2f}.", control=CONTROL, limit=limit)
+        return _("{control} with all its memory: {limit:.2f}.", control=called(CONTROL), limit=limit)
     if factor == 1:
         return _("With all the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
-                 control=CONTROL, limit=limit)
+                 control=called(CONTROL), limit=limit)
     return _("With 1/{factor} of the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
-             factor=factor, control=CONTROL, limit=limit)
+             factor=factor, control=called(CONTROL), limit=limit)

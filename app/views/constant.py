@@ -199,7 +199,7 @@ def _tables(name: str, stamp: tuple[int, ...]) -> tuple[list[str], list[list[lis
     assert study is not None  # whoever asks has read it
     others = {way: title for way, title in {RANDOM: _("random order"), REMOVED: _("removed")}.items()
               if any(task.at(way, count, study.heads) for task in study.tasks.values() for count in study.counts)}
-    columns = ["", _("untouched"), _("constant"), _("drop"), *others.values()]
+    columns = [_("task"), _("untouched"), _("constant"), _("drop"), *others.values()]
     return columns, [[_row(task, count, study.heads, others) for task in study.tasks.values()]
                      for count in study.counts]
 

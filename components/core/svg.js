@@ -122,7 +122,12 @@ lab.colourBar = ({ x, y, width, scale, ticks, before, after, theme = lab.paper }
   ];
 };
 
-/** A name for a file from what is in it, made of small letters, digits, - and _; never empty, never hidden. */
+const LONGEST = 120; // characters of a file's name, which with its folder must fit in what a system allows
+
+/**
+ * A name for a file from what is in it, made of small letters, digits, - and _; never empty, never hidden. Of many
+ * parts the first and the last stay, and of the others as many as there is room for.
+ */
 lab.fileName = (parts, ending) => {
   const safe = parts
     .map(part =>
@@ -134,5 +139,6 @@ lab.fileName = (parts, ending) => {
         .toLowerCase(),
     )
     .filter(Boolean);
+  while (safe.length > 2 && safe.join('_').length > LONGEST) safe.splice(-2, 1);
   return `${['attention-lab', ...safe].join('_')}.${ending}`;
 };

@@ -110,7 +110,7 @@ def test_the_curve(measurements):
     app.button_group(key="section").set_value("memory").run()
     assert not app.exception
     told = " ".join(markdown.value for markdown in app.markdown)
-    assert "With 1/2 of the memory it reads as well as stories-softmax" in told
+    assert "With 1/2 of the memory it reads as well as softmax" in told
     ((header, _),) = all_sent(app, "chart")
     assert header["what"] == "memory"
 

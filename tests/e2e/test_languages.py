@@ -78,6 +78,17 @@ def test_a_tip_comes_with_the_pointer_the_keyboard_and_a_touch(visit):
     expect(tip).to_have_count(0)
     expect(page.get_by_role("tab", name="Live", exact=True)).to_have_attribute(
         "aria-description", re.compile("^The weights that the head computes"))
+    page.mouse.move(0, 0)
+    entropy = page.get_by_role("radio", name="Entropy", exact=True)
+    entropy.hover()  # a widget of Streamlit's, which knows no colours of the theme
+    expect(tip).to_contain_text("what takes longer to read")
+    assert tip.evaluate("e => getComputedStyle(e).backgroundColor") == page.locator(".stApp").evaluate(
+        "e => getComputedStyle(e).color")
+    entropy.click()  # what it opened stands where the tip would, as long as the pointer stays there
+    expect(page.get_by_role("application", name=re.compile("^Entropy of each row"))).to_be_visible()
+    page.get_by_role("radio", name="Forgetting", exact=True).hover()
+    page.wait_for_timeout(800)
+    expect(tip).to_have_count(0)
     phone = visit(phone=True)
     phone.get_by_text("How far the answer moved (KL)", exact=True).tap()
     expect(phone.get_by_role("tooltip")).to_contain_text("Kullback-Leibler")

@@ -133,6 +133,8 @@ MUTATIONS = [Mutation(*entry) for entry in (
      "svg"),
     ("a picture without its link", _SVG, "['a', { href: link }, node]", "node", "svg"),
     ("names of files with anything in them", _SVG, ".replace(/[^\\w]+/g, '-')", "", "svg"),
+    ("names of files of any length", _SVG, "safe.splice(-2, 1)", "break", "svg"),
+    ("what is in a file gone from its name", _SVG, "safe.splice(-2, 1)", "safe.pop()", "svg"),
     ("hidden files", _SVG, "['attention-lab', ...safe]", "safe", "svg"),
     ("formulas in tables", _CSV, "? `'${text}` : text;", "? text : text;", "svg"),
     ("quotes that end a field", _CSV, ".replaceAll('\"', '\"\"')", "", "svg"),

@@ -40,6 +40,10 @@ test('names of files are safe, and say what is in them', () => {
   assert.equal(lab.fileName(['../../etc/passwd', 'C:\\con', '\u202egnp.exe', '漢字'], 'png'), 'attention-lab_etc-passwd_c-con_gnp-exe.png');
   assert.equal(lab.fileName(['', '..'], 'csv'), 'attention-lab.csv');
   assert.ok(lab.fileName(['x'.repeat(500)], 'csv').length < 80);
+  const models = Array.from({ length: 30 }, (_, i) => `masked-softmax-${i + 10}`);
+  const long = lab.fileName([...models, 'constant'], 'csv');
+  assert.match(long, /^attention-lab_masked-softmax-10_masked-softmax-11_.*_constant\.csv$/);
+  assert.ok(long.length > 110 && long.length < 140);
 });
 
 test('a table keeps its texts and numbers, and holds no formula', () => {
