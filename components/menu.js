@@ -15,7 +15,7 @@ lab.icon = path =>
   lab.vector(['svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true', class: 'icon' }, ['path', { d: path }]]);
 
 /**
- * {element, button, close()}: the button and, while it is open, its menu; arrows, Home, End, Escape and Tab as in any
+ * {element, button, close(), rename(name)}: the button and, while it is open, its menu; arrows, Home, End, Escape and Tab as in any
  * menu.
  * @param {{icon: string, text: string, name?: string, className?: string, entries: () => {text: string, act: () => void,
  *   checked?: boolean}[]}} what `entries` are asked for when the menu opens; with `checked` they are a choice
@@ -83,5 +83,6 @@ lab.menu = ({ icon, text, name = text, className = '', entries }) => {
     event.preventDefault();
     event.stopPropagation();
   });
-  return { element, button, close: () => close(false) };
+  const rename = its => [button, menu].forEach(one => lab.set(one, 'aria-label', its));
+  return { element, button, rename, close: () => close(false) };
 };

@@ -61,13 +61,13 @@ const NAMES = {
 };
 
 /**
- * {element, close()}: the button and its menu.
+ * {element, close(), rename(name)}: the button and its menu.
  * @param {() => {title: string, about: string[], models: string[], what: string, picture: () => object,
  *   table?: () => object, others?: {text: string, act: () => void}[]}} offered what is taken away, asked for when it
  *   is; `models` and `what` name the files; without a table there is no CSV
  * @param {string} name of the button, for a page has several
  */
-lab.takeAway = (offered, name) => {
+lab.takeAway = (offered, name = lab._('Download')) => {
   const take = kind => {
     const offer = offered();
     const [citation, link] = [lab._('Made with Attention Lab: {what}.', { what: offer.models.join(', ') }), lab.stateLink()];

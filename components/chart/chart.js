@@ -7,7 +7,7 @@ function create(state) {
   const numbers = lab.make('div', { id: 'numbers', className: 'said', hidden: true });
   const tip = lab.make('div', { className: 'tip', hidden: true });
   const said = lab.make('div', { className: 'said', attributes: { role: 'status' } });
-  const take = lab.takeAway(() => offer(state), lab._('Download: this chart'));
+  const take = lab.takeAway(() => offer(state));
   state.root.append(lab.make('div', { className: 'corner' }, take.element), plot, tip, said, numbers);
   const pointed = event => {
     const box = plot.getBoundingClientRect();
@@ -41,6 +41,7 @@ function update(state, { spec, title, alt }) {
   const shown = state.fresh ? JSON.stringify([spec, title, state.dark]) : state.shown;
   if (state.shown === shown) return mark(state);
   state.shown = shown;
+  state.take.rename(lab._('Download: {title}', { title }));
   state.width = 0;
   state.at = null;
   draw(state);
