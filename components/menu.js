@@ -15,8 +15,8 @@ lab.icon = path =>
   lab.vector(['svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true', class: 'icon' }, ['path', { d: path }]]);
 
 /**
- * {element, button, close(), rename(name)}: the button and, while it is open, its menu; arrows, Home, End, Escape and Tab as in any
- * menu.
+ * {element, button, close(), rename(name)}: the button and, while it is open, its menu; arrows, Home, End, Escape and
+ * Tab as in any menu.
  * @param {{icon: string, text: string, name?: string, className?: string, entries: () => {text: string, act: () => void,
  *   checked?: boolean}[]}} what `entries` are asked for when the menu opens; with `checked` they are a choice
  */

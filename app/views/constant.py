@@ -89,6 +89,13 @@ def _study(name: str, stamp: tuple[int, ...]) -> Study | None:
     return results.read(name)
 
 
+def _there(name: str, stamp: tuple[int, ...]) -> Study:
+    """A study that whoever asks has read already."""
+    study = _study(name, stamp)
+    assert study is not None
+    return study
+
+
 def _chosen(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> Study:
     """The one of the link, that of the page's model, or the first."""
     if shown.study in studies:
@@ -126,7 +133,7 @@ def _curves(study: Study, count: int) -> None:
     stamp = store.stamp(study.name, KIND)
     chart(key="constant drop", spec=_drop_spec(study.name, stamp), group=GROUP, at=count,
           title=_("What constant heads cost"), about=[_(ABOUT)], models=[study.name], what="constant",
-          alt=_verdict(study, count).replace("**", ""), on_event=_hear(study))
+          alt=_verdicts(study.name, stamp)[study.counts.index(count)].replace("**", ""), on_event=_hear(study))
     st.caption(_(ABOUT))
     chart(key="constant tasks", spec=_task_spec(study.name, stamp), group=GROUP, at=count,
           title=_("Scores by task"), about=[_(ABOUT)], models=[study.name], what="constant-tasks",
@@ -136,8 +143,7 @@ def _curves(study: Study, count: int) -> None:
 
 @caches.remembered(worded=True)
 def _drop_spec(name: str, stamp: tuple[int, ...]) -> Spec:
-    study = _study(name, stamp)
-    assert study is not None  # whoever asks has read it
+    study = _there(name, stamp)
     curves: dict[str, Curve] = {}
     for way in WAYS:
         means = {k: study.mean_drop(way, k) for k in study.counts}
@@ -148,8 +154,7 @@ def _drop_spec(name: str, stamp: tuple[int, ...]) -> Spec:
 
 @caches.remembered(worded=True)
 def _task_spec(name: str, stamp: tuple[int, ...]) -> Spec:
-    study = _study(name, stamp)
-    assert study is not None  # whoever asks has read it
+    study = _there(name, stamp)
     panels = []
     for task in study.tasks.values():
         curves = {way: [(k, fmean(its), spread(its)) for k in study.counts
@@ -160,8 +165,7 @@ def _task_spec(name: str, stamp: tuple[int, ...]) -> Spec:
 
 @caches.remembered(worded=True)
 def _verdicts(name: str, stamp: tuple[int, ...]) -> tuple[str, ...]:
-    study = _study(name, stamp)
-    assert study is not None  # whoever asks has read it
+    study = _there(name, stamp)
     return tuple(_verdict(study, count) for count in study.counts)
 
 
@@ -184,7 +188,7 @@ def _score(scores: tuple[float, ...]) -> str:
 
 def _mean(scores: tuple[float, ...]) -> str:
     """Without the spread, which the charts show: there is no room beside it."""
-    return f"{fmean(scores):.3f}".replace("-", "−") if scores else "–"
+    return number(fmean(scores), ".3f") if scores else "–"
 
 
 def _table(study: Study, count: int) -> None:
@@ -195,8 +199,7 @@ def _table(study: Study, count: int) -> None:
 @caches.remembered(worded=True)
 def _tables(name: str, stamp: tuple[int, ...]) -> tuple[list[str], list[list[list[str]]]]:
     """Columns, and a table for each number of heads."""
-    study = _study(name, stamp)
-    assert study is not None  # whoever asks has read it
+    study = _there(name, stamp)
     others = {way: title for way, title in {RANDOM: _("random order"), REMOVED: _("removed")}.items()
               if any(task.at(way, count, study.heads) for task in study.tasks.values() for count in study.counts)}
     columns = [_("task"), _("untouched"), _("constant"), _("drop"), *others.values()]

@@ -54,21 +54,20 @@ function mark({ data, drawing, place }) {
   if (place.dataset.x === String(x)) return;
   place.dataset.x = x;
   place.replaceChildren(
-    ...drawing.plots.flatMap(plot => {
-      const at = plot.toX(x);
-      const { y, height } = plot.box;
-      const line = { x1: at, x2: at, y1: y, y2: y + height, stroke: THEME.faint, 'stroke-width': 1.5 };
-      return [lab.vector(['line', line]), ...dots(plot, x)];
-    }),
+    ...drawing.plots.flatMap(plot => upright(plot, x, { stroke: THEME.faint, 'stroke-width': 1.5 })),
   );
 }
 
-const dots = (plot, x) =>
-  lab
-    .at(plot, x)
-    .map(({ stroke, point: { x: cx, y: cy } }) =>
-      lab.vector(['circle', { cx, cy, r: 5, fill: stroke, stroke: THEME.ground, 'stroke-width': 1.5 }]),
-    );
+/** A line through a plot at a value, and what its lines are there; nothing where the plot has no such value. */
+function upright(plot, x, look) {
+  const at = plot.toX(x);
+  const { y, height } = plot.box;
+  if (!Number.isFinite(at)) return [];
+  const dots = lab.at(plot, x).map(({ stroke, point: { x: cx, y: cy } }) =>
+    lab.vector(['circle', { cx, cy, r: 5, fill: stroke, stroke: THEME.ground, 'stroke-width': 1.5 }]),
+  );
+  return [lab.vector(['line', { x1: at, x2: at, y1: y, y2: y + height, ...look }]), ...dots];
+}
 
 function draw(state) {
   const { plot, data, dark } = state;
@@ -122,15 +121,8 @@ function point(state, found) {
   if (!found?.values.length) return;
   const { plots } = state.drawing;
   const shared = state.data.spec.x.shared ? plots : [found.plot];
-  for (const plot of shared) {
-    const x = plot.toX(found.x);
-    const { y, height } = plot.box;
-    if (!Number.isFinite(x)) continue;
-    state.guide.append(
-      lab.vector(['line', { x1: x, x2: x, y1: y, y2: y + height, stroke: THEME.ink, 'stroke-width': 1, opacity: 0.5 }]),
-      ...dots(plot, found.x),
-    );
-  }
+  const look = { stroke: THEME.ink, 'stroke-width': 1, opacity: 0.5 };
+  state.guide.append(...shared.flatMap(plot => upright(plot, found.x, look)));
   const { percent } = state.data.spec.panels[plots.indexOf(found.plot)];
   const lines = found.values.map(({ name, stroke, point: { value } }) => [
     lab.make('i', { style: { background: stroke } }),

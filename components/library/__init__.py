@@ -23,8 +23,7 @@ FILES = ("core/texts.js", "core/payload.js", "core/text.js", "core/scales.js", "
          "head_map/reading.js", "head_map/words_panel.js", "head_map/taking.js", "head_map/together.js",
          "head_map/head_map.js", "effect/peek.js", "effect/effect.js", "written/written.js", "notice/notice.js",
          "chooser/chooser.js", "toolbar/toolbar.js", "navigation/navigation.js", "chart/picking.js", "chart/chart.js",
-         "dial/dial.js",
-         "comparison/comparison.js", "lesson/lesson.js", "opening/opening.js")
+         "dial/dial.js", "comparison/comparison.js", "lesson/lesson.js", "opening/opening.js")
 
 
 def source() -> str:
