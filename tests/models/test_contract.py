@@ -65,7 +65,7 @@ def test_every_name_says_its_task_and_its_attention(lab: models.Lab, name: str):
     if isinstance(recipe, PairRecipe) and recipe.disagreement:
         said = f"{lab.task.name}-disagreement-{'all' if len(recipe.disagreement) == 3 else recipe.disagreement[0]}"
     assert lab.name == name
-    assert name.removesuffix("-512").removesuffix("-wide") == said
+    assert name.removesuffix("-512").removesuffix("-wide").removesuffix("-one-pass") == said
     assert models.load(name) is lab
 
 

@@ -13,7 +13,7 @@ from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import UNKNOWN, Check, Samples, below, conclude, differences
 from models.words import N_, listed, told
 
-PLAIN = "translation-softmax"
+PLAIN = "translation-softmax-one-pass"
 TERMS = {"sub": told("subspaces"), "pos": told("positions"), "out": told("outputs")}
 MODELS = (PLAIN, *(f"translation-disagreement-{term}" for term in (*TERMS, "all")))
 # exp(D) of the source's models: plain, and with the term of its own.
