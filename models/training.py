@@ -204,15 +204,7 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
             batch = task.batch(step, recipe.steps, seed)
             if dropout:  # what is left out is the step's own, so that a run that stopped goes on as it would have
                 torch.manual_seed(generator(seed, step).initial_seed())
-            for group in (group for optimiser in optimisers for group in optimiser.param_groups):
-                group["lr"] = rate(step, recipe) * group["factor"]
-            with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-                loss = batch_loss(model, batch, objective, recipe.memory_loss)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
-            for optimiser in optimisers:
-                optimiser.step()
-                optimiser.zero_grad()
+            loss = update(model, batch, recipe, optimisers, objective, rate(step, recipe), precision)
             if after is not None:
                 after(step + 1, model)
             if step + 1 in CURVE_EARLY or (step + 1) % CURVE_EVERY == 0 or step + 1 == recipe.steps:
@@ -228,6 +220,27 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
                 save_state(folder, recipe, model, optimisers, step + 1, spent)
                 saved = now
     return model.eval()
+
+
+def update(model: Model, batch: Batch, recipe: Recipe, optimisers: list[torch.optim.Optimizer],
+           objective: Callable[..., Tensor], learning_rate: float, precision: str) -> Tensor:
+    """One step of a training; the loss before it.
+
+    Args:
+        objective: of the recipe; see objective_of.
+        learning_rate: of this step; groups of weights have it times their own factor.
+        precision: as in `train`.
+    """
+    for group in (group for optimiser in optimisers for group in optimiser.param_groups):
+        group["lr"] = learning_rate * group["factor"]
+    with torch.autocast(model.embedding.weight.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+        loss = batch_loss(model, batch, objective, recipe.memory_loss)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+    for optimiser in optimisers:
+        optimiser.step()
+        optimiser.zero_grad()
+    return loss
 
 
 def _read_curve(folder: Path, first: int) -> list[tuple[int, float]]:

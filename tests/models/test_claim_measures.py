@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy
@@ -12,8 +13,8 @@ import pytest
 import torch
 
 from models.recipes import RECIPES
-from models.studies.claims import measure
-from models.tasks.base import generator
+from models.studies.claims import measure, pace
+from models.tasks.base import Pairs, generator
 from models.transformer import Transformer
 
 
@@ -61,3 +62,38 @@ def test_speed_is_a_ratio_of_both(monkeypatch: pytest.MonkeyPatch):
         (what, against, texts, tokens) for what in ("attention layer", "whole model")
         for against in ("softmax", "fused softmax") for texts in (1, 8) for tokens in (128, 256)}
     assert all(row["median"] == row["quartiles"][0] == row["quartiles"][1] == 0.5 for row in rows)
+
+
+def test_training_speed_is_a_ratio_on_the_same_batches_of_one_shape(monkeypatch: pytest.MonkeyPatch):
+    seen: list[tuple[str, Pairs]] = []
+
+    class Task:
+        def batch(self, step: int, steps: int, seed: int) -> Pairs:
+            return Pairs(*(torch.full((2, 9 if step % 3 else 5), step) for _ in range(3)))
+
+    class Known:
+        def __init__(self, name: str, precision: str) -> None:
+            self.name = name
+
+        def seconds(self, batch: Pairs) -> float:
+            seen.append((self.name, batch))
+            return 0.8 if self.name == pace.PLAIN else 1.0
+
+    monkeypatch.setattr(pace, "task_of", lambda *given: Task())
+    monkeypatch.setattr(pace, "Training", Known)
+    found = pace.training_speed(Path(), Path())
+    assert [row["name"] for row in found["rows"]] == [*pace.COMPARED] and len(pace.COMPARED) == 8
+    assert all(row["median"] == row["quartiles"][0] == row["quartiles"][1] == 0.8 for row in found["rows"])
+    assert found["shape"] == [2, 9] and found["repetitions"] == pace.REPETITIONS
+    for (one, first), (other, second) in zip(seen[::2], seen[1::2], strict=True):
+        assert one == pace.PLAIN != other and first is second and first.tokens.shape == (2, 9)
+
+
+def test_a_training_takes_steps(monkeypatch: pytest.MonkeyPatch):
+    """It goes on from step to step, and takes time to do so."""
+    monkeypatch.setitem(RECIPES, pace.PLAIN, replace(RECIPES[pace.PLAIN], compiled=False))
+    ids = torch.randint(3, 4000, (2, 2, 7), generator=generator(9))
+    batch = Pairs(ids[0], ids[1], ids[0])
+    its = pace.Training(pace.PLAIN, "float32")
+    before = its._model.embedding.weight.clone()
+    assert its.seconds(batch) > 0 and not torch.equal(before, its._model.embedding.weight)

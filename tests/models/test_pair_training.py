@@ -146,18 +146,20 @@ def test_the_curve_is_of_the_validation_split(tmp_path: Path):
 
 
 def test_recipes():
-    """One family, one training: they differ in the attention or in the terms alone, and in the rates that the sweep
-    found for the attention; a type that was not swept has the family's."""
+    """One family, one training: but for the first, which has more steps, they differ in the attention or in the terms
+    alone, and in the rates that the sweep found for the attention; a type that was not swept has the family's."""
     names = [name for name in RECIPES if name.startswith("translation-")]
-    softmax = RECIPES["translation-softmax"]
-    assert len(names) == 9 and isinstance(softmax, PairRecipe)
+    softmax, longer = RECIPES["translation-softmax-one-pass"], RECIPES["translation-softmax"]
+    assert len(names) == 10 and isinstance(softmax, PairRecipe)
+    assert softmax.steps < longer.steps and replace(longer, steps=softmax.steps, warmup=softmax.warmup) == softmax
     for name in names:
         recipe = RECIPES[name]
         assert isinstance(recipe, PairRecipe) and recipe.compiled and recipe.config.encoder_layers == 3
         swept = sweeps.chosen("translation", recipe.config.attention) or {"learning_rate": 4e-3, "table_rate": 10.0}
         assert {rate: getattr(recipe, rate) for rate in swept} == swept
         rates = {rate: getattr(softmax, rate) for rate in ("learning_rate", "table_rate")}
-        assert replace(recipe, config=softmax.config, disagreement=(), **rates) == softmax
+        assert replace(recipe, config=softmax.config, disagreement=(), **rates) == \
+            (longer if name == "translation-softmax" else softmax)
         assert recipe.disagreement_weight == 1.0
         task = task_of(name)
         assert (recipe.config.vocabulary, recipe.config.trained_length) == (task.vocabulary, task.trained_length)

@@ -7,22 +7,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.studies.claims import commands, tables
-from models.studies.claims.evidence import Evidence, Metric
+from models.studies.claims.evidence import Evidence
 from models.studies.claims.heads import told_apart
+from models.studies.claims.pace import PLAIN
 from models.studies.claims.statement import Chart, Claim, Statement
-from models.studies.claims.verdict import UNKNOWN, Check, Samples, below, conclude, differences
+from models.studies.claims.translated import bleu
+from models.studies.claims.verdict import UNKNOWN, Check, Samples, below, conclude, differences, fact
 from models.words import N_, listed, told
 
-PLAIN = "translation-softmax-one-pass"
 TERMS = {"sub": told("subspaces"), "pos": told("positions"), "out": told("outputs")}
-MODELS = (PLAIN, *(f"translation-disagreement-{term}" for term in (*TERMS, "all")))
+TITLES = {PLAIN: told("plain"), **{f"translation-disagreement-{term}": title for term, title in TERMS.items()},
+          "translation-disagreement-all": told("all three")}
+MODELS = tuple(TITLES)
+BLEU = dict(zip(MODELS, (24.13, 24.64, 24.42, 24.78, 24.60), strict=True))  # the source's, Chinese to English
+LEAST = 0.8  # of plain's steps a second
 # exp(D) of the source's models: plain, and with the term of its own.
 THEIRS = {"sub": (0.917, 0.935), "pos": (0.007, 0.219), "out": (0.921, 0.997)}
-
-
-def bleu(metric: Metric) -> float:
-    """BLEU with the card's beam."""
-    return metric["bleu"]
 
 
 def claim(evidence: Evidence) -> Claim:
@@ -31,7 +31,7 @@ def claim(evidence: Evidence) -> Claim:
                  told("The source trained Transformer-Base on Chinese to English and English to German. Here: 3 + 3 "
                       "layers, 3.9 million parameters, short sentences, the terms of all three kinds of attention "
                       "together, positions divided by the number of queries."), MODELS, "translation",
-                 [_own_sense(evidence), _helps(evidence), _slower()])
+                 [_own_sense(evidence), _helps(evidence), _slower(evidence)])
 
 
 def _own_sense(evidence: Evidence) -> Statement:
@@ -75,14 +75,11 @@ def _sigmas(plain: Mapping[str, Any], own: Mapping[str, Any], term: str) -> floa
 
 def _helps(evidence: Evidence) -> Statement:
     samples: dict[str, Samples] = {name: evidence.samples(name, bleu) for name in MODELS}
-    titles = {name: TERMS.get(name.rpartition("-")[2], told("all three") if name != PLAIN else told("plain"))
-              for name in MODELS}
     out = samples["translation-disagreement-out"]
-    checks = [below(told("{name} below outputs", name=titles[name]), differences(samples[name], out))
+    checks = [below(told("{name} below outputs", name=TITLES[name]), differences(samples[name], out))
               for name in (PLAIN, "translation-disagreement-sub", "translation-disagreement-pos")]
-    theirs = dict(zip(MODELS, ("24.13", "24.64", "24.42", "24.78", "24.60"), strict=True))
-    rows = tables.table([(titles[name], theirs[name], samples[name]) for name in MODELS], ".2f", "term")
-    points = tables.dots([(titles[name], float(theirs[name]), samples[name]) for name in MODELS if samples[name]])
+    rows = tables.table([(TITLES[name], f"{BLEU[name]:.2f}", samples[name]) for name in MODELS], ".2f", "term")
+    points = tables.dots([(TITLES[name], BLEU[name], samples[name]) for name in MODELS if samples[name]])
     chart = Chart("dots", points, "BLEU", alt=listed(
         (told("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
     return Statement(
@@ -94,11 +91,25 @@ def _helps(evidence: Evidence) -> Statement:
         commands.evaluated(MODELS), told("Differences of half a BLEU may be within what seeds do."))
 
 
-def _slower() -> Statement:
+def _slower(evidence: Evidence) -> Statement:
+    found = {row["name"]: row for row in evidence.measured.get("training_speed", {}).get("rows", [])}
+    measured = {TITLES[name]: found[name] for name in MODELS if name in found}
+    checks = [fact(told("{name}: at least {share} of plain's", name=name, share=LEAST), row["quartiles"][0] >= LEAST)
+              for name, row in measured.items()] or [Check(told("steps a second"), UNKNOWN)]
+    rows = [{N_("term"): name, N_("source"): tables.NOTHING,
+             N_("here, steps a second / plain's"): told("{median:.2f} ({low:.2f} to {high:.2f})", median=row["median"],
+                                                        low=row["quartiles"][0], high=row["quartiles"][1])}
+            for name, row in measured.items()]
+    rows.append({N_("term"): told("not said which"), N_("source"): "0.87",
+                 N_("here, steps a second / plain's"): tables.NOTHING})
+    points = [{"name": name, "value": value, "which": which} for name, row in measured.items() for value, which in (
+        (row["median"], told("median")), *((its, told("quartiles")) for its in row["quartiles"]))]
+    chart = Chart("dots", points, told("steps a second divided by plain's"), rule=(1.0, told("equal")), alt=listed(
+        (told("{name} {value:.2f}", name=name, value=row["median"]) for name, row in measured.items()), "; "))
     return Statement(
         "disagreement-slower", told("Training gets a little slower."),
         told("about 1.21 → 1.05 steps a second"), told("From memory, in no text that we read."),
-        told("steps a second of the regularised training, side by side with plain, at least 0.8 of plain's"),
-        conclude([Check(told("steps a second"), UNKNOWN)]),
-        [{N_("term"): tables.NOTHING, N_("source"): "0.87", "here": tables.NOTHING}], None,
-        commands.evaluated(MODELS), told("The terms cost products of all heads with each other."))
+        told("three quarters of pairs of steps, one of the regularised training and one of plain by turns on the same "
+             "batches, at least {share} of plain's, for each of the four", share=LEAST),
+        conclude(checks), rows, chart if points else None, commands.measured("training_speed"),
+        told("The terms cost products of all heads with each other."))

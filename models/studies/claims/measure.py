@@ -27,6 +27,7 @@ from models.heads import HeadPlan
 from models.recipes import RECIPES, short_recipe, task_of
 from models.stack import own
 from models.studies import seeds, store
+from models.studies.claims.pace import training_speed
 from models.tasks.base import generator
 from models.tasks.masked import LENGTH, Masked
 from models.tasks.stories import CONTEXT, VOCABULARY, Stories
@@ -206,4 +207,4 @@ def _seconds(work: Callable[[Transformer], Tensor], model: Transformer) -> float
 
 PARTS: dict[str, Callable[[Path, Path], dict[str, Any]]] = {
     "no_attention": no_attention, "fixed_scale": fixed_scale, "readings": readings, "relu2_scale": relu2_scale,
-    "speed": speed}
+    "speed": speed, "training_speed": training_speed}

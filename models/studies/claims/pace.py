@@ -1,0 +1,59 @@
+"""How many steps a second a training makes, as a ratio to softmax's: steps of both alternate on the same batches, so
+that what else the machine does slows both. `python -m models.studies.claims training_speed` measures it."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from models.checkpoint import build
+from models.recipes import RECIPES, SHORT, task_of
+from models.tasks.base import Batch
+from models.training import faster_precision, objective_of, optimisers_of, rate, update
+
+PLAIN = "translation-softmax-one-pass"
+COMPARED = tuple(name for name, recipe in RECIPES.items()
+                 if name.startswith("translation-") and recipe.steps == SHORT["translation"] and name != PLAIN)
+REPETITIONS = 16  # pairs of steps
+UNTIMED = 2  # in which kernels are compiled, and memory is asked for
+
+
+class Training:
+    """A model's training from its first step on, on whatever batches it is given."""
+
+    def __init__(self, name: str, precision: str) -> None:
+        self._recipe, self._precision = RECIPES[name], precision
+        torch.manual_seed(0)
+        self._model = build(self._recipe.config, self._recipe.initial_std, self._recipe.embedding_std)
+        self._optimisers, self._objective = optimisers_of(self._model, self._recipe), objective_of(self._recipe)
+
+    def seconds(self, batch: Batch) -> float:
+        """Of one step."""
+        began = time.perf_counter()
+        update(self._model, batch, self._recipe, self._optimisers, self._objective, rate(0, self._recipe),
+               self._precision)
+        return time.perf_counter() - began
+
+
+def training_speed(data: Path, runs: Path) -> dict[str, Any]:
+    """Steps a second over softmax's, median and quartiles of pairs of steps, on batches of the commonest shape: each
+    other shape would be compiled for each model."""
+    recipe, task = RECIPES[PLAIN], task_of(PLAIN, data, runs)
+    batches = [task.batch(step, recipe.steps, 0) for step in range(4 * (REPETITIONS + UNTIMED))]
+    shapes = [batch.tokens.shape for batch in batches]
+    shape = max(shapes, key=shapes.count)
+    batches = [batch for batch in batches if batch.tokens.shape == shape][:REPETITIONS + UNTIMED]
+    precision = faster_precision(torch.device("cpu"))
+    rows = []
+    for name in COMPARED:
+        torch.compiler.reset()  # it keeps few versions of a function, and runs what is one too many uncompiled
+        plain, its = Training(PLAIN, precision), Training(name, precision)
+        ratios = [plain.seconds(batch) / its.seconds(batch) for batch in batches][UNTIMED:]
+        first, median, third = statistics.quantiles(ratios, n=4)
+        rows.append({"name": name, "median": round(median, 3), "quartiles": [round(first, 3), round(third, 3)]})
+    return {"against": PLAIN, "repetitions": len(batches) - UNTIMED, "shape": list(shape), "precision": precision,
+            "rows": rows}
