@@ -21,6 +21,7 @@ A series is a model, told by its colour on every page (`style`), its dashes and 
 from __future__ import annotations
 
 import math
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from statistics import fmean
@@ -43,6 +44,7 @@ _STYLES = {
     "dense-softmax": (1, 5), "gau-softmax": (3, 1), "gau-log-n": (4, 2), "gau-relu2": (7, 0),
     "gau-relu2-learned": (1, 4), "gau-relu2-mixed": (5, 5), "softmax-one-pass": (0, 3),
     "disagreement-sub": (1, 0), "disagreement-pos": (2, 2), "disagreement-out": (6, 1), "disagreement-all": (5, 4),
+    "pruned-60": (3, 4), "pruned-55": (4, 5),
     "small": (2, 3), "middle": (4, 1), "large": (5, 4)}  # the last three: models/studies/encoders.py
 _FAMILIES = ("assignment-", "stories-", "masked-", "translation-")
 # What the Results page calls a model, or a way to read one -> whose colour it has, and how far its dashes are moved.
@@ -56,6 +58,7 @@ _CALLED = {
     "source, log n": ("log-n", 3), "source, 1/√d": ("softmax", 3)}
 
 
+_PRUNED = re.compile(r"pruned-(\d+)", re.ASCII)
 # What people call models of a family, where that is not the rest of their id.
 _NAMES = {
     "softmax": N_("softmax"), "selective": N_("selective"), "random": N_("random"), "dense": N_("dense"),
@@ -72,7 +75,8 @@ _NAMES = {
 
 def called(model: str) -> str:
     """What people call a model among those of its family, in a word or two."""
-    return _(_NAMES.get(short(model), short(model)))
+    pruned = _PRUNED.fullmatch(short(model))
+    return _("{n} heads left", n=pruned[1]) if pruned else _(_NAMES.get(short(model), short(model)))
 
 
 def short(model: str) -> str:

@@ -51,7 +51,7 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
         "data": list(task.data),
         "training": {"steps": recipe.steps, "tokens_per_step": batch.numel(), "seed": seed,
                      "optimiser": "Muon and AdamW" if recipe.muon else "AdamW",
-                     "learning_rate": recipe.learning_rate, "minutes": round(_seconds(folder) / 60, 1),
+                     "learning_rate": recipe.learning_rate, "minutes": round(seconds_of(folder) / 60, 1),
                      "command": f"python -m models.training {name}"},
         "metric": metric,
         "evaluate": f"python -m models.evaluate {name}",
@@ -113,7 +113,7 @@ def cost(config: Config) -> dict[str, int]:
     return counts
 
 
-def _seconds(folder: Path) -> float:
+def seconds_of(folder: Path) -> float:
     """Training time by the log's last line, in seconds."""
     times = re.findall(r"seconds (\d+)", (folder / "log.txt").read_text())
     return float(times[-1]) if times else 0.0

@@ -15,7 +15,7 @@ from torch import Tensor
 from models import catalogue, checkpoint, foreign
 from models.attention.base import UNTOUCHED, Intervention
 from models.decoding import Step
-from models.heads import TRAINED, HeadPlan, Scale
+from models.heads import TRAINED, Address, HeadPlan, Scale
 from models.kind import Kind, policies_of, shape_of
 from models.sampling import GREEDY, Sampling
 from models.sketch import Sketch, sketch_of
@@ -74,6 +74,11 @@ class Lab(abc.ABC):
     @abc.abstractmethod
     def parameters(self) -> int:
         """How many numbers were trained."""
+
+    @property
+    def closed(self) -> frozenset[Address]:
+        """Heads whose outputs its own training has cut off: no plan gives them back."""
+        return frozenset()
 
     @property
     @abc.abstractmethod

@@ -2,6 +2,7 @@
 
     python -m models.pruned --kinds encoder --strengths 0.005 0.01 0.02 0.05 0.1
     python -m models.pruned --kinds encoder decoder cross --strengths 0.005 0.01 0.02 0.05 0.1
+    python -m models.pruned --ship translation-pruned-60
 
 Every head of the kinds gets a Hard Concrete gate (models/hard_concrete.py), and training goes on with
 
@@ -12,12 +13,14 @@ are ours, as our budget is: gates start at P(gate > 0) = 0.94, where the source'
 learning rate of their own. Each strength is a run that resumes where it was stopped, runs/NAME/gates-KINDS-STRENGTH;
 what it came to, learned probabilities, heads left and BLEU with gates of 0 and 1, goes to
 models/studies/measurements/NAME.gates.json. The weights, with the closed heads' slices of W_O at 0, which is what a
-gate of 0 is, and constant matrices lie in the run's folder `model`, as they would ship, and BLEU is theirs.
+gate of 0 is, and constant matrices lie in the run's folder `model`, as they would ship, and BLEU is theirs. Those of
+SHIPPED do ship.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -29,7 +32,17 @@ from torch import Tensor, nn
 
 from models import hard_concrete
 from models.attention.base import Intervention
-from models.checkpoint import CHECKPOINTS, constants_of, read_card, read_json, read_model, write, write_json
+from models.cards import seconds_of
+from models.checkpoint import (
+    CHECKPOINTS,
+    constants_of,
+    digests,
+    read_card,
+    read_json,
+    read_model,
+    write,
+    write_json,
+)
 from models.data import add_data_option
 from models.heads import HeadPlan
 from models.recipes import task_of
@@ -71,6 +84,11 @@ class Pruning:
     @property
     def folder(self) -> str:
         return f"gates-{'-'.join(self.kinds)}-{self.strength:g}-seed-{self.seed}"
+
+
+# The number is that of the heads that are left in the whole model.
+SHIPPED = {"translation-pruned-60": Pruning("translation-softmax", (ENCODER,), 0.0275, steps=600),
+           "translation-pruned-55": Pruning("translation-softmax", KINDS, 0.02, steps=600)}
 
 
 class Gates(nn.Module):
@@ -165,6 +183,27 @@ def measured(gates: Gates, pruning: Pruning, task: Translation, sentences: int |
             "signature": signature}
 
 
+def ship(name: str, pruning: Pruning, task: Translation, folder: Path) -> None:
+    """Writes the run's weights as a model that ships, its numbers measured on them.
+
+    Args:
+        folder: of the run, which has come to its end.
+    """
+    target, result = CHECKPOINTS / name, read_json(folder / "result.json")
+    shutil.copytree(folder / "model", target, dirs_exist_ok=True)
+    start = read_card(CHECKPOINTS / pruning.model)
+    trained_as = {
+        "steps": pruning.steps, "tokens_per_step": start["training"]["tokens_per_step"], "seed": pruning.seed,
+        "optimiser": "Adam", "learning_rate": pruning.rate, "minutes": round(seconds_of(folder) / 60, 1),
+        "command": f"python -m models.pruned --ship {name}", "label_smoothing": pruning.label_smoothing,
+        "start": pruning.model, "kinds": list(pruning.kinds), "strength": pruning.strength,
+        "heads_left": result["heads_left"]}
+    kept = {key: value for key, value in start.items() if key not in ("curve", "other_seeds", "weights")}
+    write_json(target / "card.json", kept | {
+        "name": name, "training": trained_as, "metric": task.metric(read_model(target)),
+        "evaluate": f"python -m models.evaluate {name}", "weights": digests(target)})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="translation-softmax", metavar="NAME", help="a converged model that ships")
@@ -174,12 +213,19 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sentences", type=int, help="of the test split that BLEU is measured on; all if left out")
     parser.add_argument("--beam", type=int, default=4)
+    parser.add_argument("--ship", choices=SHIPPED, metavar="NAME",
+                        help=f"this run's weights, as a model of their own: {', '.join(SHIPPED)}")
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
     arguments = parser.parse_args()
     kinds = tuple(kind for kind in KINDS if kind in arguments.kinds)
     try:
-        task = task_of(arguments.model, arguments.data, arguments.runs)
+        task: Any = task_of(arguments.model, arguments.data, arguments.runs)
+        if arguments.ship:
+            pruning = SHIPPED[arguments.ship]
+            _one(pruning, task, arguments)
+            ship(arguments.ship, pruning, task, arguments.runs / pruning.model / pruning.folder)
+            return
         for strength in arguments.strengths:
             pruning = Pruning(arguments.model, kinds, strength, arguments.steps, seed=arguments.seed)
             _one(pruning, task, arguments)

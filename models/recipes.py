@@ -149,6 +149,8 @@ def task_of(name: str, data: Path = DATA, cache: Path | None = None) -> Task:
     task: Any = TASKS[name.split("-")[0]]  # their arguments differ
     if task is Assignment:
         return task()
+    if task is Translation:
+        return task(data, cache)
     recipe = RECIPES[name]
     if task is Stories:
         return task(data, cache, recipe.config.trained_length)

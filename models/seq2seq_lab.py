@@ -16,7 +16,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from models.attention.base import Intervention, Record
-from models.heads import TRAINED, HeadPlan, Scale
+from models.heads import TRAINED, Address, HeadPlan, Scale
 from models.kind import TARGET, TEXT
 from models.lab import UnderGates
 from models.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
@@ -34,6 +34,15 @@ class Seq2SeqLab(TrainedLab):
 
     task: Translation
     model: Seq2Seq = field(repr=False)
+
+    @functools.cached_property
+    def closed(self) -> frozenset[Address]:
+        """Of a model with learned gates those whose slices of W_O are 0; see models/pruned.py."""
+        return frozenset(
+            (kind, layer, head) for kind in (ENCODER, DECODER, CROSS)
+            for layer, attention in enumerate(self.model.attentions(kind))
+            for head, its in enumerate(attention.output.weight.unflatten(1, (self.model.config.heads, -1)).unbind(1))
+            if not its.any())
 
     def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray:
         return self._constant(kind, layer, queries, keys).numpy()

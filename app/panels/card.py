@@ -46,6 +46,11 @@ def draw(card: Mapping[str, Any]) -> None:
                   minutes=training["minutes"]))
     if "memory_loss" in training:
         st.markdown(_("Memory loss: {weight}.", weight=training["memory_loss"]))
+    if "strength" in training:
+        left = ", ".join(_("{kind} {n}", kind=_(its.title), n=training["heads_left"][its.name])
+                         for its in catalogue.find(card["name"]).kinds if its.name in training["heads_left"])
+        st.markdown(_("From {start}, with learned gates of strength {strength}. Heads left: {left}.",
+                      start=plain(training["start"]), strength=training["strength"], left=left))
     if "lengths" in training:
         st.markdown(_("Lengths of the texts: {lengths}.", lengths=", ".join(map(str, training["lengths"]))))
     st.code(training["command"], language="bash", wrap_lines=True)

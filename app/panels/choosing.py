@@ -10,6 +10,7 @@ from app.state import events
 from app.texts import LANGUAGES, _, language, speak
 from components import catalogue as send
 from components import chooser
+from components.charts import called
 from models import catalogue, foreign
 from models.catalogue import Entry
 from models.checkpoint import CheckpointError
@@ -20,6 +21,7 @@ from models.tasks import TASKS
 from models.words import N_
 
 FIRST_TASKS = ("stories", "masked", "assignment", "translation")  # the order in which they are offered
+PRUNED = "pruned-"  # and how many heads are left
 # What a model's id has beyond others of the same kind of attention -> in words, and what that does.
 BEYOND = {
     "memory": (N_("memory"), N_("The same, trained to need few of its words.")),
@@ -115,6 +117,8 @@ def name_of(entry: Entry, family: Sequence[Entry]) -> str:
     title, beyond = _(_attention(entry).title), _beyond(entry, family)
     if not beyond:
         return title
+    if beyond.startswith(PRUNED):
+        return f"{title} · {called(entry.name)}"
     return f"{title} · {_(BEYOND[beyond][0]) if beyond in BEYOND else beyond.replace('-', ' ')}"
 
 
@@ -130,4 +134,6 @@ def _beyond(entry: Entry, family: Sequence[Entry]) -> str:
 def line_of(entry: Entry, family: Sequence[Entry]) -> str:
     """What it does, in one sentence."""
     beyond = _beyond(entry, family)
+    if beyond.startswith(PRUNED):
+        return _("Learned gates have closed the others; its weights went on learning.")
     return _(BEYOND[beyond][1] if beyond in BEYOND else _attention(entry).line)

@@ -69,7 +69,9 @@ def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen, notes: Mapping[Add
     states = [[plan.state(kind.name, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
     return Grid(kind.name, _(kind.title), compute.tiles_of(trace, kind), kind.causal,
                 constant=numpy.array([[s.constant for s in row] for row in states]),
-                gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
+                gates=numpy.array([[0.0 if (kind.name, layer, head) in lab.closed else s.gate
+                                    for head, s in enumerate(row)] for layer, row in enumerate(states)],
+                                  dtype=numpy.float32),
                 can_constant=lab.constant is not None,
                 notes=[[notes.get((kind.name, layer, head), ("", "")) for head in range(kind.heads)]
                        for layer in range(kind.layers)] if notes else ())
@@ -108,6 +110,9 @@ def notes(lab: Lab, state: LabState) -> None:
         st.caption(_("Some heads are to be constant and wait for their matrices: make them on the page *Your model*."))
     elif lab.constant is None:
         st.caption(_("For constant heads this model needs matrices: make them on the page *Your model*."))
+    if (kind.name, layer, head) in lab.closed:
+        st.caption(_("Learned gates have closed this head, and training went on without it: it puts out nothing, "
+                     "whatever its gate is here."))
     if not kind.attention.reads_text:
         st.caption(_("These weights are a table: the same for every text, so no query can look for a word, and "
                      "making the head constant changes nothing. Type, and watch the map stay."))

@@ -22,6 +22,7 @@ from models.attention import TYPES
 from models.cards import cost
 from models.checkpoint import CHECKPOINTS, FILES, digests
 from models.config import PairConfig
+from models.pruned import SHIPPED
 from models.recipes import RECIPES, PairRecipe, short_recipe, task_of
 from models.studies import store
 from models.studies.lengths import LENGTHS, measure
@@ -56,17 +57,21 @@ def python(*arguments: str, root: Path) -> str:
 
 def test_names():
     assert set(models.names()) >= FIRST
-    assert models.names() == sorted(models.names()) and set(models.names()) <= set(RECIPES)
+    assert models.names() == sorted(models.names()) and set(models.names()) <= {*RECIPES, *SHIPPED}
 
 
 def test_every_name_says_its_task_and_its_attention(lab: models.Lab, name: str):
+    assert lab.name == name and models.load(name) is lab
+    if name in SHIPPED:
+        left = sum(layers * heads for layers, heads in lab.shape.values()) - len(lab.closed)
+        assert name == f"{lab.task.name}-pruned-{left}"
+        return
     recipe, said = RECIPES[name], f"{lab.task.name}-{lab.model.config.attention}"
     said = f"{said}-memory" if recipe.memory_loss else said
     if isinstance(recipe, PairRecipe) and recipe.disagreement:
         said = f"{lab.task.name}-disagreement-{'all' if len(recipe.disagreement) == 3 else recipe.disagreement[0]}"
-    assert lab.name == name
+    assert not lab.closed
     assert name.removesuffix("-512").removesuffix("-wide").removesuffix("-one-pass") == said
-    assert models.load(name) is lab
 
 
 def test_example_of_the_design():
@@ -133,7 +138,8 @@ def test_training_helped(lab: models.Lab):
 
 def test_card(lab: models.Lab, name: str):
     """Everything that the page and the README say of a model, in agreement with the model and its recipe."""
-    card, recipe, config = lab.card, RECIPES[name], lab.model.config
+    card, config, pruned = lab.card, lab.model.config, SHIPPED.get(name)
+    recipe = RECIPES[pruned.model if pruned else name]
     kind = TYPES[config.attention]
     assert card["name"] == name and card["licence"]
     assert card["attention"] == {"title": kind.title, "formula": kind.formula, "source": kind.published}
@@ -144,14 +150,16 @@ def test_card(lab: models.Lab, name: str):
                              "longest_text": lab.limit, **encoder}
     assert card["data"] and all(source["name"] for source in card["data"])
     training = card["training"]
-    assert training["command"] == f"python -m models.training {name}"
-    if training["steps"] == recipe.steps and "curve" in card:
+    assert training["command"] == f"python -m models.{f'pruned --ship {name}' if pruned else f'training {name}'}"
+    if pruned:
+        assert (training["steps"], training["learning_rate"]) == (pruned.steps, pruned.rate) and "curve" not in card
+    elif training["steps"] == recipe.steps and "curve" in card:
         assert training["learning_rate"] == recipe.learning_rate and card["data"] == list(lab.task.data)
         assert card["curve"]["step"][-1] == recipe.steps
     else:  # trained before the budgets were raised, as long as the seeds are now
         assert (training["steps"], "curve" in card) == (short_recipe(name).steps, False)
     assert training["seed"] == 0 and training["minutes"] > 0 and training["tokens_per_step"] > 0
-    assert training["optimiser"] == ("Muon and AdamW" if recipe.muon else "AdamW")
+    assert training["optimiser"] == ("Adam" if pruned else "Muon and AdamW" if recipe.muon else "AdamW")
     assert training.get("memory_loss", 0) == recipe.memory_loss and training.get("lengths", []) == list(recipe.lengths)
     sources = [module.attention.source for module in lab.model.modules() if isinstance(module, Block)]
     assert card["cost"] == cost(config)

@@ -223,3 +223,16 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     closed = read_model(tmp_path / "runs" / name / "gates-encoder-cross-9-seed-0" / "model")
     assert not any(closed.attentions(kind)[0].output.weight.any() for kind in ("encoder", "cross"))
     assert closed.attentions("decoder")[0].output.weight.any()
+
+    shipped = "translation-pruned-4"
+    monkeypatch.setitem(pruned.SHIPPED, shipped, pruned.Pruning(name, ("encoder", "cross"), 9.0, 50))
+    monkeypatch.setattr("sys.argv", ["pruned", "--model", name, "--ship", shipped, *runs])
+    pruned.main()
+    own = read_card(folder / shipped)
+    assert own["training"]["heads_left"] == {"encoder": 0, "cross": 0} and own["training"]["start"] == name
+    assert own["metric"].keys() == card["metric"].keys() and own["weights"] != card["weights"] and "curve" not in own
+    its = models.load(shipped)
+    assert its.closed == {(kind, layer, head) for kind, layers in (("encoder", 2), ("cross", 1))
+                          for layer in range(layers) for head in range(4)} and not loaded.closed
+    weights = (folder / shipped / "model.safetensors").read_bytes()
+    assert weights == (tmp_path / "runs" / name / "gates-encoder-cross-9-seed-0/model/model.safetensors").read_bytes()
