@@ -203,3 +203,21 @@ def test_links_with_odd_companions(given: str, kept: tuple[str, ...]):
     state, problems = read_query({"model": "assignment-softmax", "with": given})
     assert state.compared == kept
     assert bool(problems) == (given in ("x" * 5000, "<script>"))
+
+
+@pytest.mark.parametrize(("head", "is_closed"), [("0.0", True), ("0.1", False)])
+def test_a_head_that_learned_gates_have_closed_looks_pruned_and_says_why(head: str, is_closed: bool):
+    """Without any plan; what its gate is in a plan changes nothing."""
+    lab = models.load("translation-pruned-60")
+    app = opened("explore", model=lab.name, text="I am here.", at=f"encoder-{head}")
+    assert not app.exception
+    encoder, *others = sent(app, "heads")[0][0]["grids"]
+    closed = {("encoder", layer, head) for layer, row in enumerate(encoder["gates"])
+              for head, gate in enumerate(row) if gate == 0}
+    assert closed == lab.closed and len(closed) == 12 and all(min(map(min, grid["gates"])) == 1 for grid in others)
+    assert not sent(app, "effect")[0][0]["changed"]
+    assert any("have closed this head" in caption.value for caption in app.caption) == is_closed
+    kind, layer, place = sorted(closed)[0]
+    before, after = (models.run(lab, "I am here.", models.HeadPlan().gate(kind, layer, place, gate))
+                     for gate in (1.0, 0.5))
+    assert (before.output.distribution == after.output.distribution).all() and before.written == after.written
