@@ -77,6 +77,60 @@ def test_quick_presses_lose_nothing(visit):
     expect(page.get_by_role("gridcell", name=re.compile(", pruned"))).to_have_count(0)
 
 
+def test_other_heads_are_other_places(visit):
+    """Of which heads are chosen while places are still on their way: those count among the heads that they were of."""
+    page = visit(page="pruning", model="translation-softmax", order="alone.all", text="The dog sleeps.")
+    slider = page.get_by_role("slider", name=re.compile("Heads left, of 72"))
+    encoder = page.get_by_role("radio", name="Encoder")
+    slider.evaluate("""(slider, encoder) => {
+        for (const value of [71, 56]) {
+            slider.value = value;
+            slider.dispatchEvent(new Event('input'));
+        }
+        encoder.click();
+    }""", encoder.element_handle())
+    its = page.get_by_role("slider", name=re.compile("Heads left, of 24"))
+    expect(its).to_be_visible()
+    expect(page.get_by_role("gridcell", name=re.compile(", pruned"))).to_have_count(16)
+    gone = page.get_by_role("gridcell", name=re.compile("^Encoder.*, pruned")).count()
+    expect(its).to_have_attribute("aria-valuetext", str(24 - gone))
+    expect(page.locator("[data-part=chart] g[data-x]").first).to_have_attribute("data-x", str(24 - gone))
+    its.press("Home")
+    expect(page.get_by_role("gridcell", name=re.compile("^Encoder.*, pruned"))).to_have_count(24)
+    expect(page.get_by_role("gridcell", name=re.compile(", pruned"))).to_have_count(24 + 16 - gone)
+
+
+def test_a_drag_with_the_pointer(visit):
+    """Ends where it is let go, as one step of undo however quickly another one follows; back and forward lead there."""
+    page = visit(page="pruning", model="stories-softmax", order="alone.all")
+    slider = page.get_by_role("slider", name=re.compile("Heads left"))
+    for key, left in (("PageDown", None), ("Home", 0), ("PageUp", None), ("End", 32)):
+        slider.press(key)
+        if left is not None:
+            expect(slider).to_have_attribute("aria-valuetext", str(left))
+    expect(page.get_by_role("gridcell", name=re.compile(", pruned"))).to_have_count(0)
+    box = slider.bounding_box()
+    assert box
+    y, places = box["y"] + box["height"] / 2, []
+    for start, end in ((1, 0.75), (0.75, 0.25)):
+        page.mouse.move(box["x"] + 8 + start * (box["width"] - 16), y)
+        page.mouse.down()
+        for step in range(1, 21):
+            page.mouse.move(box["x"] + 8 + (start + (end - start) * step / 20) * (box["width"] - 16), y)
+        page.mouse.up()
+        places.append(int(slider.get_attribute("aria-valuetext") or ""))
+        expect(page.get_by_role("gridcell", name=re.compile(", pruned"))).to_have_count(32 - places[-1])
+    assert abs(places[0] - 24) <= 1 and abs(places[1] - 8) <= 1
+    for does, left in (("Undo", places[0]), ("Undo", 32), ("Redo", places[0]), ("Redo", places[1])):
+        page.get_by_role("button", name=does).click()
+        expect(slider).to_have_attribute("aria-valuetext", str(left))
+    page.go_back()
+    expect(slider).to_have_attribute("aria-valuetext", str(places[0]))
+    page.go_forward()
+    expect(slider).to_have_attribute("aria-valuetext", str(places[1]))
+    expect(page.get_by_role("gridcell", name=re.compile(", pruned"))).to_have_count(32 - places[1])
+
+
 def test_a_click_in_the_chart(visit):
     """Prunes to the number of heads there; arrows walk through the values, Enter does the same."""
     page = visit(page="pruning", model="stories-softmax", order="alone.all")
