@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 
 from numpy import ndarray
 
@@ -19,6 +20,10 @@ from models.trace import Layer
 
 LIGHT = 128  # tokens up to which a pass of our own models takes no longer than drawing its answer: 20 ms
 LARGE = 32 * 2**20  # bytes of a trace's maps beyond which it is sketched: 12 x 12 heads from 171 tokens on
+# Seconds until the pictures, which were sent before, have gone to the browser: a search of many small steps keeps the
+# interpreter from the thread that sends, and a core from the browser. Maps 176 -> 133 ms after a key, the translation
+# 225 -> 224 (benchmarks/translation.py).
+PICTURES_FIRST = 0.05
 LONG = 2000  # characters of a text beyond which reading it takes longer than another visitor should wait
 
 Seen = Trace | Sketch  # what a page shows of a pass
@@ -49,6 +54,8 @@ def rewritten(lab: Lab, prompt: Prompt, plan: HeadPlan) -> str:
     key = (lab.identity, prompt, plan)
     found = caches.written.find(key)
     if found is None:
+        with serving.aside():
+            time.sleep(PICTURES_FIRST)
         with serving.computing():
             found = caches.Written(lab.rewrite(prompt, plan))
         caches.written.keep(key, found)

@@ -9,10 +9,11 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks import constant, foreign, forward, interaction, minilm, neighbour, start, visitors
+from benchmarks import constant, foreign, forward, interaction, minilm, neighbour, start, translation, visitors
 from tests.browser import chromium, serve
 
-NAMES = ("forward", "foreign", "interaction", "constant", "minilm", "start", "visitors", "neighbour", "memory")
+NAMES = ("forward", "foreign", "interaction", "constant", "translation", "minilm", "start", "visitors", "neighbour",
+         "memory")
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -44,6 +45,8 @@ def main() -> None:
                 print("\n" + table(interaction.words(browser, address)), flush=True)
         if "constant" in names:
             print("\n### The Constant page\n\n" + table(constant.measure(browser)), flush=True)
+        if "translation" in names:
+            print("\n### A translation\n\n" + table(translation.measure(browser)), flush=True)
         if "minilm" in names:
             print("\n### MiniLM, 64 tokens, 72 heads\n\n" + table(minilm.measure(browser, asked.bertviz)), flush=True)
         if "start" in names:

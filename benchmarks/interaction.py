@@ -23,16 +23,16 @@ MODEL, OTHER = "stories-selective", "stories-random-softmax"
 STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
 
 # From the last `event` on the page to the frame after `part` has drawn again, the first one on the page or `which`;
-# times are kept in labTimes. Of the window, where the grids' keys end.
+# times are kept in labTimes, or `into`. Of the window, where the grids' keys end.
 WATCH = """
-([part, kind, which = 0]) => {
-  globalThis.labTimes = [];
+([part, kind, which = 0, into = 'labTimes']) => {
+  const times = globalThis[into] = [];
   const hosts = [...document.querySelectorAll('*')].filter(element => element.shadowRoot);
   const root = hosts.map(host => host.shadowRoot.querySelector(`[data-part="${part}"]`)).filter(Boolean).at(which);
   let watching = false, began = 0, before = '';
   const look = () => {
     if (root.dataset.drawn === before) return requestAnimationFrame(look);
-    requestAnimationFrame(() => { labTimes.push(performance.now() - began); watching = false; });
+    requestAnimationFrame(() => { times.push(performance.now() - began); watching = false; });
   };
   globalThis.addEventListener(kind, () => {
     began = performance.now();

@@ -41,7 +41,8 @@ _STYLES = {
     "dense": (4, 3), "scalable-softmax": (5, 1), "temperature": (6, 3), "factorized-random": (7, 4),
     "fixed-random": (6, 5), "factorized-dense": (2, 4), "random-dense": (5, 3), "random-softmax": (7, 2),
     "dense-softmax": (1, 5), "gau-softmax": (3, 1), "gau-log-n": (4, 2), "gau-relu2": (7, 0),
-    "gau-relu2-learned": (1, 4), "gau-relu2-mixed": (5, 5),
+    "gau-relu2-learned": (1, 4), "gau-relu2-mixed": (5, 5), "softmax-one-pass": (0, 3),
+    "disagreement-sub": (1, 0), "disagreement-pos": (2, 2), "disagreement-out": (6, 1), "disagreement-all": (5, 4),
     "small": (2, 3), "middle": (4, 1), "large": (5, 4)}  # the last three: models/studies/encoders.py
 _FAMILIES = ("assignment-", "stories-", "masked-", "translation-")
 # What the Results page calls a model, or a way to read one -> whose colour it has, and how far its dashes are moved.
@@ -64,7 +65,9 @@ _NAMES = {
     "random-softmax": N_("random + softmax"), "dense-softmax": N_("dense + softmax"),
     "selective-memory": N_("selective, memory loss"), "gau-softmax": N_("GAU softmax"), "gau-log-n": N_("GAU log n"),
     "gau-relu2": N_("GAU relu²/n"), "gau-relu2-learned": N_("GAU relu²/c"),
-    "gau-relu2-mixed": N_("GAU relu²/n, mixed lengths")}
+    "gau-relu2-mixed": N_("GAU relu²/n, mixed lengths"), "softmax-one-pass": N_("softmax, one pass"),
+    "disagreement-sub": N_("subspaces disagree"), "disagreement-pos": N_("positions disagree"),
+    "disagreement-out": N_("outputs disagree"), "disagreement-all": N_("all three disagree")}
 
 
 def called(model: str) -> str:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from app import caches, serving
 from app.compute import Seen
+from app.panels.card import card_of
 from app.panels.heads import selected
 from app.panels.measures import Measured
 from app.state import head_events, session
@@ -43,26 +44,58 @@ def draw(lab: Lab, state: LabState, before: Seen) -> None:
                                     required=True, on_change=head_events.on_term, label_visibility="collapsed")
     term = term if term in terms else terms[0]
     kind = selected(lab, state)[0]
-    panels = [{"title": _("{kind}, layer {layer}", kind=_(kind.title), layer=layer),
+    shown = {lab.name: found}
+    other = counterpart(lab.name, term)
+    if other:  # it reads the same text, and the same translation of it
+        shown[other] = _of_text(serving.load(other), before)
+    panels = [{"title": _("{kind}, layer {layer}", kind=_(kind.title), layer=layer) if not other else
+               _("{model}: {kind}, layer {layer}", model=called(name), kind=_(kind.title), layer=layer),
                "values": numpy.round(values.astype(float), 3).tolist()}
-              for layer, values in enumerate(found[kind.name][term], 1)]
+              for name, its in shown.items() for layer, values in enumerate(its[kind.name][term], 1)]
     about = _("Pairs of heads on this text, {sense}, a mean over tokens. What is below 0 has the colour of 0.",
               sense=_(SENSES[term]))
     chart(key="disagreement chart", spec=pairs_chart(panels, ""), title=_("How alike heads are"), about=[about],
-          models=[lab.name], what=f"pairs-{term}",
-          alt=_("How alike heads are: exp(D) {value:.3f}", value=math.exp(disagreement_of(found, term))))
+          models=[*shown], what=f"pairs-{term}",
+          alt="; ".join(_("How alike heads are in {model}: exp(D) {value:.3f}", model=called(name),
+                          value=math.exp(disagreement_of(its, term))) for name, its in shown.items()))
     st.caption(about)
-    st.table(rows(lab, found, terms), border="horizontal")
+    st.table(rows(lab, shown, terms), border="horizontal")
     st.caption(_("exp(D), D minus the mean over all pairs of a layer's heads and over layers: the higher, the more "
                  "heads differ; {least:.3f} where all are alike.", least=math.exp(-1)))
 
 
-def rows(lab: Lab, found: Likeness, terms: list[str]) -> list[dict[str, str]]:
-    """exp(D) on this text, and over sentences of this model and of those of its family that were measured."""
+def counterpart(name: str, term: str) -> str | None:
+    """The model that was trained as this one was but for the terms: of one with terms the plain one, of a plain one
+    that with this term; None where there is none."""
+    if is_foreign(name):
+        return None
+    own = card_of(name)
+    wanted = [] if _terms(own) else [term]
+    return next((other for other in catalogue.family(name) if _trained_as(card_of(other), own) and
+                 _terms(card_of(other)) == wanted), None)
+
+
+def _terms(card: dict[str, Any]) -> list[str]:
+    """The senses in which a model's heads were trained to differ."""
+    return card["training"].get("disagreement", [])
+
+
+def _trained_as(card: dict[str, Any], other: dict[str, Any]) -> bool:
+    return card["attention"] == other["attention"] and all(
+        card["training"][its] == other["training"][its] for its in ("steps", "tokens_per_step"))
+
+
+def rows(lab: Lab, found: dict[str, Likeness], terms: list[str]) -> list[dict[str, str]]:
+    """exp(D) on this text, and over sentences of this model and of those of its family that were measured.
+
+    Args:
+        found: model -> what is so on this text, this model first.
+    """
     def row(name: str, values: dict[str, float]) -> dict[str, str]:
         return {"": name, **{_(TERMS[term]): f"{values[term]:.3f}" if term in values else "–" for term in terms}}
 
-    shown = [row(_("this text"), {term: math.exp(disagreement_of(found, term)) for term in terms})]
+    shown = [row(_("this text") if name == lab.name else _("{name}, this text", name=called(name)),
+                 {term: math.exp(disagreement_of(its, term)) for term in terms}) for name, its in found.items()]
     family = [lab.name] if is_foreign(lab.name) else [lab.name, *(
         name for name in catalogue.family(lab.name) if name != lab.name)]
     for name in family:

@@ -25,7 +25,7 @@ from components.charts import Spec, called, head_chart, length_chart, style
 from models import Lab
 from models.checkpoint import CheckpointError
 from models.studies import seeds, store
-from models.studies.lengths import CAPTURED, typed_limit
+from models.studies.lengths import CAPTURED, LENGTHS, typed_limit
 from models.tasks.base import InputError
 
 
@@ -98,7 +98,11 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     for problem in damaged:
         st.error(plain(_(problem)))
     missing = [name for name, curves in found.items() if not curves]
-    if missing:
+    if lab.task.name not in LENGTHS:  # of those beside it too: they are of one family
+        st.info(_("This page cuts long texts shorter and reads them again: our language models, masked models and "
+                  "variable assignment were measured so. A translation is as long as its sentence, and of a model that "
+                  "you bring there are no held-out texts here."))
+    elif missing:
         st.info(_("Not measured yet: {names}.", names=literal(", ".join(missing))))
     curves = sum(found.values(), ())
     if not curves:

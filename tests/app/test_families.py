@@ -151,6 +151,13 @@ def test_length_draws_what_was_measured():
     assert "193" in charts[1]["title"]
 
 
+def test_length_says_of_a_translation_why_there_is_nothing():
+    app = opened("length", model="translation-softmax", text="I am here.")
+    assert not app.exception and not app.error
+    told = " ".join(info.value for info in app.info)
+    assert "A translation is as long as its sentence" in told and not sent(app, "chart")
+
+
 @pytest.mark.parametrize(("plan", "limit"), [("", 193), ("self-0.0c", 128)])
 def test_a_longer_text_than_explore_reads_is_a_point_here(plan: str, limit: int):
     text = "; ".join(f"a={i % 10}" for i in range(200)) + "; a=?"

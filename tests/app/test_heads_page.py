@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from test_pages import all_sent, opened, sent
 
 import models
+from app.panels import disagreement
 from app.panels.measures import of_corpus
 from app.state import session
 from app.state.heads_view import HeadsView
@@ -96,6 +97,37 @@ def test_disagreement(term: str):
     table = app.table[-1].value
     assert table.iloc[0][{"out": "Outputs", "sub": "Values", "pos": "Positions"}[term]] == \
         f"{numpy.exp(disagreement_of(found, term)):.3f}"
+
+
+def test_a_regularised_model_stands_beside_the_plain_one(monkeypatch: pytest.MonkeyPatch):
+    """Of a plain model that with the term shown, of one with terms the plain one; trained for as long, and otherwise
+    alike."""
+    def card(steps: int, *terms: str, attention: str = "Softmax") -> dict[str, Any]:
+        training = {"steps": steps, "tokens_per_step": 64} | ({"disagreement": [*terms]} if terms else {})
+        return {"attention": {"title": attention}, "training": training}
+
+    cards = {"plain": card(8), "longer": card(9), "dense": card(8, attention="Dense"), "out": card(8, "out"),
+             "pos": card(9, "pos"), "all": card(8, "sub", "pos", "out")}
+    monkeypatch.setattr(disagreement.catalogue, "family", lambda name: [*cards])
+    monkeypatch.setattr(disagreement, "card_of", cards.__getitem__)
+    for name, term, other in (("plain", "out", "out"), ("plain", "sub", None), ("plain", "pos", None),
+                              ("longer", "pos", "pos"), ("out", "sub", "plain"), ("all", "out", "plain"),
+                              ("pos", "pos", "longer"), ("dense", "out", None)):
+        assert disagreement.counterpart(name, term) == other
+    assert disagreement.counterpart("hf:org/name", "out") is None
+
+
+def test_both_are_shown_on_the_same_text(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(disagreement, "counterpart", lambda name, term: "stories-log-n")
+    app = opened(page="heads", model="stories-softmax", text=TYPED, term="out")
+    assert not app.exception
+    panels = next(header["spec"] for header, _ in all_sent(app, "chart") if header["spec"].get("pairs"))["panels"]
+    assert [panel["title"].partition(":")[0] for panel in panels] == ["softmax"] * 4 + ["log n"] * 4
+    for start, name in ((0, "stories-softmax"), (4, "stories-log-n")):
+        lab = models.load(name)
+        found = of_text(lab, lab.read(TYPED))
+        numpy.testing.assert_allclose(panels[start + 2]["values"], found["self"]["out"][2], atol=1e-3)
+        assert app.table[-1].value.iloc[start // 4]["Outputs"] == f"{numpy.exp(disagreement_of(found, 'out')):.3f}"
 
 
 def test_the_view_is_a_link():

@@ -1,0 +1,68 @@
+"""Milliseconds from a key that makes a head constant to the maps, and to the translation that the model writes then,
+beside the floor, in turns, in one browser."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, Page
+
+from benchmarks.interaction import WATCH, quantile
+from models import load
+from tests.browser import serve
+
+MODEL = "translation-softmax"
+TEXT = "Yesterday I wanted to buy a new car, but I had no money."  # 12 words
+TURNS = 8  # heads of a layer
+SHARES = (0.5, 0.95)
+
+
+def measure(browser: Browser) -> list[dict[str, Any]]:
+    """One row a kind of attention and share: of the maps, the floor's, and of the translation."""
+    rows = []
+    lab = load(MODEL)
+    n, kinds = len(lab.read(TEXT).tokens), len(lab.kinds)
+    layers, heads = lab.shape[lab.kinds[0].name]
+    with serve() as app, serve("benchmarks/floor_app.py") as floor:
+        for number, kind in enumerate(lab.kinds):
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.goto(f"{app}/?{urlencode({'model': MODEL, 'text': TEXT})}")
+            bare = browser.new_page(viewport={"width": 1440, "height": 900})
+            bare.goto(f"{floor}/?{urlencode({'n': n, 'layers': kinds * layers, 'heads': heads, 'causal': 0})}")
+            for one in (page, bare):
+                one.get_by_role("gridcell").first.wait_for()
+                one.wait_for_timeout(3000)
+                one.evaluate(WATCH, ["heads", "keydown"])
+            page.evaluate(WATCH, ["written", "keydown", 0, "labWritten"])
+            maps, floors, written = [], [], []
+            for turn in range(layers * TURNS):
+                cell = page.get_by_role("grid").nth(number).get_by_role("gridcell").nth(turn)
+                cell.click()  # shows it large
+                page.wait_for_timeout(400)
+                maps.append(_press(page, "labTimes", "c"))
+                page.wait_for_function("labWritten.length == labTimes.length")
+                written.append(float(page.evaluate("labWritten.at(-1)")))
+                _press(page, "labTimes", "c")  # as trained again, which was asked for before
+                page.wait_for_function("labWritten.length == labTimes.length")
+                bare.locator('[role="gridcell"][tabindex="0"]').focus()
+                floors.append(_press(bare, "labTimes", "c"))
+            rows += [_row(kind.name, share, maps, floors, written) for share in SHARES]
+            page.close()
+            bare.close()
+    return rows
+
+
+def _press(page: Page, times: str, key: str) -> float:
+    """Milliseconds from a key to what it changed."""
+    done = page.evaluate(f"{times}.length")
+    page.keyboard.press(key)
+    page.wait_for_function(f"count => {times}.length > count", arg=done)
+    page.wait_for_timeout(150)
+    return float(page.evaluate(f"{times}.at(-1)"))
+
+
+def _row(kind: str, share: float, maps: list[float], floors: list[float], written: list[float]) -> dict[str, Any]:
+    mine, base, said = (quantile(its, share) for its in (maps, floors, written))
+    return {"": f"a head of {kind}, p{100 * share:.0f} ms", "maps": mine, "floor": base, "maps / floor": mine / base,
+            "translation": said, "translation / 300 ms": said / 300}
