@@ -66,7 +66,7 @@ _NAMES = {
     "selective-memory": N_("selective, memory loss"), "gau-softmax": N_("GAU softmax"), "gau-log-n": N_("GAU log n"),
     "gau-relu2": N_("GAU relu²/n"), "gau-relu2-learned": N_("GAU relu²/c"),
     "gau-relu2-mixed": N_("GAU relu²/n, mixed lengths"), "softmax-one-pass": N_("softmax, one pass"),
-    "disagreement-sub": N_("subspaces disagree"), "disagreement-pos": N_("positions disagree"),
+    "disagreement-sub": N_("values disagree"), "disagreement-pos": N_("positions disagree"),
     "disagreement-out": N_("outputs disagree"), "disagreement-all": N_("all three disagree")}
 
 

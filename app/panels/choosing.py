@@ -20,7 +20,14 @@ from models.tasks import TASKS
 from models.words import N_
 
 FIRST_TASKS = ("stories", "masked", "assignment", "translation")  # the order in which they are offered
-MEMORY = N_("The same, trained to need few of its words.")
+# What a model's id has beyond others of the same kind of attention -> in words, and what that does.
+BEYOND = {
+    "memory": (N_("memory"), N_("The same, trained to need few of its words.")),
+    "one-pass": (N_("one pass"), N_("The same after one pass over the pairs; all others have had one.")),
+    "disagreement-sub": (N_("values disagree"), N_("One pass; heads were trained to carry different values.")),
+    "disagreement-pos": (N_("positions disagree"), N_("One pass; heads were trained to look at different places.")),
+    "disagreement-out": (N_("outputs disagree"), N_("One pass; heads were trained to write different things.")),
+    "disagreement-all": (N_("all three disagree"), N_("One pass; heads were trained to differ in all three."))}
 
 _SOURCE = re.compile(r"(?:[A-Z][\w’'-]+ )+(?:et al\. )?\d{4}")
 
@@ -105,16 +112,22 @@ def name_of(entry: Entry, family: Sequence[Entry]) -> str:
     """What people call a model: its kind of attention; with what its id has beyond others of the same kind."""
     if foreign.is_foreign(entry.name):
         return entry.name.removeprefix(HUB)
-    title = _attention(entry).title
+    title, beyond = _(_attention(entry).title), _beyond(entry, family)
+    if not beyond:
+        return title
+    return f"{title} · {_(BEYOND[beyond][0]) if beyond in BEYOND else beyond.replace('-', ' ')}"
+
+
+def _beyond(entry: Entry, family: Sequence[Entry]) -> str:
+    """What its id has that the shortest of the same kind of attention has not; empty for that one itself."""
+    title, own = _attention(entry).title, f"{entry.task.name}-"
     same = sorted((other.name for other in family if _attention(other).title == title), key=len)
     if len(same) < 2 or entry.name == same[0]:
-        return _(title)
-    words = entry.name.removeprefix(f"{entry.task.name}-").removeprefix(same[0].removeprefix(f"{entry.task.name}-"))
-    return f"{_(title)} · {words.strip('-').replace('-', ' ')}"
+        return ""
+    return entry.name.removeprefix(own).removeprefix(same[0].removeprefix(own)).strip("-")
 
 
 def line_of(entry: Entry, family: Sequence[Entry]) -> str:
     """What it does, in one sentence."""
-    if entry.name.endswith("-selective-memory"):
-        return _(MEMORY)
-    return _(_attention(entry).line)
+    beyond = _beyond(entry, family)
+    return _(BEYOND[beyond][1] if beyond in BEYOND else _attention(entry).line)

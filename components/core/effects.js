@@ -42,17 +42,30 @@ lab.factLine = ({ name, term, before, after, unit = '' }, changed, judged = fals
   return { name, term, text: `${old.toFixed(3)} → ${now.toFixed(3)} `, verdict: { className, text: change } };
 };
 
+/** Which of several predictions moved furthest: the one that is shown may be one that can hardly move. */
+const furthest = (predictions, known, distance) => {
+  const { title, kl } = predictions.reduce((most, its) => (its.kl > most.kl ? its : most));
+  const text = known ? `${lab.cut(title, 40)}, ${distance(kl)}` : '–';
+  return { name: lab._('Moved furthest of all'), text: kl < SAME && known ? distance(0) : text, verdict: null };
+};
+
 /** The lines: what Python gives as facts, or KL and, where it is known, loss: in plain words, the term behind them. */
-lab.factLines = ({ facts, before, after, changed }, shown) => {
+lab.factLines = ({ facts, before, after, changed, predictions = [] }, shown) => {
   if (facts) return facts.map(fact => lab.factLine(fact, changed));
   const known = shown && changed && typeof shown.kl === 'number';
   const unit = lab._('nats');
   const nothing = changed ? '–' : lab._('nothing is changed yet');
-  const kl = known ? withUnit(shown.kl < SAME ? '0.000' : shown.kl.toFixed(3), unit) : nothing;
-  const moved = { name: lab._('How far the answer moved (KL)'), term: 'kl', text: kl, verdict: null };
-  if (before === null || after === null) return [moved];
+  const distance = kl => withUnit(kl < SAME ? '0.000' : kl.toFixed(3), unit);
+  const moved = {
+    name: lab._('How far the answer moved (KL)'),
+    term: 'kl',
+    text: known ? distance(shown.kl) : nothing,
+    verdict: null,
+  };
+  const lines = predictions.length > 1 ? [moved, furthest(predictions, known, distance)] : [moved];
+  if (before === null || after === null) return lines;
   const loss = { name: lab._('Surprise at the text (loss)'), term: 'loss', before, after, unit };
-  return [moved, lab.factLine(loss, changed, true)];
+  return [...lines, lab.factLine(loss, changed, true)];
 };
 
 const likeliest = (rows, when) => rows.reduce((best, row) => (row[when] > best[when] ? row : best));

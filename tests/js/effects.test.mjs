@@ -69,6 +69,23 @@ test('how far the answer moved, the surprise at the text, and whether it is wors
   ]);
 });
 
+test('of several predictions the one that moved furthest is named', () => {
+  const predictions = [
+    { title: 'After My', kl: 0.25 },
+    { title: 'After hat', kl: 1.5 },
+    { title: 'After .', kl: 0 },
+  ];
+  const FURTHEST = 'Moved furthest of all';
+  assert.deepEqual(texts({ predictions }, predictions[2]), [
+    [MOVES, '0.000 nats', undefined],
+    [FURTHEST, 'After hat, 1.500 nats', undefined],
+  ]);
+  assert.deepEqual(texts({ predictions, changed: false }, predictions[2])[1], [FURTHEST, '–', undefined]);
+  const still = predictions.map(its => ({ ...its, kl: 0 }));
+  assert.deepEqual(texts({ predictions: still }, still[0])[1], [FURTHEST, '0.000 nats', undefined]);
+  assert.equal(texts({ predictions: [predictions[1]] }, predictions[1]).length, 1);
+});
+
 test('of a text whose loss nobody knows nothing is said of it', () => {
   assert.deepEqual(texts({}, undefined), [[MOVES, '–', undefined]]);
 });
