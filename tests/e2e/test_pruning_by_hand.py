@@ -157,10 +157,11 @@ def test_another_order_keeps_the_number(visit):
     slider.focus()
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_text("30 of 32 heads are left.", exact=True)).to_be_visible()
+    page.wait_for_function("new URLSearchParams(location.search).get('plan') !== 'self-0.0g0'")
     before = query(page)["plan"]
     page.get_by_role("combobox", name=re.compile("Heads go by")).click()
     page.get_by_role("option", name="Confidence").click()
-    page.wait_for_function("before => !location.search.includes(encodeURIComponent(before))", arg=before)
+    page.wait_for_function("before => new URLSearchParams(location.search).get('plan') !== before", arg=before)
     expect(page.get_by_text("30 of 32 heads are left.", exact=True)).to_be_visible()
     assert query(page)["order"] == "confidence.all"
 
