@@ -264,6 +264,12 @@ def test_heads_that_are_otherwise(made: Made):
     assert heads.ranks_of_roles(found)[0] == 0 and heads.ranks_of_roles(found)[1] < -3
 
 
+def test_seeds_of_gates_are_compared_at_strengths_that_all_have():
+    runs = [{"strength": strength, "seed": seed} for strength, seed in ((0.1, 0), (0.2, 0), (0.2, 1), (0.3, 1))]
+    assert heads.at_strengths_of_all_seeds(runs) == runs[1:3]
+    assert heads.at_strengths_of_all_seeds(runs[:2]) == runs[:2] and heads.at_strengths_of_all_seeds([]) == []
+
+
 @pytest.mark.parametrize("name, metric, key, word", [
     ("stories-dense", {"perplexity": 60.0}, "synthesizer-close", PART),
     ("stories-fixed-random", {"perplexity": 30.0}, "synthesizer-fixed", FAILS),
