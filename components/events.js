@@ -60,7 +60,9 @@ lab.events = () => {
       waiting = lab.fold(waiting, { ...event, sequence: last });
       lab.asking.ask(last, lab.partOf(event));
       schedule(event.drag ? PAUSE : 0);
-      lab.mark();
+      // A place that is gone to is drawn first: tiles that look old cost a frame of their own.
+      if (event.type === 'at') requestAnimationFrame(() => setTimeout(lab.mark));
+      else lab.mark();
       return last;
     },
     first: () => unsent()[0]?.sequence ?? Infinity,

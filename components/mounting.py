@@ -18,7 +18,8 @@ FOLDER = Path(__file__).parent
 MAX_EVENTS = 256  # that are taken from one message; the browser sends no more at a time, and the rest after the answer
 
 # Keys of Streamlit's session.
-_NEWEST, _VISIT, _TEXT = "components: newest event", "components: visit", "components: text"
+_NEWEST, _VISIT, _TEXT, _HEARING = (
+    "components: newest event", "components: visit", "components: text", "components: hearing")
 
 # Streamlit sends a component's script and style with every change of its data, so all code and all styles live in the
 # library, which is sent once, and a component's own script only finds them there. See library/__init__.py. Styles made
@@ -69,6 +70,7 @@ def answering(text: str | None) -> None:
     arrives, the numbers of all components look old. None: there is no such box.
     """
     st.session_state[_TEXT] = None if text is None else fingerprint(text)
+    st.session_state[_HEARING] = {}  # those of this page follow; what an older page's hold is free
 
 
 def fingerprint(text: str) -> str:
@@ -99,20 +101,33 @@ def dispatch(key: str, on_event: OnEvent | None) -> Callable[[], None]:
     While a run is busy, Streamlit keeps only the last message of a component. So the browser repeats in each
     message what has not been acknowledged, and the sequence number tells what is new. What arrives when its page
     has gone finds no value any more, and is dropped.
+
+    Of the messages that came while a run was busy, Streamlit calls the older ones' callbacks last: an undo would come
+    before what it undoes. So the first that is called hands on the events of all components.
     """
+    st.session_state.setdefault(_HEARING, {})[key] = on_event
+
     def receive() -> None:
-        value = st.session_state.get(key)
-        events = value.get("event") if isinstance(value, dict) else None
-        new = [event for event in events if _number(event) > received(key)] if isinstance(events, list) else []
-        for event in new[:MAX_EVENTS]:
-            number = _number(event)
-            if number <= received(key):  # twice in one message
+        hearing: dict[str, OnEvent | None] = {**st.session_state.get(_HEARING, {}), key: on_event}
+        new = [(_number(event), name, event) for name in hearing for event in _new(name)]
+        for number, name, event in sorted(new, key=lambda one: one[0]):
+            if number <= received(name):  # twice in one message
                 continue
-            st.session_state[_sequence_key(key)] = number
+            st.session_state[_sequence_key(name)] = number
             st.session_state[_NEWEST] = max(number, st.session_state.get(_NEWEST, 0))
-            if on_event is not None:
-                on_event(event)
+            hear = hearing[name]
+            if hear is not None:
+                hear(event)
     return receive
+
+
+def _new(key: str) -> list[dict[str, Any]]:
+    """The events of a component's message that Python has not seen."""
+    value = st.session_state.get(key)
+    events = value.get("event") if isinstance(value, dict) else None
+    if not isinstance(events, list):
+        return []
+    return [event for event in events if _number(event) > received(key)][:MAX_EVENTS]
 
 
 def _number(event: object) -> int:

@@ -45,9 +45,11 @@ function onInput(event) {
   lab.mark();
 }
 
-// Clicks on their way must be there before the page that they belong to is left.
+// What is on its way must be there before the page that it belongs to is left, and before one of Streamlit's buttons
+// changes what it is about. Of our own components only their host is seen here: they send in order by themselves.
 const onClick = event => {
-  if (event.composedPath().some(element => element instanceof HTMLAnchorElement)) lab.flush();
+  const isLink = event.composedPath().some(element => element instanceof HTMLAnchorElement);
+  if (isLink || event.target.closest?.('button')) lab.flush();
 };
 
 /** Begins to listen; a page that gets the library again ends what the one before it heard. */

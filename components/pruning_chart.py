@@ -22,18 +22,16 @@ _SERIES: dict[str, tuple[str, int | str, int]] = {
     MULTIPLICATIONS: (N_("multiplications"), 5, 1), TIME: (N_("time"), 6, 2)}
 
 
-def pruning_chart(panels: Sequence[Mapping[str, Any]], left: int, most: int) -> Spec:
+def pruning_chart(panels: Sequence[Mapping[str, Any]]) -> Spec:
     """Quantities against the number of heads that are left, a panel each; a place that is chosen is such a number.
 
     Args:
         panels: title, unit, percent and curves of each: name of a series above -> Curve.
-        left: heads that are left now, where a rule stands; most: of all.
     """
     names = [name for name in _SERIES if any(panel["curves"].get(name) for panel in panels)]
     series = [{"name": _(_SERIES[name][0]), "colour": _SERIES[name][1], "dash": _SERIES[name][2]} for name in names]
-    rules = [{"x": left, "dashed": True, "label": _("left now")}] if left < most else []
     return {"form": "lines", "x": {"title": _("heads left"), "scale": "linear", "shared": True}, "series": series,
-            "panels": [{key: its for key, its in panel.items() if key != "curves"} | {"rules": rules, "lines": [
+            "panels": [{key: its for key, its in panel.items() if key != "curves"} | {"lines": [
                 {"series": index, "points": [list(point) for point in panel["curves"][name]]}
                 for index, name in enumerate(names) if panel["curves"].get(name)]} for panel in panels],
             "columns": 2, "least": 300, "height": 250, "keyed": True, "chooses": True}

@@ -59,9 +59,12 @@ lab.living = new Set();
 /** The place that a component's group is at; see components/dial. */
 lab.placeOf = ({ group, at, answered }) => lab.chosen.shown(group, at, answered ?? 0);
 
-/** All components of the group go to the place at once; Python hears of it, and what it has to compute follows. */
-lab.goTo = ({ data: { group }, send }, place) => {
-  lab.chosen.choose(group, place, send({ type: 'at', x: place, drag: true }));
+/**
+ * All components of the group go to the place at once; Python hears of it, and what it has to compute follows.
+ * `drag: false` ends a drag: undo takes back one at a time.
+ */
+lab.goTo = ({ data: { group }, send }, place, drag = true) => {
+  lab.chosen.choose(group, place, send({ type: 'at', x: place, drag }));
   for (const other of lab.living) if (other.data?.group === group) other.refresh();
 };
 

@@ -38,19 +38,13 @@ def on_scope() -> None:
         history().do(replace(present, pruning=replace(present.pruning, scope=scope)), merge="viewing")
 
 
-def on_left(order: Order) -> None:
-    """So many heads of an order are left, as the slider has it."""
-    _prune(order, widget(session.LEFT, int))
-
-
-def on_chart(event: dict[str, Any], order: Order) -> None:
-    """The same, as a place in the chart has it."""
-    if event.get("type") == "at":
-        _prune(order, event.get("x"))
-
-
-def _prune(order: Order, left: object) -> None:
-    if isinstance(left, int) and not isinstance(left, bool) and 0 <= left <= len(order):
-        present = history().present
-        plan = fit(pruned(present.plan, order, left), present.models)[0]
-        history().do(replace(present, plan=plan), merge="pruning")
+def on_left(event: dict[str, Any], order: Order) -> None:
+    """So many heads of an order are left, by the slider or a place in the chart."""
+    left = event.get("x")
+    if event.get("type") != "at" or not isinstance(left, int) or isinstance(left, bool) or not 0 <= left <= len(order):
+        return
+    past = history()
+    plan = fit(pruned(past.present.plan, order, left), past.present.models)[0]
+    past.do(replace(past.present, plan=plan), merge="pruning")  # a drag, or a run of keys
+    if event.get("drag") is False:
+        past.settle()

@@ -19,7 +19,8 @@ from app.state import head_events, session
 from app.state.lab_state import LabState
 from app.state.pruning_view import ALL, ORDERS
 from app.texts import _, tip
-from components import chart
+from components import chart, dial
+from components.mounting import OnEvent
 from components.pruning_chart import MULTIPLICATIONS, TIME, TRAINED_ON, Curve, pruning_chart
 from models import Lab
 from models.checkpoint import CheckpointError
@@ -61,7 +62,6 @@ def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
     """The order, which heads may go, and how many are left."""
     count = len(chosen.order)
     st.session_state[session.ORDER], st.session_state[session.SCOPE] = chosen.name, chosen.scope
-    st.session_state[session.LEFT] = left
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(_("Heads go by"), [*chosen.orders], key=session.ORDER, format_func=lambda its: _(ORDERS[its]),
                      on_change=head_events.on_order, args=(chosen.orders, chosen.name), help=tip("order"), width=250)
@@ -69,12 +69,20 @@ def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
             titles = {ALL: _("All"), **{kind.name: _(kind.title) for kind in lab.kinds}}
             st.segmented_control(_("Which"), [*titles], key=session.SCOPE, format_func=titles.__getitem__,
                                  required=True, on_change=head_events.on_scope, label_visibility="collapsed")
-    st.slider(_("Heads left, of {count}", count=count), 0, count, key=session.LEFT, on_change=head_events.on_left,
-              args=(chosen.order,), help=tip("prune"))
-    # Always there: what comes and goes would move the grid under the pointer.
-    st.caption(_("{left} of {count} heads are left.", left=left, count=count) if follows(state.plan, chosen.order) else
-               _("{left} of {count} heads are left, not by this order: the plan was made by hand, or by another one.",
-                 left=left, count=count))
+    told = [_("**{n}** of {count} heads are left.", n=n, count=count) for n in range(count + 1)]
+    if not follows(state.plan, chosen.order):
+        told[left] = _("**{n}** of {count} heads are left, not by this order.", n=left, count=count)
+    dial(key="pruning dial", group=_group(chosen), places=range(count + 1), at=left, term="prune", told=told,
+         label=_("Heads left, of {count}", count=count), on_event=_hear(chosen))
+
+
+def _group(chosen: Choice) -> str:
+    """Of the slider and the charts. Which heads may go is part of it: a place among others would mean another plan."""
+    return f"pruning {chosen.scope}"
+
+
+def _hear(chosen: Choice) -> OnEvent:
+    return partial(head_events.on_left, order=chosen.order)
 
 
 def _roles(measured: dict[str, Any], state: LabState, chosen: Choice) -> None:
@@ -112,13 +120,13 @@ def _curves(lab: Lab, before: Seen, chosen: Choice, found: dict[str, Any], left:
     if panels:
         about = [_measured(found)] if found else []
         about += [_("KL on this text: of the predictions as trained, in the order that is chosen.")] if typed else []
-        chart(key="pruning chart", spec=pruning_chart(panels, left, len(chosen.order)), models=[lab.name],
-              what="pruning", title=_("What is left when heads go"), about=about,
-              alt=_told(found, typed, left), on_event=partial(head_events.on_chart, order=chosen.order))
+        chart(key="pruning chart", spec=pruning_chart(panels), models=[lab.name], what="pruning",
+              title=_("What is left when heads go"), about=about, alt=_told(found, typed, left),
+              group=_group(chosen), at=left, here=_("left now"), on_event=_hear(chosen))
         st.caption(plain(" ".join([_("A click in a chart prunes to that number of heads."), *about])))
     if found:
-        _lost(found, chosen, left)
-        _saving(found, left)
+        dial(key="pruning numbers", group=_group(chosen), places=range(len(chosen.order) + 1), at=left,
+             told=_numbers(found, chosen))
     elif not lab.task.only_english:  # foreign models, and variables: the corpora are of English
         st.caption(_("Curves over many texts are measured for our language models only."))
     else:
@@ -136,35 +144,40 @@ def _measured(found: dict[str, Any]) -> str:
                 beam=found["bleu"]["beam"])])
 
 
-def _lost(found: dict[str, Any], chosen: Choice, left: int) -> None:
-    """The loss on held-out texts at this number of heads, by the order that is chosen and by chance."""
-    at = {name: {point[0]: point[1] for point in points} for name, points in found["curves"].items()}
-    its, chance = at.get(chosen.name, {}), at.get(RANDOM, {}).get(left)
-    if not {left, len(chosen.order)} <= {*its}:  # of a study that was stopped some points are missing
-        return
-    told = {"before": its[len(chosen.order)], "after": its[left], "left": left, "chance": chance}
-    st.markdown(_("By this order **{left}** heads have a loss of **{after:.3f}** nats on held-out texts; all have "
-                  "{before:.3f}.", **told) if chance is None else
-                _("By this order **{left}** heads have a loss of **{after:.3f}** nats on held-out texts, by chance "
-                  "{chance:.3f}; all have {before:.3f}.", **told))
+def _numbers(found: dict[str, Any], chosen: Choice) -> list[str]:
+    """What was measured at each number of heads."""
+    its, chance = ({point[0]: point[1] for point in found["curves"].get(name, [])} for name in (chosen.name, RANDOM))
+    most = len(chosen.order)
+    # Of a study that was stopped some points are missing.
+    lost = [_lost(its[most], its[left], left, chance.get(left)) if left in its and most in its else ""
+            for left in range(most + 1)]
+    return ["\n".join(filter(None, (lost[left], _saving(found, left)))) for left in range(most + 1)]
 
 
-def _saving(found: dict[str, Any], left: int) -> None:
+def _lost(before: float, after: float, left: int, chance: float | None) -> str:
+    """The loss on held-out texts of all heads, at a number of heads by the order that is chosen, and by chance."""
+    told = {"before": before, "after": after, "left": left, "chance": chance}
+    if chance is None:
+        return _("By this order **{left}** heads have a loss of **{after:.3f}** nats on held-out texts; all have "
+                 "{before:.3f}.", **told)
+    return _("By this order **{left}** heads have a loss of **{after:.3f}** nats on held-out texts, by chance "
+             "{chance:.3f}; all have {before:.3f}.", **told)
+
+
+def _saving(found: dict[str, Any], left: int) -> str:
     """What the nearest number of heads that was timed saves."""
     near, whole = min(found["costs"], key=lambda its: abs(its["left"] - left)), found["costs"][-1]
     if near is whole:
-        st.markdown(_("With all heads a pass over {tokens} tokens takes {n:.1f} million multiplications and {ms:.1f} "
-                      "ms of one processor core.", tokens=found["cost_tokens"], n=whole["multiplications"] / 1e6,
-                      ms=1e3 * whole["seconds"]))
-        return
-    st.markdown(_("With **{left}** heads, the others really left out, a pass over {tokens} tokens takes **{part:.0%}** "
-                  "of the multiplications ({own:.0%} of those of the heads) and **{time:.0%}** of the time: "
-                  "{before:.1f} → {after:.1f} million, {old:.1f} → {new:.1f} ms of one processor core.",
-                  left=near["left"], tokens=found["cost_tokens"],
-                  part=near["multiplications"] / whole["multiplications"],
-                  own=near["of_heads"] / max(1, whole["of_heads"]), time=near["seconds"] / whole["seconds"],
-                  before=whole["multiplications"] / 1e6, after=near["multiplications"] / 1e6,
-                  old=1e3 * whole["seconds"], new=1e3 * near["seconds"]))
+        return _("With all heads a pass over {tokens} tokens takes {n:.1f} million multiplications and {ms:.1f} "
+                 "ms of one processor core.", tokens=found["cost_tokens"], n=whole["multiplications"] / 1e6,
+                 ms=1e3 * whole["seconds"])
+    return _("With **{left}** heads, the others really left out, a pass over {tokens} tokens takes **{part:.0%}** "
+             "of the multiplications ({own:.0%} of those of the heads) and **{time:.0%}** of the time: "
+             "{before:.1f} → {after:.1f} million, {old:.1f} → {new:.1f} ms of one processor core.",
+             left=near["left"], tokens=found["cost_tokens"], part=near["multiplications"] / whole["multiplications"],
+             own=near["of_heads"] / max(1, whole["of_heads"]), time=near["seconds"] / whole["seconds"],
+             before=whole["multiplications"] / 1e6, after=near["multiplications"] / 1e6,
+             old=1e3 * whole["seconds"], new=1e3 * near["seconds"])
 
 
 def _told(found: dict[str, Any], typed: Curve, left: int) -> str:

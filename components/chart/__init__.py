@@ -12,7 +12,8 @@ _mount = register("chart")
 
 
 def chart(*, key: str, spec: dict[str, Any], title: str, alt: str, models: Sequence[str], what: str,
-          about: Sequence[str] = (), group: str = "", at: float | None = None, on_event: OnEvent | None = None) -> None:
+          about: Sequence[str] = (), group: str = "", at: float | None = None, here: str = "",
+          on_event: OnEvent | None = None) -> None:
     """Draws a chart.
 
     Args:
@@ -23,9 +24,10 @@ def chart(*, key: str, spec: dict[str, Any], title: str, alt: str, models: Seque
         about: sentences under it in its files.
         group: of components/dial, whose place the chart marks and, if its spec has `chooses`, chooses.
         at: the place of the group.
-        on_event: called with {type: at, x, sequence} when a place of a chart is chosen whose spec has `chooses`; of
-            points with {type: choose, index} and {type: pick, heads: [index]}.
+        here: what that place is called in its files.
+        on_event: called with {type: at, x, sequence} when a place of a chart is chosen whose spec has `chooses` (of a
+            group as a dial's is); of points with {type: choose, index} and {type: pick, heads: [index]}.
     """
     header = {"spec": spec, "title": title, "alt": alt, "models": list(models), "what": what,
-              "about": list(about), **({"group": group, "at": at} if group else {}), **answer(key)}
+              "about": list(about), **({"group": group, "at": at, "here": here} if group else {}), **answer(key)}
     _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))

@@ -166,9 +166,9 @@ function choose(state, found) {
 const WIDTH = { lines: 720, dots: 640, squares: 720, groups: 720, gates: 720, points: 720 }; // px of a chart that is taken away
 
 function offer({ data }) {
-  const { title, about, models, what } = data;
+  const { title, about, models, what, here = '' } = data;
   // In a file the group's place is a rule of the chart.
-  const rules = data.group ? [{ x: lab.placeOf(data), label: '' }] : [];
+  const rules = data.group ? [{ x: lab.placeOf(data), label: here }] : [];
   const panels = data.spec.panels?.map(panel => ({ ...panel, rules: [...(panel.rules ?? []), ...rules] }));
   const spec = rules.length ? { ...data.spec, panels } : data.spec;
   return {

@@ -3,7 +3,7 @@
 /** Says of what an answer to an event changes: every number, or which head is shown large; else nothing. */
 lab.partOf = ({ type }) => (NUMBERS.includes(type) ? 'numbers' : type === 'select' ? 'selection' : null);
 
-const NUMBERS = ['heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan'];
+const NUMBERS = ['heads', 'scale', 'undo', 'redo', 'reset', 'model', 'plan', 'at'];
 // There is one of each of these: the last one holds.
 const ONE = ['select', 'view', 'form', 'mean', 'model', 'prediction', 'scale', 'page', 'language', 'address', 'step', 'plan', 'at'];
 const ADDRESS = ['kind', 'layer', 'head', 'scope'];
@@ -96,6 +96,11 @@ lab.typing = () => {
     },
   };
 };
+
+const FEW = 9; // places, each of which can have its number under the slider
+
+/** Of a slider's places those that stand under it: all, or of many the first and the last one. */
+lab.ticksOf = places => (places.length > FEW ? [places[0], places.at(-1)] : places);
 
 /**
  * Places that were chosen here, by group: components of a group show them before Python does. A choice holds until an

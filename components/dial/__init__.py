@@ -1,5 +1,5 @@
-"""A slider over a few places whose answers are all known: the browser goes from one to another within a frame, with all
-components of its group, and Python hears of it meanwhile."""
+"""A slider over places that are all known: the browser goes from one to another within a frame, with all components of
+its group, and Python hears of it meanwhile."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def dial(*, key: str, group: str, places: Sequence[int], at: int, label: str = "
         at: one of them.
         label: of the slider; without one there is none, and the dial follows the others of its group.
         term: of the glossary, which explains the label.
-        told: a sentence a place; what stands between ** is strong.
+        told: what is said at each place; what stands between ** is strong.
         columns, tables: names, and the rows of a table a place; the first column is a row's name.
-        on_event: called with {type: at, x, sequence} when another place is chosen.
+        on_event: called with {type: at, x, drag, sequence} when another place is chosen; drag is False at the end of
+            one.
     """
     _draw(key, group, places, at, columns, tables, on_event, label=label, term=term, told=list(told))
 

@@ -10,6 +10,7 @@ function create({ root }) {
 
 function update({ trained, planned }, { before, after }) {
   const changed = after !== null;
+  planned.dataset.room = before;
   const [old, now] = changed ? lab.wordChanges(before, after) : [[{ text: before, changed: false }], []];
   show(trained, lab._('As trained'), 'del', old);
   show(planned, changed ? lab._('With your changes') : '', 'ins', now);

@@ -5,16 +5,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_pages import opened, sent
+from test_pages import all_sent, opened, sent
 
 import models
 from app.panels import pruning
 from app.state import head_events, session
 from app.state.pruning_view import ORDERS, PruningView
+from app.views import pruning as view
+from components.mounting import OnEvent
 from models import HeadPlan, orders
 from models.studies import store
 
@@ -44,20 +47,62 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
     return found
 
 
+@pytest.fixture
+def go(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """go(app, x, drag=True) has the slider, or with key="pruning chart" the chart, go to a place; the page follows."""
+    hearing: dict[str, OnEvent] = {}
+
+    def listening(draw: Callable[..., None]) -> Callable[..., None]:
+        def drawn(*, key: str, on_event: OnEvent | None = None, **more: Any) -> None:
+            if on_event is not None:
+                hearing[key] = on_event
+            draw(key=key, on_event=on_event, **more)
+        return drawn
+
+    def gone(app: AppTest, x: object, drag: bool = True, key: str = "pruning dial", kind: str = "at") -> None:
+        history = app.session_state["history"]
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(head_events, "history", lambda: history)
+            hearing[key]({"type": kind, "x": x, "drag": drag})
+        app.run()
+        assert not app.exception
+
+    monkeypatch.setattr(view, "dial", listening(view.dial))
+    monkeypatch.setattr(view, "chart", listening(view.chart))
+    return gone
+
+
+def dials(app: AppTest) -> dict[str, dict[str, Any]]:
+    """What the slider and the one that follows it were sent: all are at one place."""
+    found = {"slider" if header["label"] else "numbers": header for header, _ in all_sent(app, "dial")}
+    assert {(its["group"], its["at"]) for its in found.values()} == {(found["slider"]["group"], left_of(app))}
+    return found
+
+
+def left_of(app: AppTest) -> int:
+    """Heads left, as the slider and the chart have it."""
+    (slider,) = (header for header, _ in all_sent(app, "dial") if header["label"])
+    assert slider["places"] == list(range(len(slider["places"])))
+    for header, _ in all_sent(app, "chart"):
+        assert (header["group"], header["at"]) == (slider["group"], slider["at"])
+    return slider["at"]
+
+
 def plan_of(app: AppTest) -> HeadPlan:
     return app.session_state["history"].present.plan
 
 
 def said(app: AppTest) -> str:
-    return "\n".join(its.value for its in (*app.markdown, *app.caption))
+    """What stands on the page, with what the dials say at their place."""
+    told = [header["told"][header["at"]] for header in dials(app).values()]
+    return "\n".join([*told, *(its.value for its in (*app.markdown, *app.caption))])
 
 
-def test_the_slider_prunes_in_the_order_that_is_shown():
+def test_the_slider_prunes_in_the_order_that_is_shown(go: Callable[..., None]):
     app = opened(page="pruning", model=NAME, text=TYPED)
     assert not app.exception
-    assert app.slider(key=session.LEFT).value == 32 and app.selectbox(key=session.ORDER).value == "alone"
-    app.slider(key=session.LEFT).set_value(28).run()
-    assert not app.exception
+    assert left_of(app) == 32 and app.selectbox(key=session.ORDER).value == "alone"
+    go(app, 28)
     plan = plan_of(app)
     assert [*plan.heads] == [("self", 3, head) for head in (4, 5, 6, 7)]
     after = models.run(LAB, TYPED, plan)
@@ -66,14 +111,25 @@ def test_the_slider_prunes_in_the_order_that_is_shown():
         {row["label"]: float(after.output.distribution[after.output.names.index(row["label"])]) for row in rows},
         abs=1e-5)
     told = said(app)
-    assert "28 of 32 heads are left." in told and "position -1 (-1) 1 of 2" in told
+    assert "**28** of 32 heads are left." in told and "position -1 (-1) 1 of 2" in told
     assert "**4.250** nats" in told and "by chance 5.250" in told and "all have 4.000" in told
     assert "**96%** of the multiplications (88% of those of the heads) and **97%** of the time" in told
-    # One drag is one step of undo.
-    app.slider(key=session.LEFT).set_value(10).run()
-    app.session_state["history"].undo()
-    app.run()
-    assert not plan_of(app) and app.slider(key=session.LEFT).value == 32
+    # What is said elsewhere is there already.
+    assert "**31** of 32" in dials(app)["slider"]["told"][31] and "**4.062** nats" in dials(app)["numbers"]["told"][31]
+
+
+def test_a_drag_is_one_step_of_undo(go: Callable[..., None]):
+    """And so is a run of keys: what follows quickly. A drag that has ended is none with the next one."""
+    app = opened(page="pruning", model=NAME, text=TYPED)
+    history = app.session_state["history"]
+    for left, drag in ((28, True), (20, True), (20, False), (18, True), (10, True)):
+        go(app, left, drag)
+    assert left_of(app) == 10
+    for left in (20, 32):
+        history.undo()
+        app.run()
+        assert left_of(app) == left
+    assert not plan_of(app) and not history.past
 
 
 def test_a_study_that_was_stopped(measured: dict[str, dict[str, Any]]):
@@ -81,7 +137,8 @@ def test_a_study_that_was_stopped(measured: dict[str, dict[str, Any]]):
     its = measured["pruning"]["scopes"]["all"]
     its["curves"] = {"alone": its["curves"]["alone"][:20:4], "random": []}
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-2.0~7g0-3.0~7g0")
-    assert not app.exception and "16 of 32 heads" in said(app) and "By this order" not in said(app)
+    assert not app.exception and "**16** of 32 heads" in said(app) and "By this order" not in said(app)
+    assert "With **16** heads, the others really left out" in said(app)
     assert len(sent(app, "chart")[0]["spec"]["panels"][0]["lines"][0]["points"]) == 5
 
 
@@ -103,19 +160,20 @@ def test_another_order_keeps_the_number():
     app.selectbox(key=session.ORDER).set_value("random").run()
     assert [*plan_of(app).heads] == sorted(orders.at_random(HEADS)[:2])
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-1.1g0-2.2g0.5")
-    assert "31 of 32 heads are left, not by this order" in said(app)
+    assert "**31** of 32 heads are left, not by this order." in said(app) and left_of(app) == 31
+    assert dials(app)["slider"]["told"][30] == "**30** of 32 heads are left."
     app.selectbox(key=session.ORDER).set_value("confidence").run()
     assert str(plan_of(app)) == "self-1.1g0-2.2g0.5"
     assert sent(app, "toolbar")[0]["query"].endswith("order=confidence.all")
 
 
-def test_by_this_text():
+def test_by_this_text(go: Callable[..., None]):
     """The order is that of the losses on the text when each head is pruned alone; and the curve that of its plans."""
     app = opened(page="pruning", model=NAME, text=TYPED, order="text.all")
     assert not app.exception
     before = models.run(LAB, TYPED)
     losses = [models.run(LAB, TYPED, HeadPlan().gate(*address, 0.0)).loss for address in HEADS]
-    app.slider(key=session.LEFT).set_value(29).run()
+    go(app, 29)
     goes = sorted(range(32), key=losses.__getitem__)[:3]
     assert {*plan_of(app).heads} == {HEADS[i] for i in goes}
     panels = sent(app, "chart")[0]["spec"]["panels"]
@@ -125,36 +183,31 @@ def test_by_this_text():
     assert before.loss != min(losses)
 
 
-def test_a_place_in_the_chart():
+def test_a_place_in_the_chart(go: Callable[..., None]):
     app = opened(page="pruning", model=NAME, text=TYPED)
-    order = orders.by_values(HEADS, [-i for i in range(32)])
     spec = sent(app, "chart")[0]["spec"]
     assert spec["chooses"] and [panel["title"] for panel in spec["panels"]] == [
         "Loss on held-out texts", "Cost of a pass", "KL on this text"]
     assert spec["panels"][1]["lines"][0]["points"][-1] == [32, 1.0]
 
-    def place(x: object) -> None:
-        head_events.on_chart({"type": "at", "x": x}, order)
-
-    history = app.session_state["history"]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(head_events, "history", lambda: history)
-        for wrong in (33, -1, 1.5, True, "3", None):
-            place(wrong)
-        assert not history.present.plan
-        place(31)
-    assert str(history.present.plan) == "self-3.7g0"
+    for key in ("pruning chart", "pruning dial"):
+        for wrong in (33, -1, 1.5, True, "3", None, [3], {}):
+            go(app, wrong, key=key)
+        go(app, 3, key=key, kind="pick")
+        assert not plan_of(app)
+    go(app, 31, key="pruning chart")
+    assert str(plan_of(app)) == "self-3.7g0" and left_of(app) == 31
 
 
 @pytest.mark.parametrize("name", ["assignment-selective", "masked-gau-relu2", "masked-softmax", "stories-selective"])
-def test_models_of_which_nothing_is_measured(name: str):
+def test_models_of_which_nothing_is_measured(name: str, go: Callable[..., None]):
     """They have the order by the typed text, and chance."""
     app = opened(page="pruning", model=name)
     assert not app.exception
     assert app.selectbox(key=session.ORDER).options == [ORDERS["text"], ORDERS["random"]]
     count = sum(layers * heads for layers, heads in models.load(name).shape.values())
-    app.slider(key=session.LEFT).set_value(count // 2).run()
-    assert not app.exception and len(plan_of(app).heads) == count - count // 2
+    go(app, count // 2)
+    assert len(plan_of(app).heads) == count - count // 2
     assert ("language models only" if name.startswith("assignment") else "Not measured yet") in said(app)
 
 
@@ -168,4 +221,16 @@ def test_the_view_is_a_link():
     app = opened(page="pruning", model=NAME, order="by hand.all")
     assert not app.exception and "which is not here" in str(sent(app, "notice")[0]["messages"])
     app = opened(page="pruning", model=NAME, order="confidence.encoder")  # it has no such kind
-    assert not app.exception and len(app.slider(key=session.LEFT).label) and app.slider(key=session.LEFT).max == 32
+    assert not app.exception and left_of(app) == 32 and dials(app)["slider"]["label"] == "Heads left, of 32"
+
+
+def test_other_heads_are_other_places(go: Callable[..., None]):
+    """Of one kind there are as many places as it has heads; the plan of the others stays."""
+    app = opened(page="pruning", model="translation-softmax", text="A dog runs.", order="random.encoder",
+                 plan="decoder-0.0g0")
+    assert not app.exception and dials(app)["slider"]["group"] == "pruning encoder" and left_of(app) == 24
+    go(app, 20)
+    assert len(plan_of(app).heads) == 5 and left_of(app) == 20
+    app.segmented_control(key=session.SCOPE).set_value("all").run()
+    assert not app.exception and dials(app)["slider"]["group"] == "pruning all"
+    assert left_of(app) == 67 and len(dials(app)["slider"]["places"]) == 73

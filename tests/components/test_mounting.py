@@ -62,6 +62,21 @@ def test_more_events_than_one_message_may_bring_wait_and_are_not_lost(session):
     assert seen == numbers
 
 
+def test_events_of_several_components_keep_their_order(session):
+    """Whichever component's callback comes first; a component that draws no more is not asked."""
+    seen = []
+    hear = {key: dispatch(key, lambda event, key=key: seen.append((event["sequence"], key))) for key in "abc"}
+    session |= {"a": message(4, 7), "b": message(5), "c": {"event": None}}
+    hear["b"]()
+    hear["a"]()
+    assert seen == [(4, "a"), (5, "b"), (7, "a")] and received("a") == 7 and received("b") == 5
+    answering("another page")
+    dispatch("b", lambda event: seen.append((event["sequence"], "b")))
+    session |= {"a": message(8), "b": message(9)}
+    hear["b"]()
+    assert seen[3:] == [(9, "b")]
+
+
 def test_a_payload_says_what_it_answers(session):
     assert answer("a") | {"visit": 0} == {"sequence": 0, "answered": 0, "visit": 0, "text": None,
                                          "language": "en"}

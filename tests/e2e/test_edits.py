@@ -225,3 +225,18 @@ def test_r_never_loses_the_focus(visit):
         page.wait_for_timeout(120)
         expect(named(page, "layer 1, head 1, live")).to_be_focused()
     assert page.get_by_role("dialog").count() == 0
+
+
+def test_what_is_undone_was_done_before_however_slow_the_server_is(visit):
+    """Streamlit calls back the older of two messages last that it answers with one run; events keep their order."""
+    page = visit(case="one", slow="2")
+    select(page, "self", 1, 1)
+    page.keyboard.press("c")
+    page.wait_for_timeout(300)  # its run has begun
+    page.keyboard.press("p")
+    page.wait_for_timeout(700)  # sent, and waiting for the run to end
+    page.get_by_role("button", name="Reset").click()
+    expect(named(page, "layer 1, head 1, live")).to_be_visible(timeout=20_000)
+    page.wait_for_timeout(3000)
+    assert python(page)["gates"]["self"][0][0] == 1 and not python(page)["constant"]["self"][0][0]
+    expect(named(page, "layer 1, head 1, live")).to_be_visible()

@@ -99,7 +99,7 @@ test('what never reaches Python is not waited for', () => {
 });
 
 test('which events change which numbers', () => {
-  for (const type of ['heads', 'scale', 'undo', 'redo', 'reset', 'model']) assert.equal(lab.partOf({ type }), 'numbers');
+  for (const type of ['heads', 'scale', 'undo', 'redo', 'reset', 'model', 'at']) assert.equal(lab.partOf({ type }), 'numbers');
   assert.equal(lab.partOf({ type: 'select' }), 'selection');
   for (const type of ['view', 'prediction', 'other']) assert.equal(lab.partOf({ type }), null);
 });
@@ -156,4 +156,11 @@ test('a place that was chosen holds until an answer knows of it', () => {
   assert.equal(places.shown('a', 9, 6), 9);
   places.forget();
   assert.equal(places.shown('a', 3, 4), 3);
+});
+
+test('a slider of few places shows the numbers of all, one of many those of its ends', () => {
+  assert.deepEqual(lab.ticksOf([0, 16, 28, 30, 32]), [0, 16, 28, 30, 32]);
+  assert.deepEqual(lab.ticksOf([]), []);
+  const places = Array.from({ length: 73 }, (_, place) => place);
+  assert.deepEqual(lab.ticksOf(places), [0, 72]);
 });
