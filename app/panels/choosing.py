@@ -89,7 +89,8 @@ def groups(found: Sequence[Entry]) -> list[dict[str, Any]]:
 
 def _by_source(family: list[Entry]) -> list[dict[str, Any]]:
     found: dict[str, list[Entry]] = {}
-    for entry in sorted(family, key=lambda entry: (_attention(entry).title != "Softmax", entry.name)):
+    for entry in sorted(family, key=lambda its: (_attention(its).title != "Softmax", bool(_beyond(its, family)),
+                                                 its.name)):
         found.setdefault(source_of(_attention(entry).published), []).append(entry)
     # The first source stays first; after it those with few models, which stand beside each other.
     order = sorted(found, key=lambda source: (source != next(iter(found)), len(found[source])))

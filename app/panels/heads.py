@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -16,7 +17,7 @@ from app.state.lab_state import LAST, LabState
 from app.texts import _, spelt
 from components import Grid, head_map, heads
 from models import Kind, Lab, Output
-from models.heads import MIN_BASE, Address, Scale
+from models.heads import MIN_BASE, Address, HeadPlan, HeadState, Scale
 from models.kind import policies_of
 
 
@@ -66,15 +67,20 @@ def log_n_note(n: int, base: int, causal: bool) -> str:
 
 def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen, notes: Mapping[Address, tuple[str, str]]) -> Grid:
     plan = compute.usable(lab, state.plan)
-    states = [[plan.state(kind.name, layer, head) for head in range(kind.heads)] for layer in range(kind.layers)]
+    states = [[_state(lab, plan, (kind.name, layer, head)) for head in range(kind.heads)]
+              for layer in range(kind.layers)]
     return Grid(kind.name, _(kind.title), compute.tiles_of(trace, kind), kind.causal,
                 constant=numpy.array([[s.constant for s in row] for row in states]),
-                gates=numpy.array([[0.0 if (kind.name, layer, head) in lab.closed else s.gate
-                                    for head, s in enumerate(row)] for layer, row in enumerate(states)],
-                                  dtype=numpy.float32),
+                gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
                 can_constant=lab.constant is not None,
                 notes=[[notes.get((kind.name, layer, head), ("", "")) for head in range(kind.heads)]
                        for layer in range(kind.layers)] if notes else ())
+
+
+def _state(lab: Lab, plan: HeadPlan, address: Address) -> HeadState:
+    """What a head is under a usable plan; one that its model's own gates have closed is pruned in any case."""
+    its = plan.state(*address)
+    return replace(its, gate=0.0) if address in lab.closed else its
 
 
 def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
@@ -84,7 +90,7 @@ def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
     queries, keys = spelt(trace.rows[kind.query_row]), spelt(trace.rows[kind.key_row])
     constant = lab.constant_of(kind.name, layer, len(queries), len(keys), state.plan.scale)
     voted = lab.selected(maps.scores)
-    chosen = compute.usable(lab, state.plan).state(kind.name, layer, head)
+    chosen = _state(lab, compute.usable(lab, state.plan), (kind.name, layer, head))
     asked = _asked(trace, state)
     head_map(key=key, queries=queries, keys=None if kind.query_row == kind.key_row else keys,
              kind_title=_(kind.title) if len(lab.kinds) > 1 else "", layer=layer, head=head, causal=kind.causal,

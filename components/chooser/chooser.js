@@ -10,7 +10,7 @@ lab.catalogue = lab.component({
   },
 });
 
-const LONG = 20; // characters of a name that is written smaller, on two lines
+const LONG = 16; // characters of a name that is written smaller, on two lines
 const MINE = 'mine'; // the task under which the visitor's own models stand
 
 function create(state) {

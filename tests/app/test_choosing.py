@@ -53,6 +53,10 @@ def test_models_stand_by_task_and_by_source():
     assert next(iter(stories.items())) == ("Vaswani et al. 2017", ["stories-softmax"])
     assert stories["Leviathan et al. 2024"] == ["stories-selective", "stories-selective-memory"]
     assert len(stories["Tay et al. 2020"]) == 8
+    translation = tasks[3]["groups"][0]["models"]  # the plain one first, then those that have more to their names
+    assert translation[0]["title"] == "Softmax" and all(" · " in model["title"] for model in translation[1:])
+    assert {"Softmax · one pass", "Softmax · outputs disagree", "Softmax · 60 heads left"} <= {
+        model["title"] for model in translation}
 
 
 @pytest.mark.parametrize(("published", "source"), [
