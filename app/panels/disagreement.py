@@ -11,6 +11,7 @@ import streamlit as st
 
 from app import caches, serving
 from app.compute import Seen
+from app.markdown import plain
 from app.panels.card import card_of
 from app.panels.heads import selected
 from app.panels.measures import Measured
@@ -48,16 +49,17 @@ def draw(lab: Lab, state: LabState, before: Seen) -> None:
     other = counterpart(lab.name, term)
     if other:  # it reads the same text, and the same translation of it
         shown[other] = _of_text(serving.load(other), before)
-    panels = [{"title": _("{kind}, layer {layer}", kind=_(kind.title), layer=layer) if not other else
-               _("{model}: {kind}, layer {layer}", model=called(name), kind=_(kind.title), layer=layer),
-               "values": numpy.round(values.astype(float), 3).tolist()}
-              for name, its in shown.items() for layer, values in enumerate(its[kind.name][term], 1)]
     about = _("Pairs of heads on this text, {sense}, a mean over tokens. What is below 0 has the colour of 0.",
               sense=_(SENSES[term]))
-    chart(key="disagreement chart", spec=pairs_chart(panels, ""), title=_("How alike heads are"), about=[about],
-          models=[*shown], what=f"pairs-{term}",
-          alt="; ".join(_("How alike heads are in {model}: exp(D) {value:.3f}", model=called(name),
-                          value=math.exp(disagreement_of(its, term))) for name, its in shown.items()))
+    for number, (name, its) in enumerate(shown.items()):
+        if other:
+            st.markdown(f"**{plain(called(name))}**")
+        panels = [{"title": _("{kind}, layer {layer}", kind=_(kind.title), layer=layer),
+                   "values": numpy.round(values.astype(float), 3).tolist()}
+                  for layer, values in enumerate(its[kind.name][term], 1)]
+        chart(key=f"disagreement chart {number}", spec=pairs_chart(panels, ""), about=[about], models=[name],
+              what=f"pairs-{term}", title=_("How alike heads are in {model}", model=called(name)),
+              alt=_("How alike heads are: exp(D) {value:.3f}", value=math.exp(disagreement_of(its, term))))
     st.caption(about)
     st.table(rows(lab, shown, terms), border="horizontal")
     st.caption(_("exp(D), D minus the mean over all pairs of a layer's heads and over layers: the higher, the more "

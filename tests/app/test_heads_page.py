@@ -17,6 +17,7 @@ from app.panels import disagreement
 from app.panels.measures import of_corpus
 from app.state import session
 from app.state.heads_view import HeadsView
+from components.charts import called
 from models.likeness import disagreement_of, of_text
 from models.studies import store
 
@@ -121,13 +122,14 @@ def test_both_are_shown_on_the_same_text(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(disagreement, "counterpart", lambda name, term: "stories-log-n")
     app = opened(page="heads", model="stories-softmax", text=TYPED, term="out")
     assert not app.exception
-    panels = next(header["spec"] for header, _ in all_sent(app, "chart") if header["spec"].get("pairs"))["panels"]
-    assert [panel["title"].partition(":")[0] for panel in panels] == ["softmax"] * 4 + ["log n"] * 4
-    for start, name in ((0, "stories-softmax"), (4, "stories-log-n")):
+    charts = [header for header, _ in all_sent(app, "chart") if header["spec"].get("pairs")]
+    for number, name in enumerate(("stories-softmax", "stories-log-n")):
         lab = models.load(name)
         found = of_text(lab, lab.read(TYPED))
-        numpy.testing.assert_allclose(panels[start + 2]["values"], found["self"]["out"][2], atol=1e-3)
-        assert app.table[-1].value.iloc[start // 4]["Outputs"] == f"{numpy.exp(disagreement_of(found, 'out')):.3f}"
+        assert charts[number]["models"] == [name] and called(name) in charts[number]["title"]
+        numpy.testing.assert_allclose(charts[number]["spec"]["panels"][2]["values"], found["self"]["out"][2], atol=1e-3)
+        assert app.table[-1].value.iloc[number]["Outputs"] == f"{numpy.exp(disagreement_of(found, 'out')):.3f}"
+    assert len(charts) == 2 and "**log n**" in [its.value for its in app.markdown]
 
 
 def test_the_view_is_a_link():
