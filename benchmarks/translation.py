@@ -14,7 +14,6 @@ from tests.browser import serve
 
 MODEL = "translation-softmax"
 TEXT = "Yesterday I wanted to buy a new car, but I had no money."  # 12 words
-TURNS = 8  # heads of a layer
 SHARES = (0.5, 0.95)
 
 
@@ -36,30 +35,30 @@ def measure(browser: Browser) -> list[dict[str, Any]]:
                 one.evaluate(WATCH, ["heads", "keydown"])
             page.evaluate(WATCH, ["written", "keydown", 0, "labWritten"])
             maps, floors, written = [], [], []
-            for turn in range(layers * TURNS):
+            for turn in range(layers * heads):
                 cell = page.get_by_role("grid").nth(number).get_by_role("gridcell").nth(turn)
                 cell.click()  # shows it large
                 page.wait_for_timeout(400)
-                maps.append(_press(page, "labTimes", "c"))
+                maps.append(_press(page))
                 page.wait_for_function("labWritten.length == labTimes.length")
                 written.append(float(page.evaluate("labWritten.at(-1)")))
-                _press(page, "labTimes", "c")  # as trained again, which was asked for before
+                _press(page)  # as trained again, which was asked for before
                 page.wait_for_function("labWritten.length == labTimes.length")
                 bare.locator('[role="gridcell"][tabindex="0"]').focus()
-                floors.append(_press(bare, "labTimes", "c"))
+                floors.append(_press(bare))
             rows += [_row(kind.name, share, maps, floors, written) for share in SHARES]
             page.close()
             bare.close()
     return rows
 
 
-def _press(page: Page, times: str, key: str) -> float:
-    """Milliseconds from a key to what it changed."""
-    done = page.evaluate(f"{times}.length")
-    page.keyboard.press(key)
-    page.wait_for_function(f"count => {times}.length > count", arg=done)
+def _press(page: Page) -> float:
+    """Milliseconds from the key to new maps."""
+    done = page.evaluate("labTimes.length")
+    page.keyboard.press("c")
+    page.wait_for_function("count => labTimes.length > count", arg=done)
     page.wait_for_timeout(150)
-    return float(page.evaluate(f"{times}.at(-1)"))
+    return float(page.evaluate("labTimes.at(-1)"))
 
 
 def _row(kind: str, share: float, maps: list[float], floors: list[float], written: list[float]) -> dict[str, Any]:

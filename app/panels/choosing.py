@@ -22,14 +22,15 @@ from models.words import N_
 
 FIRST_TASKS = ("stories", "masked", "assignment", "translation")  # the order in which they are offered
 PRUNED = "pruned-"  # and how many heads are left
-# What a model's id has beyond others of the same kind of attention -> in words, and what that does.
-BEYOND = {
-    "memory": (N_("memory"), N_("The same, trained to need few of its words.")),
-    "one-pass": (N_("one pass"), N_("The same after one pass over the pairs; all others have had one.")),
-    "disagreement-sub": (N_("values disagree"), N_("One pass; heads were trained to carry different values.")),
-    "disagreement-pos": (N_("positions disagree"), N_("One pass; heads were trained to look at different places.")),
-    "disagreement-out": (N_("outputs disagree"), N_("One pass; heads were trained to write different things.")),
-    "disagreement-all": (N_("all three disagree"), N_("One pass; heads were trained to differ in all three."))}
+# What a model's id has beyond others of the same kind of attention -> what that does.
+LINES = {
+    "memory": N_("The same, trained to need few of its words."),
+    "one-pass": N_("The same after one pass over the pairs; all others have had one."),
+    "disagreement-sub": N_("One pass; heads were trained to carry different values."),
+    "disagreement-pos": N_("One pass; heads were trained to look at different places."),
+    "disagreement-out": N_("One pass; heads were trained to write different things."),
+    "disagreement-all": N_("One pass; heads were trained to differ in all three.")}
+WORDS = {"memory": N_("memory"), "one-pass": N_("one pass")}  # where `called` would repeat the kind of attention
 
 _SOURCE = re.compile(r"(?:[A-Z][\w’'-]+ )+(?:et al\. )?\d{4}")
 
@@ -118,9 +119,10 @@ def name_of(entry: Entry, family: Sequence[Entry]) -> str:
     title, beyond = _(_attention(entry).title), _beyond(entry, family)
     if not beyond:
         return title
-    if beyond.startswith(PRUNED):
-        return f"{title} · {called(entry.name)}"
-    return f"{title} · {_(BEYOND[beyond][0]) if beyond in BEYOND else beyond.replace('-', ' ')}"
+    if beyond in WORDS:
+        return f"{title} · {_(WORDS[beyond])}"
+    is_named = beyond in LINES or beyond.startswith(PRUNED)
+    return f"{title} · {called(entry.name) if is_named else beyond.replace('-', ' ')}"
 
 
 def _beyond(entry: Entry, family: Sequence[Entry]) -> str:
@@ -137,4 +139,4 @@ def line_of(entry: Entry, family: Sequence[Entry]) -> str:
     beyond = _beyond(entry, family)
     if beyond.startswith(PRUNED):
         return _("Learned gates have closed the others; its weights went on learning.")
-    return _(BEYOND[beyond][1] if beyond in BEYOND else _attention(entry).line)
+    return _(LINES.get(beyond, _attention(entry).line))
