@@ -25,7 +25,7 @@ PRUNED = "pruned-"  # and how many heads are left
 # What a model's id has beyond others of the same kind of attention -> what that does.
 LINES = {
     "memory": N_("The same, trained to need few of its words."),
-    "one-pass": N_("The same after one pass over the pairs; all others have had one."),
+    "one-pass": N_("The same after one pass over the pairs, to compare others with."),
     "disagreement-sub": N_("One pass; heads were trained to carry different values."),
     "disagreement-pos": N_("One pass; heads were trained to look at different places."),
     "disagreement-out": N_("One pass; heads were trained to write different things."),
