@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -72,6 +71,8 @@ def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen, notes: Mapping[Add
     return Grid(kind.name, _(kind.title), compute.tiles_of(trace, kind), kind.causal,
                 constant=numpy.array([[s.constant for s in row] for row in states]),
                 gates=numpy.array([[s.gate for s in row] for row in states], dtype=numpy.float32),
+                closed=numpy.array([[(kind.name, layer, head) in lab.closed for head in range(kind.heads)]
+                                    for layer in range(kind.layers)]) if lab.closed else None,
                 can_constant=lab.constant is not None,
                 notes=[[notes.get((kind.name, layer, head), ("", "")) for head in range(kind.heads)]
                        for layer in range(kind.layers)] if notes else ())
@@ -79,8 +80,7 @@ def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen, notes: Mapping[Add
 
 def _state(lab: Lab, plan: HeadPlan, address: Address) -> HeadState:
     """What a head is under a usable plan; one that its model's own gates have closed is pruned in any case."""
-    its = plan.state(*address)
-    return replace(its, gate=0.0) if address in lab.closed else its
+    return HeadState(gate=0.0) if address in lab.closed else plan.state(*address)
 
 
 def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:

@@ -16,14 +16,20 @@ lab.stateName = (constant, gate) => {
 };
 
 /**
- * {selection, scale, heads: kind -> layers of {constant, gate, touched}}: the payload with the waiting events done to
- * it. A head is touched while Python has not answered an event that changes it.
+ * {selection, scale, heads: kind -> layers of {constant, gate, closed, touched}}: the payload with the waiting events
+ * done to it. A head is touched while Python has not answered an event that changes it. One that the model itself has
+ * closed stays as it is, whatever is done to it.
  */
 lab.presentState = ({ grids, selection, scale }, waiting) => {
   const now = { selection, scale, heads: {} };
-  for (const { kind, constant, gates } of grids)
+  for (const { kind, constant, gates, closed } of grids)
     now.heads[kind] = constant.map((row, layer) =>
-      row.map((value, head) => ({ constant: value, gate: gates[layer][head], touched: false })),
+      row.map((value, head) => ({
+        constant: value,
+        gate: gates[layer][head],
+        closed: Boolean(closed?.[layer]?.[head]),
+        touched: false,
+      })),
     );
   for (const event of waiting) {
     const { type, kind, layer, head, scope, policy, base } = event;
@@ -32,7 +38,7 @@ lab.presentState = ({ grids, selection, scale }, waiting) => {
     if (type !== 'heads') continue;
     now.heads[kind]?.forEach((row, l) =>
       row.forEach((state, h) => {
-        if (!lab.inScope(event, kind, l, h)) return;
+        if (state.closed || !lab.inScope(event, kind, l, h)) return;
         if (event.constant !== undefined) state.constant = event.constant;
         if (event.gate !== undefined) state.gate = event.gate;
         state.touched = true;
@@ -42,10 +48,10 @@ lab.presentState = ({ grids, selection, scale }, waiting) => {
   return now;
 };
 
-/** The states, as presentState gives them, of all heads of a selection. */
+/** The states, as presentState gives them, of the heads of a selection that can be changed. */
 lab.chosenStates = ({ heads, selection }) =>
   (heads[selection.kind] ?? []).flatMap((row, layer) =>
-    row.filter((_, head) => lab.inScope(selection, selection.kind, layer, head)),
+    row.filter(({ closed }, head) => !closed && lab.inScope(selection, selection.kind, layer, head)),
   );
 
 /** 'true', 'false' or 'mixed', as aria-pressed wants it: whether all, none or some of the states pass the test. */

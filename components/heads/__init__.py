@@ -28,6 +28,8 @@ class Grid:
         gates: (L, H) in [0, 1], the factor on a head's output; 0 is pruned.
         notes: (L, H) a short text in each tile's corner, and the same in words; empty for none, or for none at all.
         can_constant: False where there are no constant matrices: the button says so, and does nothing.
+        closed: (L, H) bool, heads that the model itself has closed: nothing that is done to them changes anything, and
+            no control acts on them; None for none. Their gates are 0.
 
     Raises:
         ValueError: shapes that do not fit each other, or tiles that are not uint8.
@@ -41,13 +43,14 @@ class Grid:
     gates: ndarray
     can_constant: bool = True
     notes: Sequence[Sequence[tuple[str, str]]] = ()
+    closed: ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.tiles.ndim != 4 or self.tiles.dtype != numpy.uint8:
             raise ValueError(f"tiles of {self.kind!r}: expected (L, H, n, m) uint8, got {self.tiles.dtype} "
                              f"{self.tiles.shape}")
         size = self.tiles.shape[:2]
-        for name in ("constant", "gates"):
+        for name in ("constant", "gates", *(() if self.closed is None else ("closed",))):
             if numpy.shape(getattr(self, name)) != size:
                 raise ValueError(f"{name} of {self.kind!r}: expected {size}, got {numpy.shape(getattr(self, name))}")
         if self.causal and self.tiles.shape[2] != self.tiles.shape[3]:
@@ -83,6 +86,7 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
               "rows": grid.tiles.shape[2], "columns": grid.tiles.shape[3], "causal": bool(grid.causal),
               "constant": numpy.asarray(grid.constant, dtype=bool).tolist(),
               "gates": numpy.asarray(grid.gates, dtype=numpy.float64).round(4).tolist(),
+              "closed": [] if grid.closed is None else numpy.asarray(grid.closed, dtype=bool).tolist(),
               "can_constant": bool(grid.can_constant),
               "notes": [list(row) for row in grid.notes]} for grid in grids]
     tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal else grid.tiles for grid in grids}

@@ -18,13 +18,17 @@ lab.headControls = (state, hint) => {
   const scope = lab.make('strong', { className: 'scope' });
   const button = text => lab.make('button', { type: 'button', textContent: text });
   const [live, constant, prune] = [button(lab._('Live')), button(lab._('Constant')), button(lab._('Prune'))];
-  live.onclick = () => send({ constant: false, gate: 1 });
-  constant.onclick = () => {
-    // Not `disabled`, which would take it from the keyboard, and its reason with it.
-    if (constant.getAttribute('aria-disabled') === 'true') return;
-    send({ constant: constant.getAttribute('aria-pressed') !== 'true' });
-  };
-  prune.onclick = () => send({ gate: prune.getAttribute('aria-pressed') === 'true' ? 1 : 0 });
+  const isPressed = its => its.getAttribute('aria-pressed') === 'true';
+  const changes = [
+    [live, () => ({ constant: false, gate: 1 })],
+    [constant, () => ({ constant: !isPressed(constant) })],
+    [prune, () => ({ gate: isPressed(prune) ? 1 : 0 })],
+  ];
+  for (const [its, change] of changes)
+    its.onclick = () => {
+      // Not `disabled`, which would take it from the keyboard, and its reason with it.
+      if (its.getAttribute('aria-disabled') !== 'true') send(change());
+    };
 
   const label = { 'aria-label': lab._('Gate') };
   const slider = lab.make('input', { type: 'range', min: 0, max: 1, step: 0.05, attributes: label });
@@ -86,15 +90,24 @@ lab.headControls = (state, hint) => {
     scale,
   );
 
-  const showConstant = ({ can_constant: can, title }, several) => {
-    const reason = can
+  /** Why the three buttons cannot be pressed, if they cannot. */
+  const showReasons = ({ can_constant: can, title }, several, states) => {
+    const closed = states.length ? '' : lab._('Learned gates have closed this in training: nothing can be changed here');
+    const missing = can
       ? ''
       : several
         ? lab._('This model has no constant matrices of {title}', { title })
         : lab._('This model has no constant matrices');
-    lab.set(constant, 'aria-disabled', !can);
-    if (constant.title !== reason) constant.title = reason;
-    lab.set(constant, 'aria-description', reason || lab.meaning('constant'));
+    for (const [its, reason, term] of [
+      [live, closed, 'live'],
+      [constant, closed || missing, 'constant'],
+      [prune, closed, 'prune'],
+    ]) {
+      lab.set(its, 'aria-disabled', Boolean(reason));
+      if (its.title !== reason) its.title = reason;
+      lab.set(its, 'aria-description', reason || lab.meaning(term));
+    }
+    slider.disabled = Boolean(closed);
   };
 
   return {
@@ -105,11 +118,12 @@ lab.headControls = (state, hint) => {
       const grid = grids.find(({ kind }) => kind === now.selection.kind);
       const states = lab.chosenStates(now);
       lab.write(scope, lab.scopeName(now.selection, several ? grid.title : ''));
-      showConstant(grid, several);
+      showReasons(grid, several, states);
       lab.set(live, 'aria-pressed', lab.pressed(states, s => !s.constant && s.gate === 1));
       lab.set(constant, 'aria-pressed', lab.pressed(states, s => s.constant));
-      lab.set(prune, 'aria-pressed', lab.pressed(states, s => s.gate === 0));
-      const value = now.heads[now.selection.kind][now.selection.layer][now.selection.head].gate;
+      lab.set(prune, 'aria-pressed', states.length ? lab.pressed(states, s => s.gate === 0) : 'true');
+      const chosen = now.heads[now.selection.kind][now.selection.layer][now.selection.head];
+      const value = chosen.closed ? (states[0]?.gate ?? 0) : chosen.gate;
       const mixed = states.some(s => s.gate !== value);
       if (Number(slider.value) !== value) slider.value = value;
       const text = mixed ? lab._('mixed') : value.toFixed(2);

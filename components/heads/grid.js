@@ -36,7 +36,7 @@ function tile(kind, layer, head) {
   return { cell, canvas, role };
 }
 
-/** {element, tiles: layers of {cell, canvas}, paint(data, tiles, dark), show(now)}; named by its title if it has one. */
+/** {element, tiles: layers of {cell, canvas}, paint(data, tiles, dark, model), show(now)}; named by its title if it has one. */
 lab.headGrid = ({ kind, title, layers, heads }) => {
   const of = name => (title ? lab._('{name}, {kind}', { name, kind: title }) : name);
   const tiles = range(layers).map(layer => range(heads).map(head => tile(kind, layer, head)));
@@ -49,7 +49,6 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
       className: 'grid',
       attributes: {
         role: 'grid',
-        'aria-label': title ? lab._('Heads: {title}', { title }) : lab._('Heads'),
         'aria-describedby': 'hint',
         'aria-multiselectable': 'true',
       },
@@ -83,7 +82,10 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
   return {
     element,
     tiles,
-    paint(data, packed, dark) {
+    /** @param {string} model whose heads these are, for whoever hears and does not see where a grid stands */
+    paint(data, packed, dark, model) {
+      const whose = [model, title].filter(Boolean).join(', ');
+      lab.set(table, 'aria-label', whose ? lab._('Heads: {title}', { title: whose }) : lab._('Heads'));
       const colours = lab.table(dark, 'sequential');
       const shape = JSON.stringify([data.rows, data.columns, data.causal, dark]);
       const old = painted?.shape === shape ? painted.packed : null;

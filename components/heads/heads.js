@@ -38,7 +38,7 @@ function update(state, data) {
   state.shape = shape;
   if (state.fresh || isNew)
     state.grids.forEach((grid, index) =>
-      grid.paint(data.grids[index], data.arrays[`tiles ${data.grids[index].kind}`].data, state.dark),
+      grid.paint(data.grids[index], data.arrays[`tiles ${data.grids[index].kind}`].data, state.dark, data.model),
     );
   state.now = lab.presentState(data, state.waiting());
   state.now.selection = lab.fittingSelection(state.now.selection, data.grids);

@@ -27,6 +27,8 @@ def test_one_selection_and_one_plan_for_all_models(visit):
     page = visit(**PAIR)
     go(page, "Compare")
     expect(page.get_by_role("grid", name="Heads")).to_have_count(2)
+    for model in PAIR.values():  # told apart by whoever does not see where they stand
+        expect(page.get_by_role("grid", name=f"Heads: {model}", exact=True)).to_have_count(1)
     first = page.get_by_role("gridcell", name=re.compile("^layer 2, head 3,"))
     expect(first).to_have_count(2)
     first.first.click()

@@ -28,8 +28,8 @@ test('without events the grids show what Python sent', () => {
   const now = lab.presentState(DATA, []);
   assert.deepEqual(now.heads.cross, [
     [
-      { constant: true, gate: 1, touched: false },
-      { constant: false, gate: 0.5, touched: false },
+      { constant: true, gate: 1, closed: false, touched: false },
+      { constant: false, gate: 0.5, closed: false, touched: false },
     ],
   ]);
   assert.deepEqual([now.selection, now.scale], [DATA.selection, DATA.scale]);
@@ -71,6 +71,17 @@ test('selection and scale are those of the last event', () => {
   assert.deepEqual(now.selection, { kind: 'cross', layer: 0, head: 1, scope: 'all' });
   assert.deepEqual(now.scale, { policy: 'logn', base: 9 });
   assert.equal(lab.chosenStates(now).length, 2);
+});
+
+test('a head that the model has closed stays closed, and is not among those that change', () => {
+  const closed = [[true, false, true], [false, false, false]];
+  const gates = [[0, 1, 0], [1, 1, 1]];
+  const selection = { kind: 'encoder', layer: 0, head: 0, scope: 'row' };
+  const data = { ...DATA, grids: [grid('encoder', 2, 3, { closed, gates })], selection };
+  const now = lab.presentState(data, [heads('encoder', 0, 0, 'all', { gate: 1, constant: true })]);
+  assert.deepEqual(where(now, s => s.gate === 0 && !s.constant && !s.touched), ['encoder 0 0', 'encoder 0 2']);
+  assert.deepEqual(lab.chosenStates(now), [{ constant: true, gate: 1, closed: false, touched: true }]);
+  assert.deepEqual(lab.chosenStates({ ...now, selection: { ...selection, scope: 'head' } }), []);
 });
 
 test('a head is addressed by its kind too', () => {
