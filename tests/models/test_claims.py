@@ -25,9 +25,10 @@ from models.studies.claims import (
     claims,
     disagreement,
     heads,
+    memory,
     normalisation,
     pace,
-    selective,
+    retrieval,
     synthesizer,
 )
 from models.studies.claims.__main__ import told
@@ -329,7 +330,7 @@ def test_seeds_of_the_card_and_of_short_trainings_of_the_same_steps_are_one(made
     made.card("assignment-softmax", {"accuracy_by_events": {"24": 0.5}}, 3000,
               other_seeds={"1": {"accuracy_by_events": {"24": 0.6}}})
     made.seeds("assignment-softmax", [{"accuracy_by_events": {"24": x}} for x in (0.0, 0.1, 0.7)], 3000)
-    assert made.evidence.samples("assignment-softmax", selective.right_answers(24)) == {3000: {0: .5, 1: .6, 2: .7}}
+    assert made.evidence.samples("assignment-softmax", retrieval.right_answers(24)) == {3000: {0: .5, 1: .6, 2: .7}}
 
 
 def test_a_smaller_budget_than_that_of_seeds_says_nothing(made: Made):
@@ -355,7 +356,7 @@ def test_chance_of_texts_is_that_of_paired_differences(made: Made):
     ({}, 11, None), ({1: 10}, None, None), ({1: 10}, 9, 0), ({1: 10, 2: 10.5, 4: 11.5, 8: 10}, 11, 2),
     ({8: 10, 1: 10}, 11, 8)])
 def test_the_largest_factor(curve, limit, factor):
-    assert selective.largest_factor(curve, limit) == factor
+    assert memory.largest_factor(curve, limit) == factor
 
 
 def test_memory_is_read_by_way_and_only_of_the_present_weights(made: Made):
@@ -379,7 +380,7 @@ def test_memory_needs_softmaxs_on_the_same_windows(made: Made):
 def test_every_model_that_a_claim_speaks_of_has_a_recipe():
     for name in (*synthesizer.TITLES, "selective", "selective-memory"):
         assert f"stories-{name}" in RECIPES
-    for name in selective.KINDS:
+    for name in retrieval.KINDS:
         assert f"assignment-{name}" in RECIPES
     for name in ("gau-relu2", "gau-relu2-mixed", "gau-softmax", "log-n", "temperature", "softmax"):
         assert f"masked-{name}" in RECIPES

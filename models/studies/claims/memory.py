@@ -1,0 +1,106 @@
+"""Claim 3 on memory: how much of its context selective attention can drop at equal perplexity."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from numpy import ndarray
+
+from models.studies.claims import tables
+from models.studies.claims.evidence import Evidence
+from models.studies.claims.statement import Chart, Statement
+from models.studies.claims.verdict import (
+    TOLERANCE,
+    UNKNOWN,
+    YES,
+    Check,
+    Samples,
+    below_in_texts,
+    conclude,
+    differences,
+    fact,
+)
+from models.words import N_, listed, told
+
+MOST = 2.0  # factor: more than half of the context is dropped
+Windows = dict[float, ndarray]  # factor -> (W,) losses of the same windows, nats
+
+CURVES = {"selective": ("selective", "chosen"), N_("selective, the oldest go"): ("selective", "chosen-oldest"),
+          N_("memory loss"): ("selective-memory", "chosen"),
+          N_("memory loss, the oldest go"): ("selective-memory", "chosen-oldest"),
+          N_("softmax, the oldest go"): ("softmax", "chosen")}
+
+
+def statement(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
+    curves = {title: evidence.memory(f"stories-{name}", way) for title, (name, way) in CURVES.items()}
+    limit = curves["softmax, the oldest go"].get(1)
+    comparable = {title: bool(differences(samples[CURVES[title][0]], samples["softmax"])) for title in CURVES}
+    windows = {title: evidence.memory_losses(f"stories-{name}", way) for title, (name, way) in CURVES.items()}
+    whole = windows["softmax, the oldest go"].get(1)
+    best = {title: _equal_up_to(windows[title], whole if comparable[title] else None)
+            for title in ("selective", "memory loss")}
+    known = [factor for factor in best.values() if factor is not None]
+    checks = [fact(told("more than half of the memory dropped, here up to {known:g}x", known=max(known, default=0)),
+                   max(known) > MOST if known else None)]
+    checks += [_by_mask(title, factor, windows[title], windows[f"{title}, the oldest go"])
+               for title, factor in best.items()]
+    factors = sorted({factor for curve in curves.values() for factor in curve})
+    table = [{N_("perplexity with 1 / x of the memory"): told(title)} | {
+        f"{factor:g}x": f"{curve[factor]:.2f}" if factor in curve else tables.NOTHING for factor in factors}
+        for title, curve in curves.items() if curve] or [{"perplexity with 1 / x of the memory": tables.NOTHING}]
+    points = [{"name": title, "x": factor, "seed": 0, "value": round(value, 3)}
+              for title, curve in curves.items() for factor, value in curve.items()]
+    chart = Chart("lines", points, told("perplexity"), told("memory of a full context divided by what is kept"),
+                  rule=(limit, told("softmax with all its memory")) if limit else None,
+                  alt=listed((told("{name} {x:g}x {value:.2f}", name=told(str(point["name"])), x=point["x"],
+                                   value=point["value"]) for point in points), "; "))
+    return Statement(
+        "selective-memory", told("Most of the context can be dropped at equal perplexity."),
+        told("16x less memory of attention at a context of 512, 25x at 1,024, 47x at 2,048, at softmax's perplexity"),
+        told("Read in the paper's abstract."),
+        told("at a context of 256, with more than {most:g} times less memory, the perplexity is above that of "
+             "softmax with all of its own by less than {margin:.0%}, beyond chance, with or without the memory loss; "
+             "and that F chooses well: with the least memory that is still enough, each does better than if it forgot "
+             "its oldest tokens, within budgets chosen for that, beyond chance. Chance is that of the windows, drawn "
+             "again; models are one each. A last control, which decides nothing: softmax that forgets its oldest",
+             most=MOST, margin=TOLERANCE),
+        conclude(checks), table, chart if points else None,
+        "for name in stories-selective stories-selective-memory stories-softmax; do "
+        "python -m models.studies.forgetting $name; done\npython -m models.studies.claims",
+        told("A model that reads better to begin with can afford to forget anything; and in so short a context the "
+             "oldest tokens are not far away. In the source the gain grows with the context."))
+
+
+def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows) -> Check:
+    """Does forgetting what F says beat forgetting the oldest, at 1 / factor of the memory? Window by window."""
+    what = told("{title}: better than forgetting the oldest", title=told(title))
+    if factor is None or factor not in chosen or factor not in oldest:
+        return Check(what, UNKNOWN, 0)
+    return below_in_texts(told("{what} at {factor:g}x", what=what, factor=factor), chosen[factor] - oldest[factor])
+
+
+def _equal_up_to(windows: Windows, whole: ndarray | None) -> float | None:
+    """The largest factor up to which the loss is clearly no worse than `whole`, window by window; None while that is
+    not measured."""
+    if not windows or whole is None:
+        return None
+    result = 0.0
+    for factor in sorted(windows):
+        if below_in_texts("", windows[factor] - whole, math.log1p(TOLERANCE)).outcome != YES:
+            break
+        result = factor
+    return result
+
+
+def largest_factor(curve: dict[float, float], limit: float | None) -> float | None:
+    """The largest factor up to which no perplexity of the curve is above `limit`; 0 if even everything is not enough,
+    None while something is not measured."""
+    if not curve or limit is None:
+        return None
+    result = 0.0
+    for factor, value in sorted(curve.items()):
+        if value > limit:
+            break
+        result = factor
+    return result
