@@ -46,11 +46,12 @@ from models.checkpoint import (
 from models.data import add_data_option
 from models.heads import HeadPlan
 from models.recipes import task_of
+from models.resuming import SAVE_EVERY, restore_state, save_state
 from models.seq2seq import DECODER, ENCODER, Seq2Seq
 from models.studies import store
 from models.tasks.base import Pairs, generator
 from models.tasks.translation import Translation, bleu
-from models.training import CLIP, SAVE_EVERY, pair_loss_of, restore_state, save_state
+from models.training import CLIP, pair_loss_of
 
 KINDS = (ENCODER, DECODER, "cross")
 INITIAL = 2.0  # ln a of each gate at first

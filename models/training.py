@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 import math
 import time
 from collections.abc import Callable
@@ -23,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from models import disagreement
@@ -34,13 +32,13 @@ from models.checkpoint import CHECKPOINTS, build, finish
 from models.data import add_data_option
 from models.muon import Muon
 from models.recipes import RECIPES, PairRecipe, Recipe, short_recipe, task_of
+from models.resuming import SAVE_EVERY, read_curve, restore_state, save_state, write_curve
 from models.seq2seq import CROSS, DECODER, ENCODER, Interventions, Seq2Seq
 from models.studies import seeds
 from models.tasks.base import Batch, Pairs, Task, generator
 from models.tasks.translation import PADDING
 from models.transformer import Model, Transformer
 
-SAVE_EVERY = 60.0  # seconds
 REPORT_EVERY = 50  # steps
 CLIP = 1.0  # norm of the gradient
 BETA1 = 0.9
@@ -196,7 +194,7 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
     model = build(recipe.config, recipe.initial_std, recipe.embedding_std, dropout).to(device)
     optimisers = optimisers_of(model, recipe)
     first, seconds = restore_state(folder, recipe, model, optimisers)
-    curve = _read_curve(folder, first)
+    curve = read_curve(folder, first)
     objective = objective_of(recipe)
     began = saved = time.perf_counter()
     with open(folder / "log.txt", "a") as log:
@@ -209,7 +207,7 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
                 after(step + 1, model)
             if step + 1 in CURVE_EARLY or (step + 1) % CURVE_EVERY == 0 or step + 1 == recipe.steps:
                 curve.append((step + 1, round(validation_loss(model, task), 4)))
-                _write_curve(folder, curve, precision)
+                write_curve(folder, curve, precision)
             now = time.perf_counter()
             spent = seconds + now - began
             if (step + 1) % REPORT_EVERY == 0:
@@ -241,55 +239,6 @@ def update(model: Model, batch: Batch, recipe: Recipe, optimisers: list[torch.op
         optimiser.step()
         optimiser.zero_grad()
     return loss
-
-
-def _read_curve(folder: Path, first: int) -> list[tuple[int, float]]:
-    """(step, loss) of a run that goes on after step `first`; what was measured later will be measured again."""
-    path = folder / "curve.json"
-    points = json.loads(path.read_text()) if path.exists() else {"step": [], "loss": []}
-    return [(step, loss) for step, loss in zip(points["step"], points["loss"], strict=True) if step <= first]
-
-
-def _write_curve(folder: Path, curve: list[tuple[int, float]], precision: str) -> None:
-    partial = folder / "curve.partial"
-    partial.write_text(json.dumps({"precision": precision, "step": [step for step, _ in curve],
-                                   "loss": [loss for _, loss in curve]}))
-    partial.replace(folder / "curve.json")
-
-
-def save_state(folder: Path, recipe: object, model: nn.Module, optimisers: list[torch.optim.Optimizer],
-               step: int, seconds: float) -> None:
-    """Everything that resuming needs, in one file that is never half written."""
-    state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
-    for number, optimiser in enumerate(optimisers):
-        for index, slots in optimiser.state_dict()["state"].items():
-            state |= {f"optimiser.{number}.{index}.{slot}": torch.as_tensor(value) for slot, value in slots.items()}
-    partial = folder / "state.partial"
-    save_file({name: tensor.contiguous() for name, tensor in state.items()}, partial,
-              {"step": str(step), "seconds": f"{seconds:.1f}", "recipe": repr(recipe)})
-    partial.replace(folder / "state.safetensors")
-
-
-def restore_state(folder: Path, recipe: object, model: nn.Module,
-                  optimisers: list[torch.optim.Optimizer]) -> tuple[int, float]:
-    """First step to do and seconds spent so far; (0, 0) for a new run."""
-    path = folder / "state.safetensors"
-    if not path.exists():
-        return 0, 0.0
-    with open(path, "rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))["__metadata__"]
-    if header.get("recipe") != repr(recipe):
-        raise FileExistsError(f"{path} was trained by another recipe; remove {folder} to begin anew")
-    state = load_file(path)
-    model.load_state_dict({n.removeprefix("model."): t for n, t in state.items() if n.startswith("model.")})
-    slots: list[dict[int, dict]] = [{} for _ in optimisers]
-    for name, tensor in state.items():
-        if name.startswith("optimiser."):
-            _, number, index, slot = name.split(".")
-            slots[int(number)].setdefault(int(index), {})[slot] = tensor
-    for optimiser, its in zip(optimisers, slots, strict=True):
-        optimiser.load_state_dict(optimiser.state_dict() | {"state": its})
-    return int(header["step"]), float(header["seconds"])
 
 
 def main() -> None:

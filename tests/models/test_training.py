@@ -13,7 +13,7 @@ from oracles import selective
 from tiny import with_attention
 from torch.testing import assert_close
 
-from models import training
+from models import resuming, training
 from models.attention.base import Record
 from models.checkpoint import CHECKPOINTS, read_card, read_json, read_model
 from models.config import Config
@@ -124,7 +124,7 @@ def test_a_save_that_breaks_off_loses_nothing(tmp_path: Path, save_always: None,
         raise OutageError
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "save_file", half)
+        patch.setattr(resuming, "save_file", half)
         with pytest.raises(OutageError):
             train(RECIPE, Copying(), tmp_path / "parts", 5, CPU)
     assert_close(train(RECIPE, Copying(), tmp_path / "parts", 5, CPU).state_dict(), whole.state_dict(), **EXACTLY)
