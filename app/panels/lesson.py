@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app import compute
 from app.panels.text import Reading
-from app.state import events, session
+from app.state import lesson_events, session
 from app.state.conditions import Condition, Outcome
 from app.state.lab_state import LAST, SHOWN, LabState
 from app.state.lessons import CHOICES, Lesson, Place, Question, after, lesson, step_at
@@ -32,7 +32,7 @@ def draw(place: Place, state: LabState, came: Outcome) -> None:
           question=_asked(step.question, state.answer, place, came) if step.question else None,
           back=str(back) if back else None,
           forth=str(forth) if forth else None, forth_title=_forth(place, forth), teach=state.teach,
-          on_event=events.on_lesson)
+          on_event=lesson_events.on_lesson)
 
 
 def outcome(lab: Lab, reading: Reading, state: LabState) -> Outcome:

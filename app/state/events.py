@@ -26,12 +26,10 @@ from app.state.lab_state import (
     PAGES,
     PARTS,
     SECTIONS,
-    SHOWN,
     START,
     LabState,
 )
-from app.state.lessons import CHOICES, ORDER, Place, step_at
-from app.state.link import first_lab, lab_of, opened_by, read_query, settled
+from app.state.link import lab_of, read_query
 from app.state.search import BOUNDS, WANTED, Search
 from app.state.selection import SCOPES, Selection
 from app.state.session import history, widget
@@ -105,13 +103,13 @@ def compare_with(name: str) -> None:
 
 def on_length() -> None:
     length = widget(session.LENGTH, int)
-    if _index(length, MAX_LENGTH + 1):
+    if is_index(length, MAX_LENGTH + 1):
         history().do(replace(history().present, length=length), merge="length")
 
 
 def on_length_chart(event: dict[str, Any]) -> None:
     """A place in a chart of lengths."""
-    if event.get("type") == "at" and _index(event.get("x"), MAX_LENGTH + 1):
+    if event.get("type") == "at" and is_index(event.get("x"), MAX_LENGTH + 1):
         history().do(replace(history().present, length=event["x"]), merge="length")
 
 
@@ -154,11 +152,11 @@ def picked(addresses: Sequence[Address]) -> list[int]:
 
 def on_scatter(event: dict[str, Any], addresses: Sequence[Address]) -> None:
     """A point that is chosen selects its head; those in a rectangle are picked, to be acted on together."""
-    if event.get("type") == "choose" and _index(event.get("index"), len(addresses)):
+    if event.get("type") == "choose" and is_index(event.get("index"), len(addresses)):
         kind, layer, head = addresses[event["index"]]
         history().do(replace(history().present, selection=Selection(layer, head, "head", kind)), merge="selecting")
     elif event.get("type") == "pick" and isinstance(event.get("heads"), list):
-        found = [its for its in dict.fromkeys(event["heads"][:len(addresses)]) if _index(its, len(addresses))]
+        found = [its for its in dict.fromkeys(event["heads"][:len(addresses)]) if is_index(its, len(addresses))]
         st.session_state[session.SCATTER] = (history().present.model, found)
 
 
@@ -242,7 +240,7 @@ def on_heads(event: dict[str, Any]) -> None:
     shape = present.shape
     layer, head, scope = (event.get(key) for key in ("layer", "head", "scope"))
     kind = event.get("kind", next(iter(shape)))
-    if kind not in [*shape] or not (_index(layer, shape[kind][0]) and _index(head, shape[kind][1])) \
+    if kind not in [*shape] or not (is_index(layer, shape[kind][0]) and is_index(head, shape[kind][1])) \
             or scope not in SCOPES:
         return
     selection = Selection(layer, head, scope, kind)
@@ -269,73 +267,12 @@ def on_map(event: dict[str, Any]) -> None:
 
 def on_effect(event: dict[str, Any]) -> None:
     """Another of the text's predictions."""
-    if event.get("type") == "prediction" and _index(event.get("index"), MAX_ASKED + 1):
+    if event.get("type") == "prediction" and is_index(event.get("index"), MAX_ASKED + 1):
         history().do(replace(history().present, asked=event["index"]), merge="asking")
 
 
-def on_lesson(event: dict[str, Any]) -> None:
-    """A step of a lesson, an answer to its question, the way out, large type. Of a first visit: its one button."""
-    past = history()
-    present = past.present
-    match event.get("type"):
-        case "step" if isinstance(event.get("to"), str):
-            with contextlib.suppress(ValueError):
-                take_step(Place.parse(event["to"]))
-        case "answer" if present.lesson is not None and not session.is_told(present.lesson, present.answer):
-            question, choice = step_at(present.lesson).question, event.get("choice")
-            if question is not None and (choice is None or _index(choice, len(question.choices))):
-                answer = SHOWN if choice is None else CHOICES[choice]
-                session.answers()[present.lesson] = answer
-                past.do(replace(present, answer=answer), merge="answering")
-        case "teach" if isinstance(event.get("on"), bool):
-            past.do(replace(present, teach=event["on"]))
-        case "leave":
-            leave_lesson()
-
-
-def take_step(place: Place) -> None:
-    """Opens a step. What the visitor had before the first one comes back when the lesson is left."""
-    past = history()
-    present = past.present
-    if present.lesson is None:
-        session.put_aside(None if present.page == START else present)
-    opened = settled(present, opened_by(place))
-    past.do(replace(opened, lesson=place, answer=session.answers().get(place, "")))
-
-
-def leave_lesson() -> None:
-    """Back to what stood there before the lesson; without that, the lesson's experiment stays."""
-    past = history()
-    kept = settled(past.present, session.aside() or past.present)
-    past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer="", teach=False))
-    session.put_aside(None)
-
-
-def restart() -> None:
-    """A first visit's experiment, once more."""
-    first = settled(history().present, opened_by(None))
-    history().do(replace(first, lesson=None, answer="", teach=False))
-
-
-def _work_page(page: str) -> str:
-    return FIRST_PAGE if page == START else page
-
-
-def on_start(event: dict[str, Any]) -> None:
-    """A first visit's one experiment: heads are taken away or come back, or it is left for the lab."""
-    past = history()
-    match event.get("type"):
-        case "plan" if isinstance(event.get("plan"), str):
-            past.do(replace(past.present, plan=fit(HeadPlan.read(event["plan"])[0], past.present.models)[0]))
-        case "skip":
-            past.do(settled(past.present, first_lab()))
-        case "lab":
-            past.do(replace(lab_of(past.present), plan=past.present.plan))
-        case "lesson":
-            take_step(Place(ORDER[0], 1))
-
-
-def _index(value: object, count: int) -> TypeGuard[int]:
+def is_index(value: object, count: int) -> TypeGuard[int]:
+    """Whether it is a whole number from 0 to below `count`."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
 
 
@@ -345,6 +282,6 @@ def _gate(value: object) -> bool:
 
 def _scaled(plan: HeadPlan, event: dict[str, Any]) -> HeadPlan:
     base = event.get("base")
-    if event.get("policy") == "logn" and _index(base, MAX_BASE + 1) and base >= MIN_BASE:
+    if event.get("policy") == "logn" and is_index(base, MAX_BASE + 1) and base >= MIN_BASE:
         return plan.with_scale("logn", base)
     return plan if event.get("policy") == "logn" else plan.with_scale(event["policy"])

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.markdown import plain
 from app.panels import frame
-from app.state import events, session
+from app.state import lesson_events, session
 from app.state.lessons import Lesson, Place, lessons
 from app.texts import _
 
@@ -26,7 +26,7 @@ def _draw() -> None:
             with st.container(border=True, height="stretch", key=f"lesson-{lesson.key}"):
                 _card(number, lesson)
     with st.container(horizontal=True):
-        st.button(_("The first minute again"), key="start", on_click=events.restart)
+        st.button(_("The first minute again"), key="start", on_click=lesson_events.restart)
 
 
 def _card(number: int, lesson: Lesson) -> None:
@@ -42,5 +42,6 @@ def _card(number: int, lesson: Lesson) -> None:
     done = len(places) - len(left)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(_("Go on") if left and done else _("Begin again") if done else _("Begin"), key=f"take {lesson.key}",
-                  type="secondary" if done else "primary", on_click=events.take_step, args=((left or places)[0],))
+                  type="secondary" if done else "primary", on_click=lesson_events.take_step,
+                  args=((left or places)[0],))
         st.markdown(_("{done} of {steps} steps done", done=done, steps=len(places)))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from app import compute, serving
 from app.compute import Seen
 from app.panels import frame
-from app.state import events, session
+from app.state import lesson_events, session
 from app.state.link import opened_by
 from app.texts import _
 from components import opening
@@ -35,7 +35,7 @@ def _draw() -> None:
     is_right = new.labels[0] == new.names[new.target]
     opening(key="opening", words=words(state.plan, is_right), tokens=tokens(lab, before, after, state.plan),
             bars=bars(before.tokens, old, new), answer_now=new.labels[0], is_right=is_right, changed=bool(state.plan),
-            choices=choices(state.plan), on_event=events.on_start)
+            choices=choices(state.plan), on_event=lesson_events.on_start)
 
 
 def tokens(lab: Lab, before: Seen, after: Seen, plan: HeadPlan) -> list[Token]:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from app.panels.lesson import outcome
 from app.panels.text import Reading
-from app.state import conditions, events, lessons, session
+from app.state import conditions, events, lesson_events, lessons, session
 from app.state.conditions import Outcome
 from app.state.history import History
 from app.state.lab_state import SHOWN, START, LabState
@@ -185,39 +185,39 @@ def visitor(monkeypatch) -> History:
 
 def test_a_lesson_gives_back_what_the_visitor_had(visitor: History):
     own = visitor.present
-    events.on_lesson({"type": "step", "to": "constant.1"})
-    events.on_lesson({"type": "step", "to": "constant.2"})
+    lesson_events.on_lesson({"type": "step", "to": "constant.1"})
+    lesson_events.on_lesson({"type": "step", "to": "constant.2"})
     events.set_text("something else")
-    events.on_lesson({"type": "teach", "on": True})
-    events.on_lesson({"type": "leave"})
+    lesson_events.on_lesson({"type": "teach", "on": True})
+    lesson_events.on_lesson({"type": "leave"})
     assert visitor.present == own
 
 
 def test_undo_leads_back_out_of_a_lesson_too(visitor: History):
     own = visitor.present
-    events.on_lesson({"type": "step", "to": "selective.2"})
+    lesson_events.on_lesson({"type": "step", "to": "selective.2"})
     visitor.undo()
     assert visitor.present == own
 
 
 def test_an_answer_is_given_once_and_there_again_when_one_comes_back(visitor: History):
     place = next(place for place in PLACES if lessons.step_at(place).question)
-    events.take_step(place)
-    events.on_lesson({"type": "answer", "choice": 0})
-    events.on_lesson({"type": "answer", "choice": 1})  # nothing has been told yet
+    lesson_events.take_step(place)
+    lesson_events.on_lesson({"type": "answer", "choice": 0})
+    lesson_events.on_lesson({"type": "answer", "choice": 1})  # nothing has been told yet
     assert visitor.present.answer == "b"
     session.ticked().add(place)
-    events.on_lesson({"type": "answer", "choice": 0})
+    lesson_events.on_lesson({"type": "answer", "choice": 0})
     assert visitor.present.answer == "b"
-    events.take_step(PLACES[-1])
-    events.take_step(place)
+    lesson_events.take_step(PLACES[-1])
+    lesson_events.take_step(place)
     assert visitor.present.answer == "b"
 
 
 def test_an_answer_that_was_asked_for_is_no_answer(visitor: History):
     place = Place(ORDER[0], len(lessons.lesson(ORDER[0]).steps))
-    events.take_step(place)
-    events.on_lesson({"type": "answer", "choice": None})
+    lesson_events.take_step(place)
+    lesson_events.on_lesson({"type": "answer", "choice": None})
     assert visitor.present.answer == SHOWN
     assert came(visitor.present).is_right is None
 
@@ -227,17 +227,17 @@ def test_an_answer_that_was_asked_for_is_no_answer(visitor: History):
                                    {"type": "teach", "on": 1}, {"type": ["leave"]}])
 def test_events_that_no_browser_of_ours_sends_change_nothing(event: dict[str, Any], visitor: History):
     before = visitor.present
-    events.on_lesson(event)
-    events.on_start(event)
+    lesson_events.on_lesson(event)
+    lesson_events.on_start(event)
     assert visitor.present == before
 
 
 @pytest.mark.parametrize("event", [{"type": "answer", "choice": 9}, {"type": "answer", "choice": "a"},
                                    {"type": "answer", "choice": True}])
 def test_answers_that_are_no_choice(event: dict[str, Any], visitor: History):
-    events.take_step(Place(ORDER[0], len(lessons.lesson(ORDER[0]).steps)))
+    lesson_events.take_step(Place(ORDER[0], len(lessons.lesson(ORDER[0]).steps)))
     before = visitor.present
-    events.on_lesson(event)
+    lesson_events.on_lesson(event)
     assert visitor.present == before
 
 

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 import models
-from app.state import events, session
+from app.state import events, lesson_events, session
 from app.state.history import History
 from app.state.lab_state import FIRST_PAGE, unsaid_text
 from app.state.link import FIRST_VISIT, first_lab, opened_by, query_of, read_query
@@ -123,7 +123,7 @@ def test_the_header_leads_from_it_to_the_same_text_in_a_lab_that_is_untouched(mo
     for event, plan in (({"type": "page", "page": "explore"}, HeadPlan()), ({"type": "lab"}, WITHOUT_READER)):
         past = History(pruned)
         monkeypatch.setattr(session, "st", SimpleNamespace(session_state={session.HISTORY: past}))
-        (events.on_toolbar if event["type"] == "page" else events.on_start)(event)
+        (events.on_toolbar if event["type"] == "page" else lesson_events.on_start)(event)
         assert (past.present.text, past.present.page, past.present.plan) == (pruned.text, "explore", plan)
         if not plan:
             assert past.present == there
