@@ -8,9 +8,11 @@ import numpy
 import pytest
 import torch
 
+from models.catalogue import names
+from models.checkpoint import CHECKPOINTS, read_card
 from models.heads import HeadPlan
 from models.stack import own
-from models.studies import lengths
+from models.studies import lengths, store
 from models.studies.lengths import TYPED, facts, measure, plans_of, texts_of, typed_limit
 from models.tasks.assignment import Assignment
 from models.tasks.stories import Stories
@@ -107,3 +109,14 @@ def test_how_much_of_a_typed_text_is_read():
             prompt = lab.task.read(text, limit)
             assert limit - 1 <= len(prompt.ids) <= limit
             assert math.isfinite(facts(lab, prompt, plan)["entropy"])
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name.startswith(("assignment", "masked"))])
+def test_page_and_card_say_the_same(name: str):
+    """Both are of the same tokens: one that was measured anew without the other is old."""
+    metric, found = read_card(CHECKPOINTS / name)["metric"], store.read(name, "length")
+    assert found is not None
+    of_card = {2 * int(n) + 1: value for n, value in metric.get("accuracy_by_events", {}).items()}
+    of_card |= {int(n): value for n, value in metric.get("accuracy_by_length", {}).items()}
+    of_page = found["readings"]["trained"]
+    assert of_card == {n: of_page[str(n)]["accuracy"] for n in of_card} and len(of_card) >= 3
