@@ -137,6 +137,11 @@ const CLOSES = /^\s*[.,;:!?…)\]}”’%]+$/;
 lab.staysWith = tokens =>
   tokens.map((token, i) => i > 0 && CLOSES.test(token) && tokens[i - 1] !== '\n' && !lab.isMark(tokens, i - 1));
 
+const isShort = token => Array.from(token?.trim() ?? '').length === 1;
+
+/** Of each token whether it is one character beside another such: their numbers would stand over each other. */
+lab.isNarrow = tokens => tokens.map((token, i) => isShort(token) && (isShort(tokens[i - 1]) || isShort(tokens[i + 1])));
+
 const nearest = (boxes, line, x) =>
   line.reduce((best, i) => (Math.abs(boxes[i].x - x) < Math.abs(boxes[best].x - x) ? i : best));
 

@@ -53,13 +53,15 @@ lab.words = onPoint => {
     spans[at()].span.focus({ preventScroll: next === null });
   });
 
-  const wordOf = (token, spaced, mark) => {
+  const wordOf = (token, spaced, mark, narrow) => {
     const number = lab.make('small', { attributes: { 'aria-hidden': true } });
     const name = lab.token(token);
     const span = lab.make(
       'span',
       {
-        className: `word${spaced ? ' spaced' : ''}${mark ? ' mark' : ''}${lab.isWide(token) ? ' wide' : ''}`,
+        className: Object.entries({ word: true, spaced, mark, narrow, wide: lab.isWide(token) })
+          .flatMap(([name, on]) => (on ? [name] : []))
+          .join(' '),
         tabIndex: -1,
         attributes: { role: 'option', 'aria-selected': false, 'aria-label': lab.cut(name, 40) },
       },
@@ -70,8 +72,8 @@ lab.words = onPoint => {
   };
 
   const flow = (tokens, title) => {
-    const gaps = lab.wordGaps(tokens);
-    const words = tokens.map((token, i) => wordOf(token, gaps[i + 1], lab.isMark(tokens, i)));
+    const [gaps, narrow] = [lab.wordGaps(tokens), lab.isNarrow(tokens)];
+    const words = tokens.map((token, i) => wordOf(token, gaps[i + 1], lab.isMark(tokens, i), narrow[i]));
     spans.push(...words);
     const line = lab.make('div', { className: 'flow' });
     const parts = words.map(({ span }) => span);

@@ -60,6 +60,8 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("a tip over the right edge", _LAYOUT, "Math.min(screen.width - width - GAP, centred)", "centred", "layout"),
     ("a plot as large on a low screen", _LAYOUT, "Math.max(ROOMY, room - TOP - 4)", "widest", "layout"),
     ("a plot that vanishes on a low screen", _LAYOUT, "Math.max(ROOMY, room - TOP - 4)", "room - TOP - 4", "layout"),
+    ("room for the second of two numbers alone", _WORDS, "(isShort(tokens[i - 1]) || isShort(tokens[i + 1]))",
+     "isShort(tokens[i - 1])", "words"),
     ("a line that begins with a full stop", _WORDS, "/^\\s*[.,;:!?…)\\]}”’%]+$/", "/^$/", "words"),
     ("a line that was broken joined again", _WORDS, " && tokens[i - 1] !== '\\n'", "", "words"),
     ("a loss that nobody knows", _EFFECTS, "if (before === null || after === null) return lines;", "", "effects"),

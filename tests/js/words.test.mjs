@@ -117,6 +117,13 @@ test('parts of one word stand together', () => {
   assert.deepEqual(lab.wordGaps([]), []);
 });
 
+test('of two short words side by side each has room for its number', () => {
+  assert.deepEqual(lab.isNarrow([' se', 'a', '.', 'end']), [false, true, true, false]);
+  assert.deepEqual(lab.isNarrow([' I', ' am', ' a', ' cat', '.']), [false, false, false, false, false]);
+  assert.deepEqual(lab.isNarrow(['猫', ' 。']), [true, true]);
+  assert.deepEqual([lab.isNarrow(['a']), lab.isNarrow([])], [[false], []]);
+});
+
 test('marks of the reader are told from words', () => {
   const marks = tokens => tokens.filter((_, i) => lab.isMark(tokens, i));
   assert.deepEqual(marks(['start', 'start', ' end', 'a', 'end']), ['start', 'end']);
