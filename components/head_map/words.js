@@ -60,7 +60,7 @@ lab.words = onPoint => {
       'span',
       {
         className: Object.entries({ word: true, spaced, mark, narrow, wide: lab.isWide(token) })
-          .flatMap(([name, on]) => (on ? [name] : []))
+          .flatMap(([each, on]) => (on ? [each] : []))
           .join(' '),
         tabIndex: -1,
         attributes: { role: 'option', 'aria-selected': false, 'aria-label': lab.cut(name, 40) },

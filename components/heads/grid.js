@@ -36,7 +36,7 @@ function tile(kind, layer, head) {
   return { cell, canvas, role };
 }
 
-/** {element, tiles: layers of {cell, canvas}, paint(data, tiles, dark, model), show(now)}; named by its title if it has one. */
+/** {element, tiles: layers of {cell, canvas}, paint(data, tiles, dark, model), show(now)}. */
 lab.headGrid = ({ kind, title, layers, heads }) => {
   const of = name => (title ? lab._('{name}, {kind}', { name, kind: title }) : name);
   const tiles = range(layers).map(layer => range(heads).map(head => tile(kind, layer, head)));
