@@ -59,6 +59,7 @@ lab.events = () => {
       last += 1;
       waiting = lab.fold(waiting, { ...event, sequence: last });
       lab.asking.ask(last, lab.partOf(event));
+      if (['undo', 'redo', 'address'].includes(event.type)) lab.typed.turn();
       schedule(event.drag ? PAUSE : 0);
       // A place that is gone to is drawn first: tiles that look old cost a frame of their own.
       if (event.type === 'at') requestAnimationFrame(() => setTimeout(lab.mark));

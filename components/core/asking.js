@@ -65,6 +65,7 @@ lab.questions = () => {
 lab.typing = () => {
   let typed = []; // since the last answer to the newest text, oldest first; before them, the text that was answered
   let settled = null; // the typed text that was answered last, which answers of all components will be about
+  let passed = []; // what was typed before it: where two answers are drawn at once, some of the older one come later
   let last = null; // the text of the last answer
   return {
     typed(text) {
@@ -74,17 +75,22 @@ lab.typing = () => {
     /** An answer came that is about `text`, while the box held `shown` (null: there is no box). */
     answered(text, shown) {
       last = text;
-      const isOlder = typed.includes(text) && text !== typed.at(-1) && shown !== null && text !== shown;
-      if (isOlder) return;
-      if (typed.length) settled = text;
-      else if (text !== settled) settled = null; // not typed: chosen, undone, or of a page that was there before
+      const before = typed.length ? typed.slice(0, -1) : passed;
+      if (before.includes(text) && text !== (typed.at(-1) ?? settled) && shown !== null && text !== shown) return;
+      if (typed.length) [settled, passed] = [text, typed.filter(other => other !== text)];
+      else if (text !== settled) [settled, passed] = [null, []]; // chosen, undone, or of a page that was there before
       typed = [];
     },
     forget() {
-      [typed, settled] = [[], null];
+      [typed, settled, passed] = [[], null, []];
     },
+    /** Something else than typing was asked for, as undo is: it may bring back what was typed before. */
+    turn() {
+      passed = [];
+    },
+    /** Whether an answer is waited for, or the last one was taken for an older one. */
     get open() {
-      return typed.length > 0;
+      return typed.length > 0 || passed.includes(last);
     },
     get last() {
       return last;

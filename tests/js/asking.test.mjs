@@ -119,6 +119,31 @@ test('a late answer to an older text is old until the one to the newest comes', 
   assert.ok(typing.isOld('a') && typing.isOld('base') && !typing.isOld('ab')); // the rest is still under way
 });
 
+test('an answer to an older text that is drawn after the newest stays an older one', () => {
+  const typing = lab.typing();
+  typing.answered('base', null);
+  for (const text of ['a', 'ab']) typing.typed(text);
+  typing.answered('ab', 'ab');
+  typing.answered('a', 'ab'); // of the components below, which get theirs in the same frame
+  assert.ok(typing.isOld('a') && !typing.isOld('ab') && typing.open); // the box is looked at, whether it is right
+  typing.answered('a', 'ab');
+  assert.ok(typing.isOld('a') && typing.open);
+  typing.answered('ab', 'ab');
+  assert.ok(typing.isOld('a') && !typing.isOld('ab') && !typing.open);
+  typing.answered('a', 'a'); // an example that was chosen, and stands in the box by now
+  assert.ok(!typing.isOld('a') && !typing.open);
+});
+
+test('undo may bring back what was typed before, while the box still holds the newest', () => {
+  const typing = lab.typing();
+  typing.answered('base', null);
+  typing.typed('a');
+  typing.answered('a', 'a');
+  typing.turn();
+  typing.answered('base', 'a');
+  assert.ok(!typing.isOld('base') && !typing.open);
+});
+
 test('a text that nobody typed is not waited for, nor one that Python changed', () => {
   const typing = lab.typing();
   typing.answered('base', null);
