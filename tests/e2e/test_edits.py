@@ -157,10 +157,6 @@ def test_a_late_answer_to_an_older_question_is_marked_until_the_newest_is_there(
     assert any(busy and title in ("some words: 1", "some words: 2", "some words: 3") for busy, title, _ in seen), seen
 
 
-# Where the browser draws an answer's end and the next one's beginning at once, it hears them in the page's order, and
-# takes the older text for one that was chosen: on a busy machine one time in ten, and the numbers look new for half a
-# second.
-@pytest.mark.flaky(reruns=3)
 def test_typing_marks_the_numbers_until_they_are_about_what_is_typed(visit):
     page = visit(case="one", slow="0.5")
     page.get_by_label("Text", exact=True).wait_for()
