@@ -11,6 +11,7 @@ import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from models import checkpoint, foreign
 from models.attention import TYPES, kinds_of
@@ -32,6 +33,7 @@ class Entry:
         kinds: its families of attention layers.
         trained_length: longest text of its training, tokens.
         limit: most tokens that a typed text may have.
+        steps: of its training from fresh weights on, what learned gates added left out; 0 if unknown.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Entry:
     kinds: tuple[Kind, ...]
     trained_length: int
     limit: int
+    steps: int = 0
 
     @property
     def shape(self) -> dict[str, tuple[int, int]]:
@@ -94,7 +97,18 @@ def _find(checkpoints: Path, name: str, changed: tuple[int, ...]) -> Entry:
     config, card = checkpoint.read_config(folder), checkpoint.read_card(folder)
     task = task_named(card["task"])
     longest = TYPES[config.attention].longest(config)
-    return Entry(name, task, kinds_of(config), config.trained_length, min(task.limit, longest or task.limit))
+    return Entry(name, task, kinds_of(config), config.trained_length, min(task.limit, longest or task.limit),
+                 _steps(checkpoints, card))
+
+
+def _steps(checkpoints: Path, card: dict[str, Any]) -> int:
+    try:
+        training = card["training"]
+        if "start" in training:
+            training = checkpoint.read_card(checkpoints / training["start"])["training"]
+        return int(training["steps"])
+    except (checkpoint.CheckpointError, KeyError, TypeError, ValueError):  # who shows the card says so
+        return 0
 
 
 @functools.cache

@@ -25,11 +25,11 @@ PRUNED = "pruned-"  # and how many heads are left
 # What a model's id has beyond others of the same kind of attention -> what that does.
 LINES = {
     "memory": N_("The same, trained to need few of its words."),
-    "one-pass": N_("The same after one pass over the pairs, to compare others with."),
-    "disagreement-sub": N_("One pass; heads were trained to carry different values."),
-    "disagreement-pos": N_("One pass; heads were trained to look at different places."),
-    "disagreement-out": N_("One pass; heads were trained to write different things."),
-    "disagreement-all": N_("One pass; heads were trained to differ in all three.")}
+    "one-pass": N_("The same, to compare others with."),
+    "disagreement-sub": N_("Heads were trained to carry different values."),
+    "disagreement-pos": N_("Heads were trained to look at different places."),
+    "disagreement-out": N_("Heads were trained to write different things."),
+    "disagreement-all": N_("Heads were trained to differ in all three.")}
 WORDS = {"memory": N_("memory"), "one-pass": N_("one pass")}  # where `called` would repeat the kind of attention
 
 _SOURCE = re.compile(r"(?:[A-Z][\w’'-]+ )+(?:et al\. )?\d{4}")
@@ -135,8 +135,11 @@ def _beyond(entry: Entry, family: Sequence[Entry]) -> str:
 
 
 def line_of(entry: Entry, family: Sequence[Entry]) -> str:
-    """What it does, in one sentence."""
+    """What it does, in one sentence; and how long it was trained, if others of its task were longer."""
     beyond = _beyond(entry, family)
     if beyond.startswith(PRUNED):
         return _("Learned gates have closed the others; its weights went on learning.")
-    return _(LINES.get(beyond, _attention(entry).line))
+    line = _(LINES.get(beyond, _attention(entry).line))
+    longest = max((other.steps for other in family), default=0)
+    return _("{line} Trained for {n:,} steps, not {most:,}.", line=line, n=entry.steps, most=longest) \
+        if 0 < entry.steps < longest else line

@@ -21,7 +21,7 @@ from app.texts import _, tip
 from components import chart, comparison
 from components.charts import called, row_entropy_chart, style
 from components.comparison import Answer, Row
-from models import Lab, Output
+from models import Lab, Output, catalogue
 from models.checkpoint import CheckpointError
 from models.foreign import ForeignError
 from models.tasks.base import InputError
@@ -55,6 +55,8 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
                asked=asked(there), changed=bool(state.plan))
     if not there:
         return
+    if unequal := trained_unequally(there):
+        st.caption(unequal)
     st.caption(_("Each small picture is a head: every row looks at the columns, most where the colour is strongest."))
     columns = _beside(there, "heads")
     for index, (one, column) in enumerate(zip(there, columns, strict=False)):
@@ -123,6 +125,15 @@ def read(name: str, state: LabState, shown: str) -> Compared | str:
                  tokens=len(prompt.ids) + prompt.left_out, attention=_(lab.kinds[0].attention.title), limit=lab.limit)
     fitting = state.alone(name)
     return Compared(lab, fitting, *compute.traces_of(lab, prompt, fitting.plan))
+
+
+def trained_unequally(there: Sequence[Compared]) -> str:
+    """How long each was trained, if that differs: then what differs is not the kind of attention alone."""
+    steps = {one.lab.name: catalogue.find(one.lab.name).steps for one in there}
+    if len(set(steps.values())) < 2 or not all(steps.values()):
+        return ""
+    return _("Trained for different times, so not only attention differs: {steps}.", steps=literal(", ".join(
+        _("{model} {n:,} steps", model=called(name), n=count) for name, count in steps.items())))
 
 
 def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:

@@ -35,7 +35,27 @@ def test_every_model_has_one_card_of_its_own():
     cards = offered()
     assert sorted(card["name"] for card in cards) == models.names()
     assert len({(card["task"], card["title"]) for card in cards}) == len(cards)
-    assert all(card["line"].endswith(".") and len(card["line"]) < 90 for card in cards)
+    assert all(card["line"].endswith(".") and len(card["line"]) < 110 for card in cards)
+
+
+def test_a_line_tells_who_was_trained_for_less_time_than_others_of_its_task():
+    lines = {card["name"]: card["line"] for card in offered()}
+    told = {name for name, line in lines.items() if "Trained for" in line}
+    assert lines["translation-dense"].endswith("itself to any. Trained for 800 steps, not 4,000.")
+    assert "translation-softmax-one-pass" in told
+    assert not told & {"translation-softmax", "translation-pruned-60"}  # gates were learned from the whole training
+    assert all(name.startswith("translation-") for name in told)
+
+
+def test_a_comparison_of_unequal_trainings_says_so():
+    short = {"page": "compare", "model": "translation-dense", "text": "The dog is asleep."}
+
+    def told(other: str) -> list[str]:
+        captions = [caption.value for caption in opened(**short, **{"with": other}).caption]
+        return [caption for caption in captions if "different times" in caption]
+
+    assert [its.count("4,000 steps") + its.count("800 steps") for its in told("translation-softmax")] == [2]
+    assert told("translation-random") == []
 
 
 def test_people_read_names_and_no_ids():
