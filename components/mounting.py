@@ -39,7 +39,7 @@ OnEvent = Callable[[dict[str, Any]], None]
 
 
 def register(name: str) -> Callable[..., Any]:
-    """A component's mount function; `lab.<name>` of the library draws it, <name>/<name>.css styles it.
+    """A component's mount function; `lab.<name>` of the library draws it, the sheets of its folder style it.
 
     Call it once, while its module is imported.
     """
@@ -50,7 +50,10 @@ def register(name: str) -> Callable[..., Any]:
 def styles() -> dict[str, str]:
     """Component -> its style sheet, made short."""
     shared = (FOLDER / "shared.css").read_text("utf-8")
-    return {path.stem: _short(shared + path.read_text("utf-8")) for path in sorted(FOLDER.glob("*/*.css"))}
+    sheets: dict[str, str] = {}
+    for path in sorted(FOLDER.glob("*/*.css")):
+        sheets[path.parent.name] = sheets.get(path.parent.name, shared) + path.read_text("utf-8")
+    return {name: _short(its) for name, its in sheets.items()}
 
 
 @functools.cache
