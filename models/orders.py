@@ -52,6 +52,11 @@ def learned(series: Iterable[Mapping[str, Any]], addresses: Sequence[Address]) -
     return by_values(addresses, [rank(address) for address in addresses])
 
 
+def written(order: Order) -> str:
+    """As studies keep it: `self-0.3 self-1.2`."""
+    return " ".join(f"{kind}-{layer}.{head}" for kind, layer, head in order)
+
+
 def closed(order: Order, left: int) -> Order:
     """The heads that are gone when so many are left, 0 to all."""
     return order[:len(order) - left]

@@ -85,11 +85,15 @@ def _on_text(lab: Lab, before: Seen, kinds: list[Kind]) -> ndarray | None:
     return numpy.concatenate([of_kind[kind.name] for kind in kinds])
 
 
-def over_texts(lab: Lab, scope: str) -> dict[str, Any]:
-    """What models/studies/pruning.py measured of these heads, with what it was measured on; empty if nothing."""
+def over_texts(lab: Lab, chosen: Choice) -> dict[str, Any]:
+    """What models/studies/pruning.py measured of these heads, with what it was measured on; empty if nothing, or if they
+    went in other orders, since what those rest on has been measured again."""
     found = store.read(lab.name, "pruning") or {}
-    its = found.get("scopes", {}).get(scope)
-    return {} if its is None else {**found, **its}
+    its = found.get("scopes", {}).get(chosen.scope)
+    if its is None or any(order != orders.written(chosen.orders.get(name, ()))
+                          for name, order in its.get("orders", {}).items()):
+        return {}
+    return {**found, **its}
 
 
 def trained_on(lab: Lab, chosen: Choice) -> Curve:

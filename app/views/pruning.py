@@ -36,7 +36,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     try:
         chosen = pruning.choice(lab, state.pruning, before)
-        found = pruning.over_texts(lab, chosen.scope)
+        found = pruning.over_texts(lab, chosen)
         measured = measures.over_a_corpus(lab)
     except CheckpointError as error:
         st.error(plain(_(str(error))))

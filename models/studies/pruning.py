@@ -176,7 +176,7 @@ def key_of(what: str, order: Order, left: int) -> str:
 
 def curves(scope: Scope, points: dict[str, Any]) -> dict[str, Any]:
     """What was measured of a scope: order -> [left, loss, error]; of chance the mean of all draws and their standard
-    deviation; BLEU by the main order."""
+    deviation; BLEU by the main order; and the orders, as what they rest on may be measured again."""
     def of(name: str, what: str) -> list[tuple[int, list[Any]]]:
         keys = {left: key_of(what, scope.orders[name], left) for left in sorted(scope.sizes())}
         return [(left, points[key]) for left, key in keys.items() if key in points]
@@ -190,7 +190,8 @@ def curves(scope: Scope, points: dict[str, Any]) -> dict[str, Any]:
     result[RANDOM] = [[left, round(fmean(its), 4), round(stdev(its), 4)] for left, its in sorted(by_left.items())
                       if len(its) == DRAWS]
     scores = of(scope.main, "bleu")
-    found: dict[str, Any] = {"curves": result, "main": scope.main}
+    found: dict[str, Any] = {"curves": result, "main": scope.main, "orders": {
+        name: orders.written(order) for name, order in scope.orders.items() if name in result}}
     if scores:
         found["bleu"] = {"points": [[left, score] for left, (score, _) in scores], "beam": BEAM,
                          "signature": scores[0][1][1]}

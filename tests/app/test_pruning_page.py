@@ -38,7 +38,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
                   "kinds": {"self": {"loss": losses, "confidence": confidence}},
                   "roles": [role | {"head": 7}, role | {"head": 0}]},
         "pruning": {"texts": 32, "predictions": 8192, "draws": 5, "cost_tokens": 128, "scopes": {"all": {
-            "main": "alone",
+            "main": "alone", "orders": {"alone": orders.written(HEADS[::-1])},
             "curves": {"alone": [[n, 6 - n / 16, 0.01] for n in range(33)],
                        "random": [[n, 7 - n / 16, 0.2] for n in range(0, 33, 4)]},
             "costs": [{"left": n, "multiplications": 1000 * (68 + n), "of_heads": 1000 * n, "seconds": 0.01 + n / 1e4}
@@ -96,6 +96,17 @@ def said(app: AppTest) -> str:
     """What stands on the page, with what the dials say at their place."""
     told = [header["told"][header["at"]] for header in dials(app).values()]
     return "\n".join([*told, *(its.value for its in (*app.markdown, *app.caption))])
+
+
+def test_curves_of_another_order_are_not_shown(measured: dict[str, dict[str, Any]]):
+    """Losses alone may have been measured again since."""
+    told = []
+    for order in (HEADS[::-1], HEADS):
+        measured["pruning"]["scopes"]["all"]["orders"]["alone"] = orders.written(order)
+        app = opened(page="pruning", model=NAME, text=TYPED)
+        assert not app.exception
+        told.append(["Not measured yet" in caption.value for caption in app.caption].count(True))
+    assert told == [0, 1]
 
 
 def test_the_slider_prunes_in_the_order_that_is_shown(go: Callable[..., None]):
