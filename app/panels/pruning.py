@@ -86,8 +86,8 @@ def _on_text(lab: Lab, before: Seen, kinds: list[Kind]) -> ndarray | None:
 
 
 def over_texts(lab: Lab, chosen: Choice) -> dict[str, Any]:
-    """What models/studies/pruning.py measured of these heads, with what it was measured on; empty if nothing, or if they
-    went in other orders, since what those rest on has been measured again."""
+    """What models/studies/pruning.py measured of these heads, with what it was measured on; empty if nothing, or if
+    they went in other orders, since what those rest on has been measured again."""
     found = store.read(lab.name, "pruning") or {}
     its = found.get("scopes", {}).get(chosen.scope)
     if its is None or any(order != orders.written(chosen.orders.get(name, ()))
