@@ -132,7 +132,7 @@ def trained_unequally(there: Sequence[Compared]) -> str:
     steps = {one.lab.name: catalogue.find(one.lab.name).steps for one in there}
     if len(set(steps.values())) < 2 or not all(steps.values()):
         return ""
-    return _("Trained for different times, so not only attention differs: {steps}.", steps=literal(", ".join(
+    return _("Trained for different times, so not only attention differs: {steps}.", steps=literal("; ".join(
         _("{model} {n:,} steps", model=called(name), n=count) for name, count in steps.items())))
 
 
