@@ -1,7 +1,7 @@
-"""Muon in float32: torch's optimiser, but for the precision of its Newton-Schulz steps.
+"""Muon in float32, for trainings in float32: torch's optimiser, but for the precision of its Newton-Schulz steps.
 
-torch.optim.Muon makes matrices orthogonal in bfloat16, which on a processor without matrix tiles (AMX) is half as fast
-as float32: 145 against 65 ms a step of the stories models on one core of such a Xeon, of some 600 in all.
+torch.optim.Muon makes matrices orthogonal in bfloat16, which where float32 is the faster precision is half as fast: 145
+against 65 ms a step of the stories models on one core of a Xeon without AMX, of some 600 in all.
 """
 
 from __future__ import annotations

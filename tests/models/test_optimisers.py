@@ -10,7 +10,7 @@ from tiny import make_config, make_model
 from models.muon import Muon
 from models.recipes import RECIPES, Recipe
 from models.tasks.base import generator
-from models.training import optimisers_of, rate
+from models.training import PRECISIONS, optimisers_of, rate
 from models.transformer import Transformer
 
 
@@ -63,8 +63,9 @@ def test_tables_are_those_with_a_number_a_position(attention: str):
             assert 23 in parameter.shape, name
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("shape", [(32, 32), (96, 32), (32, 128)])
-def test_a_step_of_muon_is_as_large_as_one_of_adamw(shape: tuple[int, int]):
+def test_a_step_of_muon_is_as_large_as_one_of_adamw(shape: tuple[int, int], precision: str):
     """Orthogonal, and scaled so that AdamW's learning rates can be kept: root mean square 0.2 times the rate (Liu et
     al. 2025, section 2.2), whatever the gradient's size and the matrix's shape."""
     for size in (1e-3, 10.0):
@@ -72,7 +73,8 @@ def test_a_step_of_muon_is_as_large_as_one_of_adamw(shape: tuple[int, int]):
         model.embedding = torch.nn.Embedding(4, 4)
         model.linear = torch.nn.Linear(*reversed(shape), bias=False)
         recipe = Recipe(make_config("softmax"), steps=10, learning_rate=0.01, muon=True, weight_decay=0.0)
-        muon = optimisers_of(model, recipe)[0]
+        muon = optimisers_of(model, recipe, precision)[0]
+        assert type(muon) is {"float32": Muon, "bfloat16": torch.optim.Muon}[precision]
         before = model.linear.weight.detach().clone()
         model.linear.weight.grad = size * torch.randn(shape, generator=generator(1))
         muon.step()

@@ -17,10 +17,11 @@ from models import resuming, training
 from models.attention.base import Record
 from models.checkpoint import CHECKPOINTS, read_card, read_json, read_model
 from models.config import Config
+from models.muon import Muon
 from models.recipes import RECIPES, Recipe, task_of
 from models.tasks import assignment
 from models.tasks.base import Batch, generator
-from models.training import PRECISIONS, batch_loss, faster_precision, rate, train, validation_loss
+from models.training import PRECISIONS, batch_loss, faster_precision, rate, train, update, validation_loss
 from models.transformer import Transformer
 
 V = 8
@@ -60,18 +61,18 @@ def save_always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "SAVE_EVERY", 0.0)
 
 
-def stopped(recipe: Recipe, folder: Path, at: int, seed: int = 5) -> None:
+def stopped(recipe: Recipe, folder: Path, at: int, seed: int = 5, precision: str = "float32") -> None:
     with pytest.raises(OutageError):
-        train(recipe, Copying(stop_at=at), folder, seed, CPU)
+        train(recipe, Copying(stop_at=at), folder, seed, CPU, precision)
 
 
-def check_that_it_ends_the_same(recipe: Recipe, stops: list[int], folder: Path) -> None:
+def check_that_it_ends_the_same(recipe: Recipe, stops: list[int], folder: Path, precision: str = "float32") -> None:
     """Bit by bit, and without doing a step twice that was saved."""
-    whole = train(recipe, Copying(), folder / "whole", 5, CPU)
+    whole = train(recipe, Copying(), folder / "whole", 5, CPU, precision)
     for at in stops:
-        stopped(recipe, folder / "parts", at)
+        stopped(recipe, folder / "parts", at, precision=precision)
     task = Copying()
-    parts = train(recipe, task, folder / "parts", 5, CPU)
+    parts = train(recipe, task, folder / "parts", 5, CPU, precision)
     assert task.steps == list(range(stops[-1], 6))
     assert_close(parts.state_dict(), whole.state_dict(), **EXACTLY)
     assert not parts.training
@@ -88,6 +89,10 @@ def test_training_that_stops_ends_the_same(muon: bool, stops: list[int], tmp_pat
 def test_training_that_stops_ends_the_same_with_any_attention(attention: str, tmp_path: Path, save_always: None):
     """With both optimisers at once: Muon has the matrices, AdamW tables and vectors."""
     check_that_it_ends_the_same(with_attention(RECIPE, attention, muon=True), [3], tmp_path)
+
+
+def test_training_that_stops_ends_the_same_in_another_precision(tmp_path: Path, save_always: None):
+    check_that_it_ends_the_same(replace(RECIPE, muon=True), [3], tmp_path, "bfloat16")
 
 
 def test_training_that_stops_ends_the_same_with_a_memory_loss(tmp_path: Path, save_always: None):
@@ -187,10 +192,13 @@ def test_measuring_the_curve_changes_nothing(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_precision_is_used_and_noted(precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    seen = []
+    """In the products of a pass, and in Muon's."""
+    seen, optimisers = [], []
     monkeypatch.setattr(training, "batch_loss", lambda *_, **__: seen.append(torch.is_autocast_enabled("cpu")) or
                         batch_loss(*_, **__))
-    train(replace(RECIPE, steps=2), Copying(), tmp_path, 0, CPU, precision)
+    monkeypatch.setattr(training, "update", lambda *args: optimisers.append(type(args[3][0])) or update(*args))
+    train(replace(RECIPE, steps=2, muon=True), Copying(), tmp_path, 0, CPU, precision)
+    assert set(optimisers) == {torch.optim.Muon if precision == "bfloat16" else Muon}
     assert seen[0] == seen[1] == (precision == "bfloat16")
     assert read_json(tmp_path / "curve.json")["precision"] == precision
     assert faster_precision(CPU) in PRECISIONS
