@@ -272,7 +272,8 @@ def _train_one(name: str, arguments: argparse.Namespace, device: torch.device) -
         recipe = short_recipe(name)
         folder = arguments.runs / name / f"short-{arguments.seed}"
         model = train(recipe, task, folder, arguments.seed, device, arguments.precision).cpu()
-        seeds.add(name, recipe.steps, arguments.seed, seeds.measured(model, task))
+        seeds.add(name, recipe.steps, arguments.seed,
+                  seeds.measured(model, task) | {"precision": arguments.precision})
         return
     folder = arguments.runs / name / f"seed-{arguments.seed}"
     model = train(RECIPES[name], task, folder, arguments.seed, device, arguments.precision).cpu()

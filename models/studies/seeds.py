@@ -5,6 +5,8 @@
 adds the numbers of that seed to models/studies/seed_metrics/NAME.json and ships no weights:
 
     {"name": ..., "steps": 1200, "metrics": {"0": {...}, "1": {...}, "2": {...}}}
+
+Beside its numbers each seed has the precision it was trained in, if it was trained since that is kept.
 """
 
 from __future__ import annotations

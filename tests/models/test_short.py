@@ -32,10 +32,12 @@ def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatc
     monkeypatch.setattr(seeds, "SEEDS", tmp_path / "seeds")
     monkeypatch.setattr(training, "finish", None)  # would fail if it were called
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
-    monkeypatch.setattr("sys.argv", ["training", name, "--seed", "1", "--short", "--runs", str(tmp_path / "runs")])
+    monkeypatch.setattr("sys.argv", ["training", name, "--seed", "1", "--short", "--precision", "bfloat16",
+                                      "--runs", str(tmp_path / "runs")])
     training.main()
     found = json.loads((tmp_path / "seeds" / f"{name}.json").read_text())
     assert found["steps"] == 2 and set(found["metrics"]) == {"1"}
+    assert found["metrics"]["1"]["precision"] == "bfloat16"
     assert set(found["metrics"]["1"]["accuracy_by_events"]) == {"6", "12", "24"}
     assert [path.name for path in (tmp_path / "runs" / name).iterdir()] == ["short-1"]
 
