@@ -1,7 +1,8 @@
 """What was measured of the models that ship and is in no card: one JSON file a model and a kind of measurement.
 
 Each holds the SHA-256 of the weights that it was measured on, as the card has it, so that numbers of weights that have
-since been replaced are not read. Files of before have the card's metric in its place.
+since been replaced are not read. Files of before have the card's metric in its place. And each says by which version
+of its measure it was made: `python -m models.studies.stale` lists what a mended measure should make again.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from models.damage import broken
 from models.words import told
 
 MEASUREMENTS = Path(__file__).with_name("measurements")
+# One more whenever a measure is mended so that its old numbers cannot stand beside new ones; 1 where none stands here.
+VERSIONS = {"length": 2}  # the same tokens at every length
 
 
 def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | None = None) -> dict[str, Any] | None:
@@ -112,8 +115,10 @@ def _check_pieces(result: dict[str, Any]) -> None:
 
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "length": _check_length, "memory": _check_memory, "blimp": _check_blimp, "pieces": _check_pieces}
-COMMANDS = {"length": "models.studies.lengths", "memory": "models.studies.forgetting",
-            "blimp": "models.studies.blimp", "pieces": "models.studies.pieces", "papa": "models.studies.papa"}
+# What makes a kind again, given the model's name; later ones go by what earlier ones found.
+COMMANDS = {kind: f"models.studies.{module}" for kind, module in {
+    "picture": "pictures", "length": "lengths", "blimp": "blimp", "memory": "forgetting", "pieces": "pieces",
+    "disagreement": "disagreement", "heads": "heads", "pruning": "pruning", "needs": "needs", "papa": "papa"}.items()}
 
 
 def is_of(measured: Mapping[str, Any], card: Mapping[str, Any]) -> bool:
@@ -126,6 +131,11 @@ def is_of(measured: Mapping[str, Any], card: Mapping[str, Any]) -> bool:
 def sha(card: Mapping[str, Any]) -> str | None:
     """SHA-256 of the weights that a card describes."""
     return card.get("weights", {}).get("model.safetensors")
+
+
+def version(kind: str) -> int:
+    """Of the measure as it is now."""
+    return VERSIONS.get(kind, 1)
 
 
 def stamp(name: str, kind: str, *more: Path) -> tuple[int, ...]:
@@ -141,14 +151,16 @@ def write_of(name: str, kind: str, weights: str, values: dict[str, Any]) -> None
         weights: Lab.fingerprint.
     """
     MEASUREMENTS.mkdir(exist_ok=True)
-    write_json(MEASUREMENTS / f"{name}.{kind}.json", {"name": name, "elsewhere": True, "weights": weights} | values)
+    write_json(MEASUREMENTS / f"{name}.{kind}.json",
+               {"name": name, "elsewhere": True, "weights": weights, "version": version(kind)} | values)
 
 
 def write(name: str, kind: str, metric: dict[str, Any], values: dict[str, Any]) -> None:
     """Writes NAME.KIND.json; `metric` is the card's, whose weights were measured."""
     MEASUREMENTS.mkdir(exist_ok=True)
     weights = sha(_read(CHECKPOINTS / name / "card.json"))
-    write_json(MEASUREMENTS / f"{name}.{kind}.json", {"name": name, "weights": weights, "metric": metric} | values)
+    write_json(MEASUREMENTS / f"{name}.{kind}.json",
+               {"name": name, "weights": weights, "version": version(kind), "metric": metric} | values)
 
 
 def _read(path: Path) -> dict[str, Any]:

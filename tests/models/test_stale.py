@@ -1,0 +1,85 @@
+"""What no longer holds of what was measured is found, and what ships is told of in full.
+
+    pytest tests/models/test_stale.py
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from models.catalogue import names
+from models.checkpoint import write_json
+from models.recipes import RECIPES
+from models.studies import stale as module
+from models.studies import store
+from models.studies.stale import OLDER_MEASURE, OTHER_WEIGHTS, main, stale
+from models.studies.store import COMMANDS
+
+CARD = {"metric": {"perplexity": 9.0}, "weights": {"model.safetensors": "new"}}
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    """(measurements, checkpoints), with one model that ships."""
+    (tmp_path / "checkpoints" / "a").mkdir(parents=True)
+    (tmp_path / "measurements").mkdir()
+    write_json(tmp_path / "checkpoints" / "a" / "card.json", CARD)
+    return tmp_path / "measurements", tmp_path / "checkpoints"
+
+
+@pytest.mark.parametrize(("found", "why"), [
+    ({"weights": "new", "version": 2}, None), ({"weights": "new", "version": 3}, None),
+    ({"weights": "old", "version": 2}, OTHER_WEIGHTS), ({"weights": "new", "version": 1}, OLDER_MEASURE),
+    ({"weights": "new"}, OLDER_MEASURE), ({"metric": {"perplexity": 9.5}}, OTHER_WEIGHTS), ({}, "damaged"),
+    ({"weights": "new", "version": "two"}, "damaged"), ([], "damaged")])
+def test_why_it_no_longer_holds(found: object, why: str | None, folders: tuple[Path, Path],
+                                monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(store, "VERSIONS", {"length": 2})
+    write_json(folders[0] / "a.length.json", found)
+    assert list(stale(*folders)) == ([] if why is None else [("a", "length", why)])
+
+
+def test_models_that_do_not_ship_are_left_alone(folders: tuple[Path, Path]):
+    write_json(folders[0] / "b.papa.json", {"weights": "old", "elsewhere": True})
+    assert list(stale(*folders)) == []
+
+
+def test_what_is_written_now_holds(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
+    """By every measure, also one that was mended; and no longer after the next mending."""
+    monkeypatch.setattr(store, "MEASUREMENTS", folders[0])
+    monkeypatch.setattr(store, "CHECKPOINTS", folders[1])
+    for kind in COMMANDS:
+        store.write("a", kind, CARD["metric"], {})
+    assert list(stale(*folders)) == []
+    monkeypatch.setattr(store, "VERSIONS", store.VERSIONS | {"heads": 2})
+    assert list(stale(*folders)) == [("a", "heads", OLDER_MEASURE)]
+
+
+def test_pruning_is_measured_after_the_heads_it_rests_on(folders: tuple[Path, Path],
+                                                         capsys: pytest.CaptureFixture[str],
+                                                         monkeypatch: pytest.MonkeyPatch):
+    for kind in ("pruning", "heads"):
+        write_json(folders[0] / f"a.{kind}.json", {"weights": "old"})
+    monkeypatch.setattr(module, "stale", lambda: stale(*folders))
+    main()
+    assert [line for line in capsys.readouterr().out.splitlines() if not line.startswith("#")] == [
+        "python -m models.studies.heads a", "python -m models.studies.pruning a"]
+
+
+def test_every_kind_has_its_command():
+    """All that lie there of models that ship, but for gates, which are learned."""
+    kinds = {path.name.split(".")[-2] for path in store.MEASUREMENTS.glob("*.*.json")
+             if path.name.rsplit(".", 2)[0] in names()}
+    assert kinds - {"gates"} == set(COMMANDS)
+    for command in COMMANDS.values():
+        assert find_spec(command) is not None
+
+
+def test_what_ships_was_measured_on_it():
+    """Curves over length of stories wait for the weights of 4,800 steps."""
+    waiting = {(name, "length", OLDER_MEASURE) for name in names()
+               if name.startswith("stories-") and RECIPES[name].config.trained_length == 256}
+    assert set(stale()) == waiting
