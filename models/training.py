@@ -167,7 +167,8 @@ def faster_precision(device: torch.device) -> str:
     """Measured, in a fifth of a second: bfloat16 on a GPU, with AMX's tiles, and on AMD's Zen 5.
 
     A step of stories-softmax on one core, compiled: of a Xeon with AVX512_BF16 and without AMX, float32 716 ms and
-    bfloat16 920; of a Zen 5, whose float32 products have half its width, 640 and 266.
+    bfloat16 920; of a Zen 5, whose float32 products have half its width, 640 and 266. What comes of them is the same
+    but for chance: after all 4,800 steps perplexity 35.8 and 35.4 of one seed, and curves that cross all the way.
     """
     if device.type == "cuda":
         return "bfloat16"
