@@ -49,9 +49,10 @@ def _few(evidence: Evidence) -> Statement:
     for run in sorted(half, key=lambda run: run["bleu"]):
         lost.setdefault(run["steps"], {})[run["seed"]] = whole - run["bleu"]
     rows = [{N_("heads of the encoder left"): str(sum(run["heads_left"].values())), N_("source"): tables.NOTHING,
-             "BLEU": f"{run['bleu']:.2f}"} for run in sorted(runs, key=lambda run: -sum(run["heads_left"].values()))]
+             N_("seed"): str(run["seed"]), "BLEU": f"{run['bleu']:.2f}"}
+            for run in sorted(runs, key=lambda run: -sum(run["heads_left"].values()))]
     rows = [{N_("heads of the encoder left"): told("all"), N_("source"): told("10 of 48: −0.15; 4 of 48: −0.25"),
-             "BLEU": tables.NOTHING if whole is None else f"{whole:.2f}"}, *rows]
+             N_("seed"): tables.NOTHING, "BLEU": tables.NOTHING if whole is None else f"{whole:.2f}"}, *rows]
     points = [{"name": "BLEU", "x": sum(run["heads_left"].values()), "seed": run["seed"], "value": run["bleu"]}
               for run in runs]
     chart = Chart("lines", points, "BLEU", told("heads of the encoder left"), alt=listed(
@@ -164,7 +165,7 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
 
 def _order(evidence: Evidence) -> Statement:
     runs = [run for run in evidence.study(NAME, "gates").get("series", []) if {ENCODER, CROSS} <= set(run["kinds"])]
-    rows = [{N_("strength"): f"{run['strength']:g}", N_("source"): tables.NOTHING,
+    rows = [{N_("strength"): f"{run['strength']:g}", N_("source"): tables.NOTHING, N_("seed"): str(run["seed"]),
              **{kind: str(count) for kind, count in run["heads_left"].items()}, "BLEU": f"{run['bleu']:.2f}"}
             for run in runs]
     more: dict[int, dict[int, list[float]]] = {}
