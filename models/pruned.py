@@ -242,9 +242,11 @@ def _one(pruning: Pruning, task: Any, arguments: argparse.Namespace) -> None:
         write(folder / "model", gates.model, constants_of(gates.model, task))
         gates.model = read_model(folder / "model")
         write_json(folder / "result.json", measured(gates, pruning, task, arguments.sentences, arguments.beam))
-    results = [read_json(path) for path in sorted((arguments.runs / pruning.model).glob("gates-*/result.json"))]
-    results.sort(key=lambda its: (its["kinds"], its["strength"], its["seed"]))
-    store.write(pruning.model, "gates", read_card(CHECKPOINTS / pruning.model)["metric"], {"series": results})
+    # Beside what other runs of these weights came to, here or on another machine.
+    series = [*(store.found(pruning.model, "gates") or {}).get("series", []), read_json(folder / "result.json")]
+    results = {(tuple(its["kinds"]), its["strength"], its["seed"]): its for its in series}
+    store.write(pruning.model, "gates", read_card(CHECKPOINTS / pruning.model)["metric"],
+                {"series": [results[key] for key in sorted(results)]})
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections import OrderedDict
 from dataclasses import replace
 from pathlib import Path
@@ -215,6 +216,10 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     monkeypatch.setattr("sys.argv", ["pruned", "--model", name, "--kinds", "cross", "encoder", "--strengths", "0", "9",
                                      "--steps", "50", "--sentences", "3", *runs])
     pruned.main()
+    shutil.rmtree(tmp_path / "runs" / name / "gates-encoder-cross-0-seed-0")
+    monkeypatch.setattr("sys.argv", ["pruned", "--model", name, "--kinds", "cross", "encoder", "--strengths", "9",
+                                     "--steps", "50", *runs])
+    pruned.main()  # adds what it finds to what other machines found
     series = store.read(name, "gates", checkpoints=folder)["series"]
     assert [(its["strength"], its["kinds"]) for its in series] == [(0.0, ["encoder", "cross"]),
                                                                    (9.0, ["encoder", "cross"])]
