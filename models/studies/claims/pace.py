@@ -29,8 +29,8 @@ class Training:
         self._recipe, self._precision = RECIPES[name], precision
         torch.manual_seed(0)
         self._model = build(self._recipe.config, self._recipe.initial_std, self._recipe.embedding_std)
-        self._optimisers, self._objective = \
-            optimisers_of(self._model, self._recipe, precision), objective_of(self._recipe)
+        self._optimisers = optimisers_of(self._model, self._recipe, precision)
+        self._objective = objective_of(self._recipe)
 
     def seconds(self, batch: Batch) -> float:
         """Of one step."""
