@@ -25,7 +25,7 @@ PRUNED = "pruned-"  # and how many heads are left
 # What a model's id has beyond others of the same kind of attention -> what that does.
 LINES = {
     "memory": N_("The same, trained to need few of its words."),
-    "one-pass": N_("The same, to compare others with."),
+    "one-pass": N_("Softmax with one pass over the pairs, to compare others with."),
     "disagreement-sub": N_("Heads were trained to carry different values."),
     "disagreement-pos": N_("Heads were trained to look at different places."),
     "disagreement-out": N_("Heads were trained to write different things."),
@@ -134,12 +134,12 @@ def _beyond(entry: Entry, family: Sequence[Entry]) -> str:
     return entry.name.removeprefix(own).removeprefix(same[0].removeprefix(own)).strip("-")
 
 
-def line_of(entry: Entry, family: Sequence[Entry]) -> str:
-    """What it does, in one sentence; and how long it was trained, if others of its task were longer."""
+def line_of(entry: Entry, family: Sequence[Entry], steps: int = 0) -> str:
+    """What it does, in one sentence; and how long it was trained, if not for `steps`, by default the family's most."""
     beyond = _beyond(entry, family)
     if beyond.startswith(PRUNED):
         return _("Learned gates have closed the others; its weights went on learning.")
     line = _(LINES.get(beyond, _attention(entry).line))
-    longest = max((other.steps for other in family), default=0)
-    return _("{line} Trained for {n:,} steps, not {most:,}.", line=line, n=entry.steps, most=longest) \
-        if 0 < entry.steps < longest else line
+    steps = steps or max((other.steps for other in family), default=0)
+    return _("{line} Trained for {n:,} steps, not {most:,}.", line=line, n=entry.steps, most=steps) \
+        if entry.steps not in (0, steps) else line

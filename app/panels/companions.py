@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app.markdown import literal, plain
@@ -11,8 +13,9 @@ from app.state.lab_state import MAX_COMPARED
 from app.texts import _
 from components.charts import called
 from models import catalogue
+from models.catalogue import Entry
 
-TELLING = ("softmax", "selective", "random", "dense", "gau-relu2", "log-n")  # kinds that differ much
+TELLING = ("softmax", "softmax-one-pass", "selective", "random", "dense", "gau-relu2", "log-n")  # they differ much
 OFFERED = 3
 
 
@@ -30,15 +33,27 @@ def choose(first: str) -> None:
 def offer(first: str) -> None:
     """Where nothing stands beside the first model yet: what could, with a line on each."""
     family = choosing.entries(catalogue.family(first))
-    by_name = {entry.name: entry for entry in family if entry.name != first}
-    found = [name for ending in TELLING for name in by_name if name.partition("-")[2] == ending][:OFFERED]
+    found = telling(first, family)[:OFFERED]
     if not found:
         return
+    steps = next(entry.steps for entry in family if entry.name == first)
     st.markdown("##### " + _("Beside it"))
     st.markdown(_("The same text and the same changes, in another kind of attention: what differs is what the kind "
                   "does. Choose one here, or up to three above."))
-    for name in found:
+    for entry in found:
         button, line = st.columns([1, 3], vertical_alignment="center")
-        button.button(_("Add {model}", model=called(name)), key=f"beside {name}",
-                      on_click=events.compare_with, args=(name,), width="stretch")
-        line.markdown(plain(choosing.line_of(by_name[name], family)))
+        button.button(_("Add {model}", model=called(entry.name)), key=f"beside {entry.name}",
+                      on_click=events.compare_with, args=(entry.name,), width="stretch")
+        line.markdown(plain(choosing.line_of(entry, family, steps)))
+
+
+def telling(first: str, family: Sequence[Entry]) -> list[Entry]:
+    """What tells most beside the first model: as long trained ones before others, of which none of its own kind."""
+    own = next((entry for entry in family if entry.name == first), None)
+    if own is None:
+        return []
+    by_ending = {entry.name.partition("-")[2]: entry for entry in family if entry is not own}
+    by_ending = {ending: entry for ending, entry in by_ending.items()
+                 if entry.steps == own.steps or entry.kinds[0].attention != own.kinds[0].attention}
+    return sorted((by_ending[ending] for ending in TELLING if ending in by_ending),
+                  key=lambda entry: entry.steps != own.steps)

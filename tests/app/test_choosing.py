@@ -15,7 +15,7 @@ import pytest
 
 import models
 from app import texts
-from app.panels import choosing
+from app.panels import choosing, companions
 from app.state import events
 from app.state.history import History
 from models import catalogue, foreign
@@ -45,6 +45,26 @@ def test_a_line_tells_who_was_trained_for_less_time_than_others_of_its_task():
     assert "translation-softmax-one-pass" in told
     assert not told & {"translation-softmax", "translation-pruned-60"}  # gates were learned from the whole training
     assert all(name.startswith("translation-") for name in told)
+
+
+def test_what_is_offered_beside_a_model_was_trained_as_long_where_there_is_such():
+    def beside(first: str) -> list[tuple[str, int]]:
+        found = companions.telling(first, choosing.entries(catalogue.family(first)))
+        return [(entry.name, entry.steps) for entry in found]
+
+    assert beside("translation-dense")[:3] == [("translation-softmax-one-pass", 800), ("translation-random", 800),
+                                           ("translation-softmax", 4000)]
+    assert {steps for _, steps in beside("translation-disagreement-out")} == {800}  # and plain softmax among them
+    assert [name for name, _ in beside("translation-softmax")][:2] == ["translation-random", "translation-dense"]
+    assert [name for name, _ in beside("assignment-random")][:2] == ["assignment-softmax", "assignment-selective"]
+    assert "translation-softmax-one-pass" not in dict(beside("translation-softmax"))
+    assert companions.telling("nobody", []) == []
+
+
+def test_an_offer_says_how_long_by_the_model_that_it_stands_beside():
+    app = opened(page="compare", model="translation-dense", text="The dog is asleep.")
+    told = [its.value for its in app.markdown if "Trained for" in its.value]
+    assert len(told) == 1 and "Trained for 4,000 steps, not 800" in told[0]
 
 
 def test_a_comparison_of_unequal_trainings_says_so():
