@@ -35,6 +35,7 @@ from models.attention.base import Intervention
 from models.cards import seconds_of
 from models.checkpoint import (
     CHECKPOINTS,
+    CheckpointError,
     constants_of,
     digests,
     read_card,
@@ -230,7 +231,7 @@ def main() -> None:
         for strength in arguments.strengths:
             pruning = Pruning(arguments.model, kinds, strength, arguments.steps, seed=arguments.seed)
             _one(pruning, task, arguments)
-    except (FileNotFoundError, FileExistsError) as error:
+    except (FileNotFoundError, FileExistsError, CheckpointError) as error:
         parser.error(str(error))
 
 
@@ -243,7 +244,7 @@ def _one(pruning: Pruning, task: Any, arguments: argparse.Namespace) -> None:
         gates.model = read_model(folder / "model")
         write_json(folder / "result.json", measured(gates, pruning, task, arguments.sentences, arguments.beam))
     # Beside what other runs of these weights came to, here or on another machine.
-    series = [*(store.found(pruning.model, "gates") or {}).get("series", []), read_json(folder / "result.json")]
+    series = [*(store.read(pruning.model, "gates") or {}).get("series", []), read_json(folder / "result.json")]
     results = {(tuple(its["kinds"]), its["strength"], its["seed"]): its for its in series}
     store.write(pruning.model, "gates", read_card(CHECKPOINTS / pruning.model)["metric"],
                 {"series": [results[key] for key in sorted(results)]})

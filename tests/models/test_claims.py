@@ -23,6 +23,7 @@ from models.studies.claims import (
     UNSURE,
     Evidence,
     claims,
+    commands,
     disagreement,
     heads,
     memory,
@@ -269,6 +270,15 @@ def test_seeds_of_gates_are_compared_at_strengths_that_all_have():
     runs = [{"strength": strength, "seed": seed} for strength, seed in ((0.1, 0), (0.2, 0), (0.2, 1), (0.3, 1))]
     assert heads.at_strengths_of_all_seeds(runs) == runs[1:3]
     assert heads.at_strengths_of_all_seeds(runs[:2]) == runs[:2] and heads.at_strengths_of_all_seeds([]) == []
+
+
+def test_commands_learn_all_gates_again_that_there_are():
+    runs = [{"strength": strength, "steps": 600, "seed": seed} for strength, seed in ((0.1, 0), (0.025, 0), (0.1, 1))]
+    assert commands.learned(["encoder", "cross"], runs).splitlines() == [
+        "python -m models.pruned --kinds encoder cross --strengths 0.1 0.025 --steps 600 --seed 0",
+        "python -m models.pruned --kinds encoder cross --strengths 0.1 --steps 600 --seed 1",
+        "python -m models.studies.claims"]
+    assert commands.learned(["encoder"], []).splitlines()[0] == "python -m models.pruned --kinds encoder"
 
 
 @pytest.mark.parametrize("name, metric, key, word", [

@@ -225,6 +225,12 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
                                                                    (9.0, ["encoder", "cross"])]
     assert series[1]["heads_left"] == {"encoder": 0, "cross": 0} and series[0]["heads_left"]["encoder"] > 0
     assert series[1]["sentences"] == 3 and len(models.HeadPlan.parse(series[1]["plan"]).heads) == 12
+    study = tmp_path / "measurements" / f"{name}.gates.json"
+    study.write_text("{")
+    with pytest.raises(SystemExit):  # what others found is not written over, damaged as it is
+        pruned.main()
+    assert study.read_text() == "{" and "is damaged" in capsys.readouterr().err
+    study.unlink()
     closed = read_model(tmp_path / "runs" / name / "gates-encoder-cross-9-seed-0" / "model")
     assert not any(closed.attentions(kind)[0].output.weight.any() for kind in ("encoder", "cross"))
     assert closed.attentions("decoder")[0].output.weight.any()

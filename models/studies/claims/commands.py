@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 
 def evaluated(names: Sequence[str], extra: str = "") -> str:
@@ -18,3 +19,14 @@ def measured(part: str, names: Sequence[str] = ()) -> str:
     """Measures one part of claims.json again, after seeds of the models whose spread it uses."""
     seeds = f"for seed in 0 1 2; do python -m models.training {' '.join(names)} --seed $seed --short; done\n"
     return (seeds if names else "") + f"python -m models.studies.claims {part}"
+
+
+def learned(kinds: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> str:
+    """Learns gates on these kinds of heads again, a line a seed: at the strengths of these runs."""
+    command = f"python -m models.pruned --kinds {' '.join(kinds)}"
+    together: dict[tuple[int, int], list[str]] = {}
+    for run in runs:
+        together.setdefault((run["steps"], run["seed"]), []).append(f"{run['strength']:g}")
+    lines = [f"{command} --strengths {' '.join(strengths)} --steps {steps} --seed {seed}"
+             for (steps, seed), strengths in together.items()]
+    return "\n".join([*(lines or [command]), "python -m models.studies.claims"])

@@ -13,7 +13,7 @@ from numpy import ndarray
 from models import orders
 from models.heads import Address
 from models.measures import spearman
-from models.studies.claims import tables
+from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, below, conclude
@@ -65,7 +65,7 @@ def _few(evidence: Evidence) -> Statement:
              "less than {lost}", lost=LOST),
         conclude([below(told("less than {lost} BLEU lost with half of the heads", lost=LOST), lost, LOST)]), rows,
         chart if points else None,
-        "python -m models.pruned --kinds encoder\npython -m models.studies.claims",
+        commands.learned([ENCODER], runs),
         told("With fewer heads to begin with, each has more to do."))
 
 
@@ -185,5 +185,5 @@ def _order(evidence: Evidence) -> Statement:
              "over the strengths that every seed was tried with, beyond chance"),
         conclude([below(told("fewer of the encoder left"), differences)]),
         rows or [{N_("strength"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
-        "python -m models.pruned --kinds encoder decoder cross\npython -m models.studies.claims",
+        commands.learned([ENCODER, "decoder", CROSS], runs),
         told("With three layers each kind has fewer heads to spare."))
