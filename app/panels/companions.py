@@ -41,7 +41,7 @@ def offer(first: str) -> None:
     st.markdown(_("The same text and the same changes, in another kind of attention: what differs is what the kind "
                   "does. Choose one here, or up to three above."))
     for entry in found:
-        button, line = st.columns([2, 5], vertical_alignment="center")
+        button, line = st.columns([1, 2], vertical_alignment="center")
         button.button(_("Add {model}", model=called(entry.name)), key=f"beside {entry.name}",
                       on_click=events.compare_with, args=(entry.name,), width="stretch")
         line.markdown(plain(choosing.line_of(entry, family, steps)))
