@@ -52,8 +52,7 @@ def telling(first: str, family: Sequence[Entry]) -> list[Entry]:
     own = next((entry for entry in family if entry.name == first), None)
     if own is None:
         return []
-    by_ending = {entry.name.partition("-")[2]: entry for entry in family if entry is not own}
-    by_ending = {ending: entry for ending, entry in by_ending.items()
-                 if entry.steps == own.steps or entry.kinds[0].attention != own.kinds[0].attention}
+    by_ending = {entry.name.partition("-")[2]: entry for entry in family if entry is not own
+                 and (entry.steps == own.steps or entry.kinds[0].attention != own.kinds[0].attention)}
     return sorted((by_ending[ending] for ending in TELLING if ending in by_ending),
                   key=lambda entry: entry.steps != own.steps)
