@@ -44,7 +44,8 @@ _STYLES = {
     "dense-softmax": (1, 5), "gau-softmax": (3, 1), "gau-log-n": (4, 2), "gau-relu2": (7, 0),
     "gau-relu2-learned": (1, 4), "gau-relu2-mixed": (5, 5), "softmax-one-pass": (0, 3),
     "disagreement-sub": (1, 0), "disagreement-pos": (2, 2), "disagreement-out": (6, 1), "disagreement-all": (5, 4),
-    "pruned-60": (3, 4), "pruned-55": (4, 5),
+    "pruned-60": (3, 4), "pruned-55": (4, 5), "gated": (4, 0), "softmax-wide": (7, 0), "softmax-512": (0, 4),
+    "selective-512": (1, 3), "selective-memory-512": (6, 4), "gau-softmax-128": (3, 5),
     "small": (2, 3), "middle": (4, 1), "large": (5, 4)}  # the last three: models/studies/encoders.py
 _FAMILIES = ("assignment-", "stories-", "masked-", "translation-")
 # What the Results page calls a model, or a way to read one -> whose colour it has, and how far its dashes are moved.
@@ -69,7 +70,9 @@ _NAMES = {
     "selective-memory": N_("selective, memory loss"), "gau-softmax": N_("GAU softmax"), "gau-log-n": N_("GAU log n"),
     "gau-relu2": N_("GAU relu²/n"), "gau-relu2-learned": N_("GAU relu²/c"),
     "gau-relu2-mixed": N_("GAU relu²/n, mixed lengths"), "softmax-one-pass": N_("softmax, one pass"),
-    "disagreement-sub": N_("values disagree"), "disagreement-pos": N_("positions disagree"),
+    "gated": N_("gated"), "softmax-wide": N_("softmax, twice the heads"), "softmax-512": N_("softmax, 512 tokens"),
+    "selective-512": N_("selective, 512 tokens"), "selective-memory-512": N_("selective, memory loss, 512 tokens"),
+    "gau-softmax-128": N_("GAU softmax, 128 tokens"), "disagreement-sub": N_("values disagree"), "disagreement-pos": N_("positions disagree"),
     "disagreement-out": N_("outputs disagree"), "disagreement-all": N_("all three disagree")}
 
 

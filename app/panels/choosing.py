@@ -25,12 +25,16 @@ PRUNED = "pruned-"  # and how many heads are left
 # What a model's id has beyond others of the same kind of attention -> what that does.
 LINES = {
     "memory": N_("The same, trained to need few of its words."),
+    "wide": N_("Softmax with twice the heads and twice the attention parameters."),
+    "512": N_("The same, trained on texts of 512 tokens, twice as long."),
+    "memory-512": N_("Trained to need few of its words, on texts of 512 tokens."),
     "one-pass": N_("Softmax with one pass over the pairs, to compare others with."),
     "disagreement-sub": N_("Heads were trained to carry different values."),
     "disagreement-pos": N_("Heads were trained to look at different places."),
     "disagreement-out": N_("Heads were trained to write different things."),
     "disagreement-all": N_("Heads were trained to differ in all three.")}
-WORDS = {"memory": N_("memory"), "one-pass": N_("one pass")}  # where `called` would repeat the kind of attention
+WORDS = {"memory": N_("memory"), "one-pass": N_("one pass"), "wide": N_("twice the heads"), "512": N_("512 tokens"),
+         "memory-512": N_("memory, 512 tokens")}  # where `called` would repeat the kind of attention
 
 _SOURCE = re.compile(r"(?:[A-Z][\w’'-]+ )+(?:et al\. )?\d{4}")
 

@@ -83,6 +83,7 @@ def test_people_read_names_and_no_ids():
     assert titles["stories-softmax"] == "Softmax"
     assert titles["masked-gau-relu2"] == "Gated attention unit, relu²/n"
     assert titles["stories-selective-memory"] == "Selective · memory"
+    assert titles["stories-softmax-wide"] == "Softmax · twice the heads"
     assert not any(name.split("-", 1)[1] == title for name, title in titles.items() if "-" in title)
 
 
@@ -90,7 +91,8 @@ def test_models_stand_by_task_and_by_source():
     tasks = choosing.groups(choosing.entries(models.names()))
     assert [task["title"] for task in tasks][:3] == ["Next word", "Hidden word", "Variables"]
     stories = {group["source"]: [model["name"] for model in group["models"]] for group in tasks[0]["groups"]}
-    assert next(iter(stories.items())) == ("Vaswani et al. 2017", ["stories-softmax"])
+    assert next(iter(stories.items())) == ("Vaswani et al. 2017", ["stories-softmax", "stories-softmax-wide"])
+    assert stories["Qiu et al. 2025"] == ["stories-gated"]
     assert stories["Leviathan et al. 2024"] == ["stories-selective", "stories-selective-memory"]
     assert len(stories["Tay et al. 2020"]) == 8
     translation = tasks[3]["groups"][0]["models"]  # the plain one first, then those that have more to their names

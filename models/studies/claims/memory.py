@@ -43,8 +43,9 @@ def statement(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     known = [factor for factor in best.values() if factor is not None]
     checks = [fact(told("more than half of the memory dropped, here up to {known:g}x", known=max(known, default=0)),
                    max(known) > MOST if known else None)]
+    # Where even all of the memory is not enough, there is nothing that F could choose well.
     checks += [_by_mask(title, factor, windows[title], windows[f"{title}, the oldest go"])
-               for title, factor in best.items()]
+               for title, factor in best.items() if factor is None or factor > 1]
     factors = sorted({factor for curve in curves.values() for factor in curve})
     table = [{N_("perplexity with 1 / x of the memory"): told(title)} | {
         f"{factor:g}x": f"{curve[factor]:.2f}" if factor in curve else tables.NOTHING for factor in factors}
