@@ -72,7 +72,8 @@ _NAMES = {
     "gau-relu2-mixed": N_("GAU relu²/n, mixed lengths"), "softmax-one-pass": N_("softmax, one pass"),
     "gated": N_("gated"), "softmax-wide": N_("softmax, twice the heads"), "softmax-512": N_("softmax, 512 tokens"),
     "selective-512": N_("selective, 512 tokens"), "selective-memory-512": N_("selective, memory loss, 512 tokens"),
-    "gau-softmax-128": N_("GAU softmax, 128 tokens"), "disagreement-sub": N_("values disagree"), "disagreement-pos": N_("positions disagree"),
+    "gau-softmax-128": N_("GAU softmax, 128 tokens"),
+    "disagreement-sub": N_("values disagree"), "disagreement-pos": N_("positions disagree"),
     "disagreement-out": N_("outputs disagree"), "disagreement-all": N_("all three disagree")}
 
 

@@ -22,7 +22,7 @@ from models.studies import store
 from models.studies.claims.memory import largest_factor
 
 BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
-CONTROL = "stories-softmax"  # what forgetting with F is compared with
+CONTROLS = {256: "stories-softmax", 512: "stories-softmax-512"}  # by window: what forgetting with F is compared with
 _WAYS = {"chosen": N_("chosen budgets"), "equal": N_("equal budgets"),
          "chosen-oldest": N_("chosen budgets, the oldest goes"), "equal-oldest": N_("equal budgets, the oldest goes")}
 _OLDEST = {"chosen": _WAYS["chosen-oldest"], "equal": _WAYS["equal-oldest"]} | \
@@ -101,7 +101,7 @@ def section(lab: Lab) -> None:
     if result is None:
         st.caption(_("Not measured yet: `{command}`", command=f"python -m models.studies.forgetting {lab.name}"))
         return
-    control = _measured(CONTROL)
+    control = _measured(CONTROLS[result["window"]]) if result["window"] in CONTROLS else None
     st.markdown(_("**Perplexity against memory**, on {windows} held-out windows of {window} tokens, half of them from "
                   "books. At 8, the layers together keep an eighth of all tokens; those with the largest F go, or, for "
                   "comparison, the oldest but the first.", windows=result["windows"], window=result["window"]),
@@ -112,7 +112,7 @@ def section(lab: Lab) -> None:
     chosen = ", ".join(f"1/{point['factor']} {point['perplexity']:.2f}" for point in result["points"])
     budgets = _("Chosen budgets: shared out among the layers on {windows} other windows.",
                 windows=result["validation_windows"])
-    chart(key="memory chart", spec=memory_chart(points(lab.name, result, control)), models=[lab.name], what="memory",
+    chart(key="memory chart", spec=memory_chart(points(result, control)), models=[lab.name], what="memory",
           title=_("Perplexity against memory"), about=[budgets],
           alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}", name=called(lab.name), chosen=chosen))
     st.caption(f"{budgets} `{result['command']}`")
@@ -126,16 +126,17 @@ def _measured(name: str) -> dict | None:
         return None
 
 
-def points(name: str, result: dict, control: dict | None) -> list[dict[str, Any]]:
+def points(result: dict, control: dict | None) -> list[dict[str, Any]]:
     """All measured points of a model, and of the control, a row each; those of a line together."""
     rows = []
-    for model, its in ((name, result), (CONTROL, control)):
+    for its in (result, control):
         if its is None:
             continue
+        model = its["name"]
         whole, *lessened = its["points"]
         for way, title in _WAYS.items():
             line = [point for point in (*lessened, *its["comparisons"]) if point["way"] == way]
-            label = _(title) if model == name else _("{model}: {way}", model=called(model), way=_(_OLDEST[way]))
+            label = _(title) if its is result else _("{model}: {way}", model=called(model), way=_(_OLDEST[way]))
             for point in [whole, *line] if line else []:  # every line starts where nothing is forgotten
                 budgets = " ".join(map(str, point["budgets"]))
                 rows.append({"line": label, "model": model, "factor": point["factor"],
@@ -150,9 +151,9 @@ def _verdict(result: dict, control: dict | None) -> str:
     limit = control["points"][0]["perplexity"]
     factor = largest_factor({point["factor"]: point["perplexity"] for point in result["points"]}, limit)
     if not factor:
-        return _("{control} with all its memory: {limit:.2f}.", control=called(CONTROL), limit=limit)
+        return _("{control} with all its memory: {limit:.2f}.", control=called(control["name"]), limit=limit)
     if factor == 1:
         return _("With all the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
-                 control=called(CONTROL), limit=limit)
+                 control=called(control["name"]), limit=limit)
     return _("With 1/{factor} of the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
-             factor=factor, control=called(CONTROL), limit=limit)
+             factor=factor, control=called(control["name"]), limit=limit)

@@ -44,7 +44,7 @@ from models.transformer import Transformer
 FACTORS = (1, 2, 4, 8, 16, 32)
 MOVES = 8  # that take budgets from one factor to the next, twice as large; 4 would leave no choice between layers
 OLDEST = "-oldest"  # ends the controls' names
-WINDOWS, VALIDATION = 64, 24  # windows that are reported, and that budgets are chosen on
+WINDOWS, VALIDATION = 64, 24  # windows of 256 that are reported, and that budgets are chosen on; fewer of longer ones
 SEED = 7  # of the choice of windows: the same ones for every model
 
 
@@ -150,8 +150,9 @@ def kept_share(budgets: Sequence[int], n: int) -> float:
 
 
 def held_out(task: Stories, count: int) -> Tensor:
-    """(count, 256) ids of held-out windows, half of books and half of stories, the same for every model."""
-    return _drawn(task.held_out(CONTEXT), count)
+    """(count, N) ids of held-out windows, half of books and half of stories, the same for every model of a context
+    N."""
+    return _drawn(task.held_out(task.trained_length), count)
 
 
 def for_choosing(task: Stories, count: int) -> Tensor:
@@ -171,8 +172,9 @@ def main() -> None:
     choices = [name for name in names() if name.startswith("stories-")]
     parser.add_argument("name", choices=choices, metavar="NAME", help=", ".join(choices))
     add_data_option(parser)
-    parser.add_argument("--windows", type=_even, default=WINDOWS, help="that are reported, half of books; even")
-    parser.add_argument("--validation", type=_even, default=VALIDATION, help="that budgets are chosen on; even")
+    parser.add_argument("--windows", type=_even,
+                        help=f"that are reported, half of books; even; by default {WINDOWS}, of longer ones fewer")
+    parser.add_argument("--validation", type=_even, help=f"that budgets are chosen on; even; by default {VALIDATION}")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
     arguments = parser.parse_args()
     try:
@@ -181,15 +183,17 @@ def main() -> None:
             parser.error(f"{arguments.name} has no cache of keys to forget from")
         task = task_of(arguments.name, arguments.data, arguments.runs)
         assert isinstance(task, Stories)  # by the choices above
-        targets = held_out(task, arguments.windows)
-        validation = for_choosing(task, arguments.validation)
+        usual = {option: count * CONTEXT // task.trained_length
+                 for option, count in (("windows", WINDOWS), ("validation", VALIDATION))}
+        asked = {option: getattr(arguments, option) or count for option, count in usual.items()}
+        targets = held_out(task, asked["windows"])
+        validation = for_choosing(task, asked["validation"])
     except (CheckpointError, ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     points = measure(lab.model, targets, validation)
-    options = "".join(f" --{option} {value}" for option, value, usual in (
-        ("windows", arguments.windows, WINDOWS), ("validation", arguments.validation, VALIDATION)) if value != usual)
+    options = "".join(f" --{option} {value}" for option, value in asked.items() if value != usual[option])
     store.write(arguments.name, "memory", lab.card["metric"], {
-        "window": CONTEXT, "windows": len(targets), "validation_windows": len(validation),
+        "window": task.trained_length, "windows": len(targets), "validation_windows": len(validation),
         "cpu_seconds": round(time.process_time()),
         "command": f"python -m models.studies.forgetting {arguments.name}{options}",
         "points": [point for point in points if point["way"] == "chosen"],

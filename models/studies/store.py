@@ -52,7 +52,7 @@ def _measured(path: Path, name: str, checkpoints: Path | None) -> dict[str, Any]
         raise KeyError("metric")
     try:
         return result if is_of(result, _read((checkpoints or CHECKPOINTS) / name / "card.json")) else None
-    except (OSError, ValueError, KeyError, TypeError):  # whoever needs the card says so
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # whoever needs the card says so
         return None
 
 
@@ -84,7 +84,7 @@ def _check_memory(result: dict[str, Any]) -> None:
         _numbers(point["factor"], point["perplexity"], *point["budgets"])
         _texts(point["way"])
     _numbers(result["windows"], result["window"], result["validation_windows"])
-    _texts(result["command"])
+    _texts(result["name"], result["command"])
 
 
 def _numbers(*values: Any) -> None:

@@ -22,17 +22,19 @@ def points_of(way: str, *factors: int, worse: float = 0.0) -> list[dict]:
             for factor in factors]
 
 
-SELECTIVE = {"points": points_of("chosen", 1, 2, 4),
+SELECTIVE = {"name": "stories-selective", "points": points_of("chosen", 1, 2, 4),
              "comparisons": points_of("equal", 2, 4) + points_of("equal-oldest", 2, 4)}
-CONTROL = {"points": points_of("chosen", 1, 2, 4, worse=1.5), "comparisons": points_of("equal", 2, 4, worse=1.5)}
+CONTROL = {"name": "stories-softmax", "points": points_of("chosen", 1, 2, 4, worse=1.5),
+           "comparisons": points_of("equal", 2, 4, worse=1.5)}
 
 
 @pytest.fixture
 def measurements(tmp_path, monkeypatch):
     """Measurements of a selective model and of the control, which is a little worse with all its memory."""
-    for name, curves in (("stories-selective", SELECTIVE), ("stories-softmax", CONTROL)):
+    for curves in (SELECTIVE, CONTROL):
+        name = str(curves["name"])
         write_json(tmp_path / f"{name}.memory.json", curves | {
-            "name": name, "window": 256, "windows": 64, "validation_windows": 24, "cpu_seconds": 1,
+            "window": 256, "windows": 64, "validation_windows": 24, "cpu_seconds": 1,
             "metric": load(name).card["metric"], "command": f"python -m models.studies.forgetting {name}"})
     monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
 
@@ -123,7 +125,7 @@ def test_a_measurement_of_other_weights_is_not_shown(measurements, tmp_path):
 
 
 def test_the_curves_points():
-    rows = forgetting.points("stories-selective", SELECTIVE, CONTROL)
+    rows = forgetting.points(SELECTIVE, CONTROL)
     spec = memory_chart(rows)
     assert len(spec["series"]) == 5
     lines = {spec["series"][line["series"]]["name"]: line["points"] for line in spec["panels"][0]["lines"]}

@@ -30,6 +30,7 @@ from models.studies.claims import (
     normalisation,
     pace,
     retrieval,
+    selective,
     synthesizer,
 )
 from models.studies.claims.__main__ import told
@@ -73,10 +74,10 @@ class Made:
     def memory(self, name: str, whole: float, less: dict[int, float]) -> None:
         """What models/studies/forgetting.py writes of a model whose card is there."""
         card = json.loads((self.folder / f"checkpoints/stories-{name}/card.json").read_text())
-        self.measured(f"stories-{name}.memory.json", {"metric": card["metric"], "points": [
+        self.measured(f"stories-{name}.memory.json", {"name": f"stories-{name}", "metric": card["metric"], "points": [
             point("chosen", factor, value) for factor, value in ({1: whole} | less).items()],
-            "comparisons": [point("chosen-oldest", 4, 99.0)], "windows": 20, "window": 256, "validation_windows": 8,
-            "command": "measure it again"})
+            "comparisons": [point("chosen-oldest", factor, 99.0) for factor in less], "windows": 20, "window": 256,
+            "validation_windows": 8, "command": "measure it again"})
 
     def _write(self, path: str, content: object) -> None:
         (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -101,8 +102,11 @@ def as_the_sources_have_it(made: Made) -> None:
         # The source's language modelling does not have random + softmax ahead, nor at softmax; let it.
         value = {"random-softmax": 35.0}.get(name, perplexity)
         made.card(f"stories-{name}", {"perplexity": value})
-    made.card("stories-selective", {"perplexity": 36.0})
-    made.card("stories-selective-memory", {"perplexity": 38.2})
+    for context in ("", "-512"):
+        made.card(f"stories-selective{context}", {"perplexity": 36.0})
+        made.card(f"stories-selective-memory{context}", {"perplexity": 38.2})
+    made.card("stories-softmax-wide", {"perplexity": 36.0})
+    made.card("stories-softmax-512", {"perplexity": 38.21})
     for name, shares in {"selective": (1.0, 0.998, 0.995), "softmax": (0.999, 0.9, 0.7), "log-n": (0.99, 0.8, 0.6),
                          "random": (0.3,)}.items():
         by_events = dict(zip(("24", "48", "96"), shares, strict=False))
@@ -113,6 +117,9 @@ def as_the_sources_have_it(made: Made) -> None:
     made.memory("selective", 36.0, {4: 38.0, 16: 50.0})
     made.memory("selective-memory", 38.2, {4: 38.2})
     made.memory("softmax", 38.21, {4: 45.0})
+    made.memory("selective-512", 36.0, {4: 38.0, 8: 38.1, 16: 50.0})
+    made.memory("selective-memory-512", 38.2, {4: 38.2, 16: 38.2})
+    made.memory("softmax-512", 38.21, {4: 45.0})
     lengths = normalisation.LENGTHS
 
     def by_length(*shares: float) -> dict:
@@ -291,6 +298,8 @@ def test_commands_learn_all_gates_again_that_there_are():
     ("translation-dense", {"bleu": 20.0}, "synthesizer-translation", PART),
     ("translation-random-softmax", {"bleu": 27.0}, "synthesizer-translation", PART),
     ("stories-selective", {"perplexity": 40.0}, "selective-perplexity", FAILS),
+    ("stories-selective", {"perplexity": 36.2}, "selective-wide", HOLDS),  # above by less than the margin
+    ("stories-softmax-wide", {"perplexity": 35.0}, "selective-wide", FAILS),
     ("stories-selective-memory", {"perplexity": 38.4}, "selective-loss", HOLDS),  # above by less than the margin
     ("stories-selective-memory", {"perplexity": 39.4}, "selective-loss", FAILS),
     ("assignment-random", {"elsewhere_by_events": {"24": 0.9}}, "selective-random", PART),
@@ -373,7 +382,7 @@ def test_memory_is_read_by_way_and_only_of_the_present_weights(made: Made):
     made.card("stories-selective", {"perplexity": 36.0})
     made.memory("selective", 36.0, {2: 37.0})
     assert made.evidence.memory("stories-selective") == {1: 36.0, 2: 37.0}
-    assert made.evidence.memory("stories-selective", "chosen-oldest") == {1: 36.0, 4: 99.0}
+    assert made.evidence.memory("stories-selective", "chosen-oldest") == {1: 36.0, 2: 99.0}
     made.card("stories-selective", {"perplexity": 35.0})
     assert made.evidence.memory("stories-selective") == {}
 
@@ -387,8 +396,20 @@ def test_memory_needs_softmaxs_on_the_same_windows(made: Made):
     assert made.verdicts()["selective-memory"] == OPEN
 
 
+def test_at_512_as_much_must_go_as_in_the_source(made: Made):
+    as_the_sources_have_it(made)
+    made.memory("selective-512", 36.0, {4: 38.0, 8: 39.0})
+    assert made.verdicts()["selective-memory-512"] == PART  # 4 times less is not 5 times less
+    made.memory("selective-memory-512", 39.0, {2: 39.0, 16: 39.0})  # worse with all of its memory: F chooses nothing
+    assert made.verdicts()["selective-memory-512"] == PART
+    made.memory("selective-512", 39.0, {2: 40.0})
+    assert made.verdicts()["selective-memory-512"] == FAILS
+    (made.folder / "measurements" / "stories-selective-512.memory.json").unlink()
+    assert made.verdicts()["selective-memory-512"] == OPEN
+
+
 def test_every_model_that_a_claim_speaks_of_has_a_recipe():
-    for name in (*synthesizer.TITLES, "selective", "selective-memory"):
+    for name in (*synthesizer.TITLES, *selective.TITLES, *memory.LONGER):
         assert f"stories-{name}" in RECIPES
     for name in retrieval.KINDS:
         assert f"assignment-{name}" in RECIPES

@@ -306,14 +306,16 @@ def test_kept_share():
 
 def test_windows_of_two_purposes_share_none():
     class Held:
+        trained_length = 512
+
         def held_out(self, length):
             return torch.arange(40)[:, None].expand(40, length)
 
         def validation(self):
-            return [Batch(part, part) for part in torch.arange(100, 132)[:, None].expand(32, 256).split(8)]
+            return [Batch(part, part) for part in torch.arange(100, 132)[:, None].expand(32, 512).split(8)]
 
     reported, validation = held_out(Held(), 20), for_choosing(Held(), 8)
-    assert (len(reported), len(validation)) == (20, 8)
+    assert reported.shape == (20, 512) and validation.shape == (8, 512)
     assert (reported < 100).all() and (validation >= 100).all()
     assert (reported[:10] < 20).all() and (reported[10:] >= 20).all()  # books, then stories
     assert (validation[:4] < 116).all() and (validation[4:] >= 116).all()

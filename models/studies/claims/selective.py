@@ -10,45 +10,59 @@ from models.studies.claims import commands, memory, retrieval, tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.synthesizer import perplexity
-from models.studies.claims.verdict import Check, Samples, below, below_in_texts, conclude, differences, no_worse
+from models.studies.claims.verdict import (
+    TOLERANCE,
+    Check,
+    Samples,
+    below,
+    below_in_texts,
+    conclude,
+    differences,
+    no_worse,
+)
 from models.tasks.stories import CONTEXT
 from models.words import N_, listed, told
 
 
 def claim(evidence: Evidence) -> Claim:
     samples = {name: evidence.samples(f"stories-{name}", perplexity)
-               for name in ("softmax", "selective", "selective-memory")}
+               for name in ("softmax", "selective", "selective-memory", "softmax-wide", *memory.LONGER)}
     return Claim("selective", told("Selective attention: tokens may vote to forget others"),
                  "Leviathan, Kalman and Matias 2024, arXiv 2410.02703",
                  told("The source trained models of about 100 million parameters on C4 with a context of 512 and "
                       "more. Here: 2.6 million and a context of 256. The source names variable assignment without "
                       "its settings; ours are our own."),
                  (*(f"stories-{name}" for name in samples), *(f"assignment-{name}" for name in retrieval.KINDS)),
-                 "stories", [_perplexity(evidence, samples), _memory_loss(evidence, samples),
-                             *retrieval.statements(evidence), memory.statement(evidence, samples), _blimp(evidence),
+                 "stories", [_perplexity(evidence, samples), _wide(evidence, samples), _memory_loss(evidence, samples),
+                             *retrieval.statements(evidence), *memory.statements(evidence, samples), _blimp(evidence),
                              _pieces(evidence)])
 
 
-def _pair(samples: Mapping[str, Samples], name: str, check: Check, theirs: str, **words: str) -> Statement:
-    """Selective attention, plain or with the memory loss, against softmax."""
-    over = tables.ratios(samples[name], samples["softmax"])
-    title = told("selective, memory loss") if name == "selective-memory" else told("selective")
-    names = [(told("softmax"), samples["softmax"]), (title, samples[name])]
-    table = tables.table([(label, "", values) for label, values in names], ".2f")
-    table += [{**row, "source": theirs} for row in tables.table([(told("{title} / softmax", title=title), "", over)])]
+TITLES = {"softmax": N_("softmax"), "softmax-wide": N_("softmax, twice the heads"), "selective": N_("selective"),
+          "selective-memory": N_("selective, memory loss")}
+
+
+def _pair(samples: Mapping[str, Samples], name: str, check: Check, theirs: str, against: str = "softmax",
+          **words: str) -> Statement:
+    """Selective attention, plain or with the memory loss, against softmax, plain or wide."""
+    over = tables.ratios(samples[name], samples[against])
+    title, other = told(TITLES[name]), told(TITLES[against])
+    table = tables.table([(told(TITLES[its]), "", samples[its]) for its in (against, name)], ".2f")
+    table += [{**row, "source": theirs} for row in tables.table(
+        [(told("{title} / {other}", title=title, other=other), "", over)])]
     columns = list(dict.fromkeys(column for row in table for column in row))
     table = [{column: row.get(column, tables.NOTHING) for column in columns} for row in table]
     points = tables.dots([(title, None, over)])
-    chart = Chart("dots", points, told("perplexity divided by softmax's"), rule=(1.0, "softmax"),
-                  alt=told("{title} over softmax: {values}", title=title, values=listed(
+    chart = Chart("dots", points, told("perplexity divided by that of {other}", other=other), rule=(1.0, other),
+                  alt=told("{title} over {other}: {values}", title=title, other=other, values=listed(
                       (told("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
                        for steps, values in over.items()), "; ")))
     return Statement(verdict=conclude([check]), table=table, chart=chart if points else None,
-                     command=commands.evaluated(["stories-softmax", f"stories-{name}"]), **words)
+                     command=commands.evaluated([f"stories-{against}", f"stories-{name}"]), **words)
 
 
-def _texts(evidence: Evidence, name: str) -> float:
-    return evidence.text_error(f"stories-{name}", "stories-softmax", CONTEXT, "losses")
+def _texts(evidence: Evidence, name: str, against: str = "softmax") -> float:
+    return evidence.text_error(f"stories-{name}", f"stories-{against}", CONTEXT, "losses")
 
 
 def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
@@ -61,6 +75,19 @@ def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement
                  sure=told("Read in the paper's abstract; a summary adds “consistently better, growing with size”."),
                  rule=told("perplexity below softmax's, beyond chance; parameters, data and steps are equal"),
                  reason=told("The training may be too short for the mask to pay."))
+
+
+def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
+    check = no_worse(told("selective not above softmax with twice the heads"),
+                     differences(samples["selective"], samples["softmax-wide"], math.log),
+                     texts=_texts(evidence, "selective", "softmax-wide"))
+    return _pair(samples, "selective", check, told("1, about"), "softmax-wide", key="selective-wide",
+                 text=told("Selective attention reads as well as softmax with twice the heads."),
+                 source=told("equal to a standard transformer with about twice the heads and parameters of attention"),
+                 sure=told("Read in the paper's abstract; its perplexities are not recoverable."),
+                 rule=told("perplexity above that of softmax with twice the heads, each as wide, by less than "
+                           "{margin:.0%}, beyond chance; data and steps are equal", margin=TOLERANCE),
+                 reason=told("In so small a model more heads may be worth more than what selecting saves."))
 
 
 def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
@@ -76,8 +103,9 @@ def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statemen
                              "it can do without."))
 
 
-BLIMP = ("softmax", "log-n", "scalable-softmax", "gated", "selective", "selective-memory", "random", "dense",
-         "factorized-random", "factorized-dense", "fixed-random", "random-dense", "dense-softmax", "random-softmax")
+BLIMP = ("softmax", "softmax-wide", "log-n", "scalable-softmax", "gated", "selective", "selective-memory", "random",
+         "dense", "factorized-random", "factorized-dense", "fixed-random", "random-dense", "dense-softmax",
+         "random-softmax")
 
 
 def _blimp(evidence: Evidence) -> Statement:
