@@ -10,7 +10,7 @@ from app.panels.heads import selected
 from app.state.lab_state import LabState
 from app.texts import N_, _, spelt
 from components import chart
-from components.charts import dots_chart
+from components.charts import called, dots_chart
 from components.gates_chart import gates_chart
 from models import HeadPlan, Lab, Trace, catalogue
 from models.checkpoint import CheckpointError
@@ -39,7 +39,7 @@ def section(lab: Lab, state: LabState, trace: Seen) -> None:
         st.markdown(_("**Attention to the first token**, mean over the queries after it. A query that finds nothing "
                       "must put its weight somewhere, and often puts it there; a gate lets it say nothing instead."))
         found = {lab.name: trace} | _without_gates(lab, state)
-        points = [{"name": _("layer {layer}", layer=number), "value": round(float(share), 4), "which": name}
+        points = [{"name": _("layer {layer}", layer=number), "value": round(float(share), 4), "which": called(name)}
                   for name, its in found.items() if isinstance(its, Trace)
                   for number, share in enumerate(sink(its.weights[kind.name]).mean(1), 1)]
         told = "; ".join(f"{point['which']}, {point['name']}: {point['value']:.0%}" for point in points)

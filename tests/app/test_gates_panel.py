@@ -1,11 +1,9 @@
-"""The picture of a model's own gates, on a tiny model with random weights in the place of one that ships.
+"""The picture of a model's own gates.
 
     pytest tests/app/test_gates_panel.py
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy
 import pytest
@@ -14,11 +12,11 @@ from streamlit.testing.v1 import AppTest
 
 import models
 from app.panels import gates
-from app.views import explore
 from components.gates_chart import gates_chart
 from models.attention.base import Record
 from models.heads import HeadPlan
 from models.trace import run, sink
+from tests.app.test_pages import all_sent
 from tests.browser import ROOT
 from tests.models.tiny import TEXT, make_lab
 
@@ -57,30 +55,18 @@ def test_the_picture_has_every_gate_and_tokens_are_text():
 
 
 def test_the_section_shows_gates_and_the_sink_beside_softmax(monkeypatch: pytest.MonkeyPatch):
-    """stories-dense, given gates: the page cannot know the difference."""
-    shipped = models.load("stories-dense")
-    traces = explore.compute.traces_of
-
-    def gated(lab, prompt, plan):
-        found = traces(lab, prompt, plan)
-        if lab is not shipped:
-            return found
-        layers, heads = lab.shape["self"]
-        given = numpy.full((layers, heads, len(found[0].tokens)), 0.25, dtype=numpy.float32)
-        return tuple(replace(trace, gates={"self": given}) for trace in found)
-
-    monkeypatch.setattr(explore.compute, "traces_of", gated)
     drawn: list[dict] = []
     dots = gates.dots_chart
     monkeypatch.setattr(gates, "dots_chart", lambda points, *a, **k: drawn.extend(points) or dots(points, *a, **k))
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
-    for key, value in {"model": "stories-dense", "text": "Once upon a time", "open": "gates"}.items():
+    for key, value in {"model": "stories-gated", "text": "Once upon a time", "open": "gates"}.items():
         app.query_params[key] = value
     app.run()
     assert not app.exception
+    assert "gates" in [header["what"] for header, _ in all_sent(app, "chart")]
     expected = {}
-    for name in ("stories-dense", "stories-softmax"):
-        share = sink(run(models.load(name), "Once upon a time").weights["self"]).mean(1)
+    for name in ("gated", "softmax"):
+        share = sink(run(models.load(f"stories-{name}"), "Once upon a time").weights["self"]).mean(1)
         expected |= {(name, f"layer {layer}"): pytest.approx(value, abs=1e-4) for layer, value in enumerate(share, 1)}
     assert {(point["which"], point["name"]): point["value"] for point in drawn} == expected
 

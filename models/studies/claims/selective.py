@@ -30,8 +30,8 @@ def claim(evidence: Evidence) -> Claim:
     return Claim("selective", told("Selective attention: tokens may vote to forget others"),
                  "Leviathan, Kalman and Matias 2024, arXiv 2410.02703",
                  told("The source trained models of about 100 million parameters on C4 with a context of 512 and "
-                      "more. Here: 2.6 million and a context of 256. The source names variable assignment without "
-                      "its settings; ours are our own."),
+                      "more. Here: 2.6 million and a context of 256, for memory 512 too. The source names variable "
+                      "assignment without its settings; ours are our own."),
                  (*(f"stories-{name}" for name in samples), *(f"assignment-{name}" for name in retrieval.KINDS)),
                  "stories", [_perplexity(evidence, samples), _wide(evidence, samples), _memory_loss(evidence, samples),
                              *retrieval.statements(evidence), *memory.statements(evidence, samples), _blimp(evidence),
