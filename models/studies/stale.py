@@ -1,4 +1,5 @@
-"""What was measured and no longer holds: on weights that have been replaced, or by a measure that has been mended.
+"""What was measured and no longer holds, on weights that have been replaced or by a measure that has been mended; and
+what a model lacks that all of its task have.
 
     python -m models.studies.stale          # the commands that measure it again, one a line; before each, why
     python -m models.studies.stale | sh     # does so
@@ -14,33 +15,38 @@ from pathlib import Path
 
 from models.checkpoint import CHECKPOINTS, read_json
 from models.studies import store
+from models.tasks import TASKS
 
-OTHER_WEIGHTS, OLDER_MEASURE = "other weights", "an older measure"
+OTHER_WEIGHTS, OLDER_MEASURE, MISSING = "other weights", "an older measure", "not measured yet"
+EVERYWHERE = {"picture": tuple(TASKS), "length": ("stories", "masked", "assignment"), "blimp": ("stories",)}  # by task
 
 
 def stale(measurements: Path | None = None, checkpoints: Path | None = None) -> Iterator[tuple[str, str, str]]:
-    """(name, kind, why) of what should be measured again, kinds in the order of store.COMMANDS; damaged files, too.
+    """(name, kind, why) of what should be measured, kinds in the order of store.COMMANDS; damaged files, too.
 
     Args:
         measurements, checkpoints: the repository's own by default.
     """
+    measurements, checkpoints = measurements or store.MEASUREMENTS, checkpoints or CHECKPOINTS
+    ships = {path.parent.name for path in checkpoints.glob("*/card.json")}
     for kind in store.COMMANDS:
-        for path in sorted((measurements or store.MEASUREMENTS).glob(f"*.{kind}.json")):
-            name = path.name.removesuffix(f".{kind}.json")
-            why = _why(path, kind, (checkpoints or CHECKPOINTS) / name / "card.json")
+        there = {path.name.removesuffix(f".{kind}.json") for path in measurements.glob(f"*.{kind}.json")}
+        wanted = {name for name in ships if name.split("-")[0] in EVERYWHERE.get(kind, ())}
+        for name in sorted(there & ships | wanted):
+            why = _why(measurements / f"{name}.{kind}.json", kind, checkpoints / name / "card.json")
             if why:
                 yield name, kind, why
 
 
 def _why(path: Path, kind: str, card: Path) -> str:
-    """Empty where the measurement stands, or where its model does not ship."""
-    if not card.exists():
-        return ""
+    """Empty where the measurement stands."""
+    if not path.exists():
+        return MISSING
     try:
         found = read_json(path)
         if not store.is_of(found, read_json(card)):
             return OTHER_WEIGHTS
-        return OLDER_MEASURE if int(found.get("version", 1)) < store.version(kind) else ""
+        return OLDER_MEASURE if store.is_older(found, kind) else ""
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return "damaged"
 

@@ -2,7 +2,7 @@
 
 Each holds the SHA-256 of the weights that it was measured on, as the card has it, so that numbers of weights that have
 since been replaced are not read. Files of before have the card's metric in its place. And each says by which version
-of its measure it was made: `python -m models.studies.stale` lists what a mended measure should make again.
+of its measure it was made: what an older one found is not read either, and `python -m models.studies.stale` lists both.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VERSIONS = {"length": 2}  # the same tokens at every length
 
 
 def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | None = None) -> dict[str, Any] | None:
-    """NAME.KIND.json; None if there is none, or if it was measured on other weights.
+    """NAME.KIND.json; None if there is none, or if it was measured on other weights or by an older measure.
 
     Args:
         folder, checkpoints: where measurements and cards lie; the repository's own by default.
@@ -32,7 +32,7 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
     """
     path = (folder or MEASUREMENTS) / f"{name}.{kind}.json"
     try:
-        result = _measured(path, name, checkpoints)
+        result = _measured(path, name, kind, checkpoints)
         if result is not None and kind in CHECKS:
             CHECKS[kind](result)
     except FileNotFoundError:
@@ -43,9 +43,11 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
     return result
 
 
-def _measured(path: Path, name: str, checkpoints: Path | None) -> dict[str, Any] | None:
-    """What a file says, None if it was measured on other weights; raises whatever reading it does."""
+def _measured(path: Path, name: str, kind: str, checkpoints: Path | None) -> dict[str, Any] | None:
+    """What a file says, None if it was measured on other weights or is older; raises whatever reading it does."""
     result = _read(path)
+    if is_older(result, kind):
+        return None
     if result.get("elsewhere"):  # there is no card of a model that does not ship
         return result
     if "metric" not in result:
@@ -59,7 +61,7 @@ def _measured(path: Path, name: str, checkpoints: Path | None) -> dict[str, Any]
 def found(name: str, kind: str, folder: Path | None = None, checkpoints: Path | None = None) -> dict[str, Any] | None:
     """As read, without a look at its parts; None for what is damaged, too."""
     try:
-        return _measured((folder or MEASUREMENTS) / f"{name}.{kind}.json", name, checkpoints)
+        return _measured((folder or MEASUREMENTS) / f"{name}.{kind}.json", name, kind, checkpoints)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -136,6 +138,11 @@ def sha(card: Mapping[str, Any]) -> str | None:
 def version(kind: str) -> int:
     """Of the measure as it is now."""
     return VERSIONS.get(kind, 1)
+
+
+def is_older(measured: Mapping[str, Any], kind: str) -> bool:
+    """True if the measure has been mended since; raises ValueError or TypeError where its version is no number."""
+    return int(measured.get("version", 1)) < version(kind)
 
 
 def stamp(name: str, kind: str, *more: Path) -> tuple[int, ...]:

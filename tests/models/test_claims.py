@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from models.recipes import RECIPES
-from models.studies import seeds, transfer
+from models.studies import seeds, store, transfer
 from models.studies.claims import (
     FAILS,
     HOLDS,
@@ -68,8 +68,9 @@ class Made:
         for seed, metric in enumerate(metrics):
             seeds.add(name, steps, seed, metric, self.folder / "seeds")
 
-    def measured(self, file: str, content: object) -> None:
-        self._write(f"measurements/{file}", content)
+    def measured(self, file: str, content: dict) -> None:
+        """By the measure as it is now, if the content says nothing else."""
+        self._write(f"measurements/{file}", {"version": store.version(file.split(".")[-2])} | content)
 
     def memory(self, name: str, whole: float, less: dict[int, float]) -> None:
         """What models/studies/forgetting.py writes of a model whose card is there."""
@@ -333,6 +334,13 @@ def test_what_was_measured_on_a_model_that_was_replaced_is_forgotten(made: Made)
     as_the_sources_have_it(made)
     made.card("stories-softmax", {"perplexity": 38.0})
     assert made.verdicts()["synthesizer-floor"] == OPEN
+
+
+def test_what_an_older_measure_found_is_forgotten(made: Made):
+    as_the_sources_have_it(made)
+    path = made.folder / "measurements" / "masked-softmax.length.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 1}))
+    assert made.verdicts()["normalisation-entropy"] == OPEN
 
 
 @pytest.mark.parametrize("broken", ["", "{", "[]", "null", "7"])

@@ -14,7 +14,7 @@ from models.catalogue import names
 from models.checkpoint import write_json
 from models.studies import stale as module
 from models.studies import store
-from models.studies.stale import OLDER_MEASURE, OTHER_WEIGHTS, main, stale
+from models.studies.stale import MISSING, OLDER_MEASURE, OTHER_WEIGHTS, main, stale
 from models.studies.store import COMMANDS
 
 CARD = {"metric": {"perplexity": 9.0}, "weights": {"model.safetensors": "new"}}
@@ -39,6 +39,12 @@ def test_why_it_no_longer_holds(found: object, why: str | None, folders: tuple[P
     monkeypatch.setattr(store, "VERSIONS", {"length": 2})
     write_json(folders[0] / "a.length.json", found)
     assert list(stale(*folders)) == ([] if why is None else [("a", "length", why)])
+
+
+def test_what_a_new_model_lacks_is_listed(folders: tuple[Path, Path]):
+    (folders[1] / "stories-new").mkdir()
+    write_json(folders[1] / "stories-new" / "card.json", CARD)
+    assert list(stale(*folders)) == [("stories-new", kind, MISSING) for kind in ("picture", "length", "blimp")]
 
 
 def test_models_that_do_not_ship_are_left_alone(folders: tuple[Path, Path]):
