@@ -43,6 +43,23 @@ def test_readme_shows_each_cards_numbers(name):
     assert f"| {' | '.join(cells)} |" in README
 
 
+DECIMAL = re.compile(r"(\d+(?:,\d{3})*\.(\d+))(%?)")
+
+
+def test_every_number_of_a_finding_stands_in_results():
+    """Decimals of what README says the models show: with as many digits, in a claim's words or table, or on a card."""
+    start = README.index("What they show at this scale")
+    said = README[start:README.index("\n## ", start)]
+    shown = [headline(card_of(name)) for name in models.names()]
+    for statement in (its for claim in claims() for its in claim.statements):
+        shown += [statement.text, statement.source, statement.rule, statement.verdict.why]
+        shown += [cell for row in statement.table for cell in row.values()]
+    known = {(float(number.replace(",", "")), percent) for number, _, percent in DECIMAL.findall(" ".join(shown))}
+    for number, digits, percent in DECIMAL.findall(said):
+        value = float(number.replace(",", ""))
+        assert any(round(other, len(digits)) == value and percent in ("", its) for other, its in known), number
+
+
 def test_every_shipped_model_has_a_recipe_and_every_recipe_a_model():
     assert set(models.names()) | PENDING == {*RECIPES, *SHIPPED} and not set(models.names()) & PENDING
 
