@@ -151,7 +151,8 @@ def _numbered(rows: Sequence[Sequence[float]]) -> list[dict[str, Any]]:
             for index, row in enumerate(rows)]
 
 
-def length_chart(series: Sequence[dict[str, Any]], panels: Sequence[dict[str, Any]], length: int, trained: int) -> Spec:
+def length_chart(series: Sequence[dict[str, Any]], panels: Sequence[dict[str, Any]], length: int,
+                 trained: Sequence[int]) -> Spec:
     """Measured quantities against the number of tokens, a panel each; a place that is chosen is a length.
 
     Args:
@@ -159,8 +160,8 @@ def length_chart(series: Sequence[dict[str, Any]], panels: Sequence[dict[str, An
         panels: title, unit, percent, lines and rings of each.
         length, trained: tokens; a rule stands at each.
     """
-    rules = [{"x": trained, "label": _("trained")}]
-    rules += [{"x": length, "dashed": True, "label": _("shown")}] if length != trained else []
+    rules: list[dict[str, Any]] = [{"x": its, "label": _("trained")} for its in trained]
+    rules += [{"x": length, "dashed": True, "label": _("shown")}] if length not in trained else []
     return {"form": "lines", "x": {"title": _("tokens"), "scale": "log2", "shared": True}, "series": list(series),
             "panels": [panel | {"rules": rules} for panel in panels], "columns": 2, "least": 380, "height": 230,
             "chooses": True}

@@ -26,7 +26,7 @@ from models.tasks import TASKS
 from tests.browser import ROOT
 
 # Recipes whose models are not shipped yet.
-PENDING = {"stories-softmax-512", "stories-selective-512", "stories-selective-memory-512", "masked-gau-softmax-128"}
+PENDING = {"masked-gau-softmax-128"}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = {path: (ROOT / path).read_text(encoding="utf-8")

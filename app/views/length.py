@@ -22,7 +22,7 @@ from app.state.lab_state import LabState
 from app.texts import N_, _, tip
 from components import chart
 from components.charts import Spec, called, head_chart, length_chart, style
-from models import Lab
+from models import Lab, catalogue
 from models.checkpoint import CheckpointError
 from models.studies import seeds, store
 from models.studies.lengths import CAPTURED, LENGTHS, typed_limit
@@ -114,8 +114,9 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         charts, beside = st.columns([68, 32], gap="medium")
     with charts:
         serving.give_way()
-        about = _about(curves, lab.trained_length)
-        chart(key="length charts", spec=_with_rings(_spec(curves, length, lab.trained_length), curves, points),
+        trained = tuple(sorted({catalogue.find(curve.model).trained_length for curve in curves}))
+        about = _about(curves, trained)
+        chart(key="length charts", spec=_with_rings(_spec(curves, length, trained), curves, points),
               title=_("What a longer text does"), about=[about], models=list(found), what="length",
               alt="; ".join(_told(curves, quantity, length) for quantity in QUANTITIES),
               on_event=events.on_length_chart)
@@ -135,14 +136,15 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
               alt=_told(curves, ENTROPY, length))
 
 
-def _about(curves: Sequence[Curve], trained: int) -> str:
+def _about(curves: Sequence[Curve], trained: Sequence[int]) -> str:
     return _("Lines: held-out text, {predictions} predictions at each length; entropy and normaliser over "
              "{captured:,} tokens at most. The models were trained at {trained} tokens. Bars: ± one standard error "
              "by the choice of texts, and with it the standard deviation over seeds, where they were measured. "
              "Rings: the text in the box, with your changes; one at the edge lies beyond it. Thin lines: a model "
              "read in another way than it was trained. Point at a line or a name to see it alone; a click chooses the "
              "length.",
-             predictions=_predictions(curves), captured=CAPTURED, trained=trained)
+             predictions=_predictions(curves), captured=CAPTURED,
+             trained=", ".join(map(str, trained)))
 
 
 def curves_of(name: str) -> tuple[Curve, ...]:
@@ -187,7 +189,7 @@ def _predictions(curves: Sequence[Curve]) -> str:
 
 
 @caches.remembered(worded=True)
-def _spec(curves: tuple[Curve, ...], length: int, trained: int) -> Spec:
+def _spec(curves: tuple[Curve, ...], length: int, trained: tuple[int, ...]) -> Spec:
     """The charts without the typed text's rings."""
     longest = max(n for curve in curves for n in curve.by_length)
     panels = []

@@ -91,9 +91,11 @@ def test_models_stand_by_task_and_by_source():
     tasks = choosing.groups(choosing.entries(models.names()))
     assert [task["title"] for task in tasks][:3] == ["Next word", "Hidden word", "Variables"]
     stories = {group["source"]: [model["name"] for model in group["models"]] for group in tasks[0]["groups"]}
-    assert next(iter(stories.items())) == ("Vaswani et al. 2017", ["stories-softmax", "stories-softmax-wide"])
+    assert next(iter(stories.items())) == ("Vaswani et al. 2017", [
+        "stories-softmax", "stories-softmax-512", "stories-softmax-wide"])
     assert stories["Qiu et al. 2025"] == ["stories-gated"]
-    assert stories["Leviathan et al. 2024"] == ["stories-selective", "stories-selective-memory"]
+    assert stories["Leviathan et al. 2024"] == [
+        "stories-selective", "stories-selective-512", "stories-selective-memory", "stories-selective-memory-512"]
     assert len(stories["Tay et al. 2020"]) == 8
     translation = tasks[3]["groups"][0]["models"]  # the plain one first, then those that have more to their names
     assert translation[0]["title"] == "Softmax" and all(" · " in model["title"] for model in translation[1:])

@@ -151,6 +151,14 @@ def test_length_draws_what_was_measured():
     assert "193" in charts[1]["title"]
 
 
+def test_length_marks_where_each_was_trained():
+    app = opened("length", model="stories-softmax-512", **{"with": "stories-softmax stories-selective"})
+    (spec,) = (header["spec"] for header, _ in sent(app, "chart") if header["what"] == "length")
+    for panel in spec["panels"]:
+        assert [rule["x"] for rule in panel["rules"] if rule["label"] == "trained"] == [256, 512]
+    assert any("trained at 256, 512 tokens" in caption.value for caption in app.caption)
+
+
 def test_length_says_of_a_translation_why_there_is_nothing():
     app = opened("length", model="translation-softmax", text="I am here.")
     assert not app.exception and not app.error

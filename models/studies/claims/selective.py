@@ -39,17 +39,25 @@ def claim(evidence: Evidence) -> Claim:
 
 
 TITLES = {"softmax": N_("softmax"), "softmax-wide": N_("softmax, twice the heads"), "selective": N_("selective"),
-          "selective-memory": N_("selective, memory loss")}
+          "selective-memory": N_("selective, memory loss"), "softmax-512": N_("softmax, 512 tokens"),
+          "selective-512": N_("selective, 512 tokens")}
 
 
 def _pair(samples: Mapping[str, Samples], name: str, check: Check, theirs: str, against: str = "softmax",
-          **words: str) -> Statement:
-    """Selective attention, plain or with the memory loss, against softmax, plain or wide."""
+          also: tuple[str, ...] = (), **words: str) -> Statement:
+    """Selective attention, plain or with the memory loss, against softmax, plain or wide.
+
+    Args:
+        also: another such pair, which stands in the table and decides nothing.
+    """
     over = tables.ratios(samples[name], samples[against])
     title, other = told(TITLES[name]), told(TITLES[against])
-    table = tables.table([(told(TITLES[its]), "", samples[its]) for its in (against, name)], ".2f")
-    table += [{**row, "source": theirs} for row in tables.table(
-        [(told("{title} / {other}", title=title, other=other), "", over)])]
+    table = tables.table([(told(TITLES[its]), "", samples[its]) for its in (against, name, *also)], ".2f")
+    table += tables.table([(told("{title} / {other}", title=title, other=other), theirs, over)])
+    if also:
+        one, another = also
+        table += tables.table([(told("{title} / {other}", title=told(TITLES[another]), other=told(TITLES[one])), theirs,
+                                tables.ratios(samples[another], samples[one]))])
     columns = list(dict.fromkeys(column for row in table for column in row))
     table = [{column: row.get(column, tables.NOTHING) for column in columns} for row in table]
     points = tables.dots([(title, None, over)])
@@ -68,12 +76,14 @@ def _texts(evidence: Evidence, name: str, against: str = "softmax") -> float:
 def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     check = below(told("selective below softmax"), differences(samples["selective"], samples["softmax"], math.log),
                   texts=_texts(evidence, "selective"))
-    return _pair(samples, "selective", check, told("below 1"), key="selective-perplexity",
+    return _pair(samples, "selective", check, told("below 1"), also=("softmax-512", "selective-512"),
+                 key="selective-perplexity",
                  text=told("Selective attention has a lower perplexity than softmax at the same size."),
                  source=told("equal to a standard transformer with about twice the heads and parameters of "
                              "attention; its perplexities are not recoverable"),
                  sure=told("Read in the paper's abstract; a summary adds “consistently better, growing with size”."),
-                 rule=told("perplexity below softmax's, beyond chance; parameters, data and steps are equal"),
+                 rule=told("perplexity below softmax's, beyond chance; parameters, data and steps are equal. Those "
+                           "that were trained and are read at 512 tokens decide nothing"),
                  reason=told("The training may be too short for the mask to pay."))
 
 
