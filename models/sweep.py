@@ -18,7 +18,7 @@ import torch
 from models import sweeps
 from models.checkpoint import build
 from models.data import add_data_option
-from models.recipes import RECIPES, Recipe, task_of
+from models.recipes import RECIPES, Recipe, short_recipe, task_of
 from models.training import faster_precision, train, validation_loss
 
 SCORED_ON = 4  # times the sample of a learning curve
@@ -35,33 +35,44 @@ def has_tables(recipe: Recipe) -> bool:
         return any(name.endswith("table") for name, _ in build(recipe.config).named_parameters())
 
 
-def trial_recipe(family: str, attention: str, rate: float, table_rate: float) -> Recipe:
-    plan = sweeps.PLANS[family]
-    return replace(RECIPES[f"{family}-{attention}"], steps=plan.steps, warmup=plan.warmup, learning_rate=rate,
-                   table_rate=table_rate)
+def trial_recipe(family: str, attention: str, rate: float, table_rate: float, second: bool = False) -> Recipe:
+    """`second`: of the second round, which trains as seeds do that are compared."""
+    name, plan = f"{family}-{attention}", sweeps.PLANS[family]
+    recipe = short_recipe(name) if second else replace(RECIPES[name], steps=plan.steps, warmup=plan.warmup)
+    return replace(recipe, learning_rate=rate, table_rate=table_rate)
 
 
 def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.device, precision: str,
           folder: Path | None = None) -> None:
-    """All trials of one type that the table lacks: every learning rate, then every table rate at the best of them."""
-    def attempt(rate: float, table_rate: float) -> None:
+    """All trials of one type that the table lacks: every learning rate, then every table rate at the best of them, then
+    the second round."""
+    def attempt(rate: float, table_rate: float, second: bool = False) -> None:
+        recipe = trial_recipe(family, attention, rate, table_rate, second)
         trial = {"attention": attention, "learning_rate": rate, "table_rate": table_rate}
+        trial |= {"steps": recipe.steps} if second else {}
         if any(sweeps.key(old) == sweeps.key(trial) for old in sweeps.read(family, folder)):
             return
         task = task_of(f"{family}-{attention}", data, runs)
-        place = runs / "sweep" / f"{family}-{attention}" / f"{rate:g}-{table_rate:g}"
-        model = train(trial_recipe(family, attention, rate, table_rate), task, place, sweeps.SEED, device, precision)
+        place = runs / "sweep" / f"{family}-{attention}" / f"{rate:g}-{table_rate:g}{'-second' if second else ''}"
+        model = train(recipe, task, place, sweeps.SEED, device, precision)
         loss = validation_loss(model, task, SCORED_ON)
         sweeps.add(family, trial | {"loss": round(loss, 4)}, folder)
 
-    rates = sweeps.PLANS[family].rates
+    plan = sweeps.PLANS[family]
+    rates = plan.rates
     for rate in rates:
         attempt(rate, sweeps.USUAL_TABLE_RATE)
+    best = sweeps.best_rate(sweeps.read(family, folder), attention, rates)
+    assert best is not None  # all rates were tried
     if has_tables(RECIPES[f"{family}-{attention}"]):
-        best = sweeps.best_rate(sweeps.read(family, folder), attention, rates)
-        assert best is not None  # all rates were tried
         for table_rate in sweeps.TABLE_RATES:
             attempt(best, table_rate)
+    table_rate = sweeps.best_table_rate(sweeps.read(family, folder), attention, best)
+    while plan.second:
+        rate, is_over = sweeps.second_round(sweeps.read(family, folder), attention, plan, best)
+        if is_over:
+            break
+        attempt(rate, table_rate, second=True)
 
 
 def main() -> None:

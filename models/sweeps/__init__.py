@@ -1,12 +1,16 @@
 """Tables of the sweeps, and the rule by which recipes take their rates from them.
 
     {"family": "stories", "steps": 160, "seed": 0, "runs": [
-        {"attention": "softmax", "learning_rate": 0.004, "table_rate": 10.0, "loss": 5.1}, ...]}
+        {"attention": "softmax", "learning_rate": 0.004, "table_rate": 10.0, "loss": 5.1}, ...,
+        {"attention": "softmax", "learning_rate": 0.008, "table_rate": 10.0, "loss": 3.6, "steps": 1200}, ...]}
 
 One file a family, models/sweeps/FAMILY.json, written by `python -m models.sweep`. Every attention type of a family is
 tried with the same rates, the same budget and the same seed, and scored by its loss on the validation split in nats.
 The rule: the learning rate with the lowest loss at the usual table rate; then, for types that have tables, the table
-rate with the lowest loss at that learning rate. A type that was not tried with every rate keeps the family's default.
+rate with the lowest loss at that learning rate. Short trainings like high rates: where a family has a second round, of
+trainings as long as those that seeds are compared by, it begins at that learning rate and goes down to the next lower
+one for as long as that is better. What the first round found stands until the second is over, and a type that was not
+tried with every rate keeps the family's default.
 """
 
 from __future__ import annotations
@@ -30,16 +34,18 @@ class Sweep:
     Attributes:
         steps, warmup: of each trial.
         rates: learning rates, the same for all types.
+        second: steps of the second round, as in recipes.SHORT; 0 for none.
     """
 
     steps: int
     warmup: int
     rates: tuple[float, ...]
+    second: int = 0
 
 
 # Assignment is not learned at all before some 2,000 steps, so its trials are as long as its trainings.
-PLANS = {"assignment": Sweep(3000, 100, (5e-4, 1e-3, 2e-3)), "stories": Sweep(160, 40, (4e-3, 8e-3, 16e-3)),
-         "masked": Sweep(120, 30, (4e-3, 8e-3, 16e-3)), "translation": Sweep(120, 30, (2e-3, 4e-3, 8e-3))}
+PLANS = {"assignment": Sweep(3000, 100, (5e-4, 1e-3, 2e-3)), "stories": Sweep(160, 40, (4e-3, 8e-3, 16e-3), 1200),
+         "masked": Sweep(120, 30, (4e-3, 8e-3, 16e-3), 900), "translation": Sweep(120, 30, (2e-3, 4e-3, 8e-3))}
 
 
 def read(family: str, folder: Path | None = None) -> list[dict[str, Any]]:
@@ -64,28 +70,48 @@ def add(family: str, trial: dict[str, Any], folder: Path | None = None) -> None:
         file.write(json.dumps(table, indent=2) + "\n")
 
 
-def key(trial: dict[str, Any]) -> tuple[str, float, float]:
-    return trial["attention"], trial["learning_rate"], trial["table_rate"]
+def key(trial: dict[str, Any]) -> tuple[str, float, float, int]:
+    return trial["attention"], trial["learning_rate"], trial["table_rate"], trial.get("steps", 0)
 
 
 def best_rate(trials: list[dict[str, Any]], attention: str, rates: tuple[float, ...]) -> float | None:
-    """The learning rate of lowest loss at the usual table rate; None until all were tried."""
+    """The learning rate of lowest loss in the first round, at the usual table rate; None until all were tried."""
     losses = {t["learning_rate"]: t["loss"] for t in trials
-              if t["attention"] == attention and t["table_rate"] == USUAL_TABLE_RATE}
+              if t["attention"] == attention and t["table_rate"] == USUAL_TABLE_RATE and "steps" not in t}
     return min(rates, key=losses.__getitem__) if all(rate in losses for rate in rates) else None
 
 
 def best_table_rate(trials: list[dict[str, Any]], attention: str, rate: float) -> float:
-    """The table rate of lowest loss at a learning rate; the usual one until all were tried."""
+    """The table rate of lowest loss at a learning rate, in the first round; the usual one until all were tried."""
     losses = {t["table_rate"]: t["loss"] for t in trials
-              if t["attention"] == attention and t["learning_rate"] == rate}
+              if t["attention"] == attention and t["learning_rate"] == rate and "steps" not in t}
     known = all(table in losses for table in TABLE_RATES)
     return min(TABLE_RATES, key=losses.__getitem__) if known else USUAL_TABLE_RATE
 
 
+def second_round(trials: list[dict[str, Any]], attention: str, plan: Sweep, first: float) -> tuple[float, bool]:
+    """(learning rate, False) to try next; (the best, True) when it is over.
+
+    Args:
+        first: what the first round found.
+    """
+    losses = {t["learning_rate"]: t["loss"] for t in trials
+              if t["attention"] == attention and t.get("steps") == plan.second}
+    best = first
+    for rate in sorted((rate for rate in plan.rates if rate <= first), reverse=True):
+        if rate not in losses:
+            return rate, False
+        if losses[rate] > losses[best]:
+            break
+        best = rate
+    return best, True
+
+
 def chosen(family: str, attention: str, folder: Path | None = None) -> dict[str, float]:
     """What a recipe takes: `learning_rate` and `table_rate`, or nothing where the sweep has not decided."""
-    trials = read(family, folder)
-    rate = best_rate(trials, attention, PLANS[family].rates)
-    return {} if rate is None else {"learning_rate": rate,
-                                    "table_rate": best_table_rate(trials, attention, rate)}
+    trials, plan = read(family, folder), PLANS[family]
+    first = best_rate(trials, attention, plan.rates)
+    if first is None:
+        return {}
+    rate, is_over = second_round(trials, attention, plan, first)
+    return {"learning_rate": rate if is_over else first, "table_rate": best_table_rate(trials, attention, first)}

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from models import sweep, sweeps
-from models.recipes import RECIPES
+from models import recipes, sweep, sweeps
+from models.recipes import RECIPES, SHORT
 from models.tasks import assignment
 from models.training import train, validation_loss
 
@@ -40,6 +40,30 @@ def test_table_rates_are_compared_at_the_best_rate(tmp_path: Path):
     assert sweeps.chosen("stories", "random", tmp_path) == {"learning_rate": RATES[1], "table_rate": 3.0}
     sweeps.add("stories", trial("random", RATES[0], 0.5, 30.0), tmp_path)  # not at the best rate: no part of the rule
     assert sweeps.chosen("stories", "random", tmp_path)["table_rate"] == 3.0
+
+
+@pytest.mark.parametrize(("longer", "best", "next_one"), [
+    ({}, RATES[2], RATES[2]), ({RATES[2]: 3.6}, RATES[2], RATES[1]),
+    ({RATES[2]: 3.6, RATES[1]: 3.7}, RATES[2], None),  # lower is worse: over
+    ({RATES[2]: 3.6, RATES[1]: 3.5}, RATES[2], RATES[0]),  # what the first round found stands until the second is over
+    ({RATES[2]: 3.6, RATES[1]: 3.5, RATES[0]: 3.55}, RATES[1], None),
+    ({RATES[2]: 3.6, RATES[1]: 3.5, RATES[0]: 3.4}, RATES[0], None)])
+def test_a_second_round_goes_down_while_it_gets_better(longer: dict[float, float], best: float, next_one: float | None,
+                                                       tmp_path: Path):
+    plan = sweeps.PLANS["stories"]
+    for rate, loss in zip(RATES, (5.0, 4.9, 4.8), strict=True):
+        sweeps.add("stories", trial("softmax", rate, loss), tmp_path)
+    for rate, loss in longer.items():
+        sweeps.add("stories", trial("softmax", rate, loss) | {"steps": plan.second}, tmp_path)
+        sweeps.add("stories", trial("softmax", rate, -loss) | {"steps": 7}, tmp_path)  # of another length
+    assert sweeps.chosen("stories", "softmax", tmp_path)["learning_rate"] == best
+    asked, is_over = sweeps.second_round(sweeps.read("stories", tmp_path), "softmax", plan, RATES[2])
+    assert (asked, is_over) == ((best, True) if next_one is None else (next_one, False))
+
+
+def test_second_rounds_are_as_long_as_what_seeds_compare():
+    assert {family: plan.second for family, plan in sweeps.PLANS.items() if plan.second} == {
+        family: SHORT[family] for family in ("stories", "masked")}
 
 
 def test_nothing_is_chosen_before_all_rates_were_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -86,11 +110,12 @@ def test_which_types_have_tables():
                       "random-softmax"}
 
 
-@pytest.mark.parametrize("attention, trials", [("softmax", 3), ("random", 5)])
-def test_a_sweep_goes_on_where_it_stopped(attention: str, trials: int, tmp_path: Path,
+@pytest.mark.parametrize("attention, trials, second", [("softmax", 3, 0), ("random", 5, 0), ("softmax", 3, 3)])
+def test_a_sweep_goes_on_where_it_stopped(attention: str, trials: int, second: int, tmp_path: Path,
                                           monkeypatch: pytest.MonkeyPatch):
     """Each trial is trained once, and scored on the validation sample after the plan's steps."""
-    monkeypatch.setitem(sweeps.PLANS, "assignment", sweeps.Sweep(2, 1, (1e-3, 2e-3, 4e-3)))
+    monkeypatch.setitem(sweeps.PLANS, "assignment", sweeps.Sweep(2, 1, (1e-3, 2e-3, 4e-3), second))
+    monkeypatch.setitem(recipes.SHORT, "assignment", second)
     monkeypatch.setattr(assignment, "VALIDATION_TEXTS", 5)
     trained = []
 
@@ -106,9 +131,14 @@ def test_a_sweep_goes_on_where_it_stopped(attention: str, trials: int, tmp_path:
         sweep.sweep(*options)
     sweep.sweep(*options)
     sweep.sweep(*options)
-    assert len(trained) == trials + 1 and len(set(trained)) == trials
     found = sweeps.read("assignment", tmp_path)
-    assert {(t["learning_rate"], t["table_rate"], 2, 1) for t in found} == set(trained) and len(found) == trials
+    longer = {steps for _, _, steps, _ in trained} - {2}
+    assert longer == ({second} if second else set())
+    assert len(trained) == len(found) + 1 and len(set(trained)) == len(found)
+    assert len([t for t in found if "steps" not in t]) == trials
+    warmup = recipes.RECIPES["assignment-softmax"].warmup
+    assert {(t["learning_rate"], t["table_rate"], *((t["steps"], warmup) if "steps" in t else (2, 1)))
+            for t in found} == set(trained)
     first = found[0]
     model = train(sweep.trial_recipe("assignment", attention, first["learning_rate"], first["table_rate"]),
                   assignment.Assignment(), tmp_path / "again", sweeps.SEED, torch.device("cpu"))

@@ -61,20 +61,26 @@ def curves(evidence: Evidence, names: Sequence[str]) -> Chart | None:
 def sweep(family: str) -> list[dict[str, str]]:
     """A row a type of attention: its loss with every rate that was tried, and what was chosen; none where there was no
     sweep."""
-    trials = sweeps.read(family)
-    rates = sweeps.PLANS[family].rates
+    trials, plan = sweeps.read(family), sweeps.PLANS[family]
+    rates = plan.rates
+    longer = sorted({trial["learning_rate"] for trial in trials if trial.get("steps") == plan.second})
     rows = []
     for attention in dict.fromkeys(trial["attention"] for trial in trials):
-        its = [trial for trial in trials if trial["attention"] == attention]
+        its = [trial for trial in trials if trial["attention"] == attention and "steps" not in trial]
         by_rate = {t["learning_rate"]: t["loss"] for t in its if t["table_rate"] == sweeps.USUAL_TABLE_RATE}
         chosen = sweeps.chosen(family, attention)
         row = {N_("attention"): attention}
         row |= {told("rate {rate:g}", rate=rate): f"{by_rate[rate]:.3f}" if rate in by_rate else tables.NOTHING
                 for rate in rates}
         best = chosen.get("learning_rate")
-        by_table = {t["table_rate"]: t["loss"] for t in its if t["learning_rate"] == best}
+        first = sweeps.best_rate(trials, attention, rates)
+        by_table = {t["table_rate"]: t["loss"] for t in its if t["learning_rate"] == first}
         row |= {told("tables {rate:g}×", rate=rate): f"{by_table[rate]:.3f}" if rate in by_table and len(by_table) > 1
                 else tables.NOTHING for rate in sweeps.TABLE_RATES}
+        second = {t["learning_rate"]: t["loss"] for t in trials
+                  if t["attention"] == attention and t.get("steps") == plan.second}
+        row |= {told("{steps:,} steps, rate {rate:g}", steps=plan.second, rate=rate):
+                f"{second[rate]:.3f}" if rate in second else tables.NOTHING for rate in longer}
         row[N_("chosen")] = tables.NOTHING if best is None else told(
             "{rate:g}, tables {tables:g}×", rate=best, tables=chosen["table_rate"]) if len(by_table) > 1 \
             else f"{best:g}"
