@@ -3,6 +3,7 @@ of two attention types is one variable; rates are each type's own, chosen for al
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,12 @@ SHORT = {"assignment": 3000, "stories": 1200, "masked": 900, "translation": 800}
 def short_recipe(name: str) -> Recipe:
     """The recipe of a training whose numbers alone are kept; see models/studies/seeds.py."""
     return replace(RECIPES[name], steps=SHORT[name.split("-")[0]])
+
+
+def is_current(name: str, training: Mapping[str, Any]) -> bool:
+    """False where a card's training had another rate than the sweep has chosen since: such a model waits to be trained
+    again, and is compared with nothing."""
+    return name not in RECIPES or training.get("learning_rate") in (None, RECIPES[name].learning_rate)
 
 
 def task_of(name: str, data: Path = DATA, cache: Path | None = None) -> Task:

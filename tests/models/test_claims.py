@@ -343,6 +343,27 @@ def test_what_an_older_measure_found_is_forgotten(made: Made):
     assert made.verdicts()["normalisation-entropy"] == OPEN
 
 
+def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
+    """At another rate than the sweep chose, so its rivals have an advantage; what it is alone stands."""
+    as_the_sources_have_it(made)
+    path = made.folder / "checkpoints" / "stories-softmax" / "card.json"
+    card = json.loads(path.read_text())
+
+    def with_rate(rate: float) -> dict[str, str]:
+        path.write_text(json.dumps(card | {"training": card["training"] | {"learning_rate": rate}}))
+        return made.verdicts()
+
+    rate = RECIPES["stories-softmax"].learning_rate
+    assert with_rate(rate)["selective-perplexity"] == HOLDS
+    found = with_rate(2 * rate)
+    compared = ("selective-perplexity", "selective-memory", "selective-blimp", "synthesizer-close")
+    assert {found[key] for key in compared} == {OPEN}
+    assert found["selective-pieces"] == found["selective-wide"] == HOLDS
+    row = next(row for claim in claims(made.evidence) if claim.key == "selective" for row in claim.trainings
+               if row["model"] == "stories-softmax")
+    assert "not compared until it is trained again" in row["seeds"]
+
+
 @pytest.mark.parametrize("broken", ["", "{", "[]", "null", "7"])
 def test_files_that_cannot_be_read_are_not_measured(made: Made, broken: str):
     for path in ("checkpoints/stories-softmax/card.json", "seeds/stories-softmax.json",

@@ -14,6 +14,7 @@ from numpy import ndarray
 
 from models import catalogue, checkpoint
 from models.damage import broken
+from models.recipes import is_current
 from models.studies import store
 from models.studies.bootstrap import error
 from models.studies.seeds import SEEDS, is_enough, read_seeds
@@ -40,7 +41,8 @@ class Evidence:
         self.measured: dict[str, Any] = _read_dict(self._measurements / CLAIMS) or {}
 
     def metrics(self, name: str) -> dict[int, dict[int, Metric]]:
-        """Steps -> seed -> metric, of the shipped model and of the short trainings."""
+        """Steps -> seed -> metric, of the shipped model and of the short trainings; without the shipped one where it
+        is to be trained again (recipes.is_current)."""
         if name not in self._metrics:
             try:
                 self._metrics[name] = self._collected(name)
@@ -51,7 +53,7 @@ class Evidence:
     def _collected(self, name: str) -> dict[int, dict[int, Metric]]:
         result: dict[int, dict[int, Metric]] = {}
         card = self.card(name)
-        if card:
+        if self.is_compared(name):
             readings = self.measured_of(name, "readings")
             own = card["metric"] | ({"readings": readings} if readings else {})
             others = {int(seed): metric for seed, metric in card.get("other_seeds", {}).items()}
@@ -77,6 +79,13 @@ class Evidence:
     def card(self, name: str) -> dict[str, Any]:
         """A shipped model's card; empty where there is none."""
         return _read_dict(self._checkpoints / name / "card.json") or {}
+
+    def is_compared(self, name: str) -> bool:
+        """True if it ships, and does not wait to be trained again."""
+        try:
+            return is_current(name, self.card(name)["training"])
+        except (KeyError, TypeError, AttributeError):  # `damaged` tells of it
+            return False
 
     def weights(self, name: str) -> str:
         """SHA-256 of the shipped model's weights, as its card has it; empty where there is none."""

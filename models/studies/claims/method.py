@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from models import sweeps
+from models.recipes import is_current
 from models.studies.claims import tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart
@@ -26,8 +27,12 @@ def trainings(evidence: Evidence, names: Sequence[str]) -> list[dict[str, str]]:
         seeds = {steps: len(its) for steps, its in evidence.metrics(name).items()}
         rows.append({
             N_("model"): name,
-            N_("seeds"): listed((told_n("{n} seed of {steps:,} steps", "{n} seeds of {steps:,} steps", count,
-                                        steps=steps) for steps, count in sorted(seeds.items(), reverse=True)), "; "),
+            N_("seeds"): listed((
+                *(told_n("{n} seed of {steps:,} steps", "{n} seeds of {steps:,} steps", count, steps=steps)
+                  for steps, count in sorted(seeds.items(), reverse=True)),
+                *(() if is_current(name, card["training"]) else (told(
+                    "at rate {rate:g}, before the sweep chose another: not compared until it is trained again",
+                    rate=card["training"]["learning_rate"]),))), "; "),
             N_("measured on"): _measured_on(metric),
             N_("weights, SHA-256"): evidence.weights(name)[:DIGITS] or tables.NOTHING})
     return rows

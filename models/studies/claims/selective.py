@@ -124,7 +124,8 @@ def _blimp(evidence: Evidence) -> Statement:
     shares = {name: {which: statistics.fmean(map(int, bits)) for which, bits in its["rights"].items()}
               for name, its in found.items()}
     behind = None
-    if "selective" in shares and shares["selective"].keys() == shares.get("softmax", {}).keys():
+    if all(evidence.is_compared(f"stories-{name}") for name in ("selective", "softmax")) and "selective" in shares \
+            and shares["selective"].keys() == shares.get("softmax", {}).keys():
         behind = [shares["softmax"][which] - share for which, share in shares["selective"].items()]
     rows = [{N_("attention"): name, N_("source"): tables.NOTHING,
              N_("here, pairs right"): f"{its['accuracy']:.1%} ± {1.96 * its['accuracy_error']:.1%}",
