@@ -13,7 +13,7 @@ from typing import Literal
 import streamlit as st
 
 from app import caches, serving
-from app.markdown import linked, plain, translated
+from app.markdown import linked, literal, plain, translated
 from app.panels import frame
 from app.state import events, session
 from app.state.lab_state import FIRST_CLAIM
@@ -72,6 +72,9 @@ def _claims() -> None:
     st.markdown(f"#### {plain(_(claim.title))}")
     with st.container(key="about-claim"):
         st.caption(linked(f"{plain(claim.source)}. {plain(_(claim.setting))}"))
+    if claim.waiting:
+        st.info(_("Compared with nothing until they are trained again, for the sweep has chosen another learning rate "
+                  "since: {names}.", names=literal(", ".join(claim.waiting))), icon=":material/hourglass_empty:")
     groups = [(word, [its for its in claim.statements if its.verdict.word == word]) for word in BADGES]
     _overview([(word, its) for word, its in groups if its])
     specs = _specs(claim.key, stamp)

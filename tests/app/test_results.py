@@ -128,6 +128,15 @@ def test_learning_curves_are_drawn_where_cards_have_them(monkeypatch):
     assert "before learning curves were kept" in texts(opened())
 
 
+def test_models_that_wait_to_be_trained_again_are_named(monkeypatch):
+    claim = replace(made_up()[0], waiting=("stories-[a](b)",))
+    monkeypatch.setattr(results, "_found", lambda stamp: [claim])
+    shown = [info.value.replace("\\", "") for info in opened().info]
+    assert len(shown) == 1 and "stories-[a](b)" in shown[0] and "learning rate" in shown[0]
+    monkeypatch.setattr(results, "_found", lambda stamp: made_up())
+    assert not opened().info
+
+
 def made_up() -> list[Claim]:
     """A statement of each verdict, with and without charts and test."""
     verdicts = zip((HOLDS, PART, FAILS, OPEN, UNSURE), itertools.cycle(CHARTS), ("", "a second training", "", "", ""),

@@ -359,8 +359,9 @@ def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
     compared = ("selective-perplexity", "selective-memory", "selective-blimp", "synthesizer-close")
     assert {found[key] for key in compared} == {OPEN}
     assert found["selective-pieces"] == found["selective-wide"] == HOLDS
-    row = next(row for claim in claims(made.evidence) if claim.key == "selective" for row in claim.trainings
-               if row["model"] == "stories-softmax")
+    claim = next(claim for claim in claims(made.evidence) if claim.key == "selective")
+    assert claim.waiting == ("stories-softmax",)
+    row = next(row for row in claim.trainings if row["model"] == "stories-softmax")
     assert "not compared until it is trained again" in row["seeds"]
 
 

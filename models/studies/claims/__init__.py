@@ -24,4 +24,5 @@ def claims(evidence: Evidence | None = None) -> list[Claim]:
     evidence = evidence or Evidence()
     found = [module.claim(evidence) for module in MODULES.values()]
     return [replace(claim, trainings=method.trainings(evidence, claim.models),
-                    curves=method.curves(evidence, claim.models)) for claim in found]
+                    curves=method.curves(evidence, claim.models),
+                    waiting=tuple(name for name in claim.models if evidence.waits(name))) for claim in found]

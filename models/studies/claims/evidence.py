@@ -82,8 +82,12 @@ class Evidence:
 
     def is_compared(self, name: str) -> bool:
         """True if it ships, and does not wait to be trained again."""
+        return bool(self.card(name)) and not self.waits(name)
+
+    def waits(self, name: str) -> bool:
+        """True if it ships, and is to be trained again first."""
         try:
-            return is_current(name, self.card(name)["training"])
+            return bool(self.card(name)) and not is_current(name, self.card(name)["training"])
         except (KeyError, TypeError, AttributeError):  # `damaged` tells of it
             return False
 

@@ -76,6 +76,7 @@ class Claim:
         family: what these are called.
         trainings: rows of a table: how long each of these was trained, how often, and on what it was measured.
         curves: loss while they were trained; None where no card has it.
+        waiting: those that are compared with nothing until they are trained again, see recipes.is_current.
     """
 
     key: str
@@ -87,3 +88,4 @@ class Claim:
     statements: list[Statement] = field(default_factory=list)
     trainings: list[dict[str, str]] = field(default_factory=list)
     curves: Chart | None = None
+    waiting: tuple[str, ...] = ()
