@@ -34,6 +34,8 @@ from models.transformer import Block
 FIRST = {"assignment-softmax", "assignment-selective", "stories-softmax", "stories-selective"}
 # Those that must be shipped are tested whether they are or not: an empty list would test nothing and pass.
 NAMES = sorted(FIRST | set(models.names()))
+# Trained at a rate that the sweep has replaced since: they are compared with nothing until they are trained again.
+WAITING = {"stories-softmax", "stories-softmax-wide", "stories-softmax-512"}
 MEGABYTES = 6  # a file; the repository is cloned by people who only want to look
 
 
@@ -155,7 +157,8 @@ def test_card(lab: models.Lab, name: str):
     if pruned:
         assert (training["steps"], training["learning_rate"]) == (pruned.steps, pruned.rate) and "curve" not in card
     elif training["steps"] == recipe.steps and "curve" in card:
-        assert training["learning_rate"] == recipe.learning_rate and card["data"] == list(lab.task.data)
+        assert (training["learning_rate"] == recipe.learning_rate) == (name not in WAITING)
+        assert card["data"] == list(lab.task.data)
         assert card["curve"]["step"][-1] == recipe.steps
     else:  # trained before the budgets were raised, as long as the seeds are now
         assert (training["steps"], "curve" in card) == (short_recipe(name).steps, False)
