@@ -8,8 +8,8 @@ One file a family, models/sweeps/FAMILY.json, written by `python -m models.sweep
 tried with the same rates, the same budget and the same seed, and scored by its loss on the validation split in nats.
 The rule: the learning rate with the lowest loss at the usual table rate; then, for types that have tables, the table
 rate with the lowest loss at that learning rate. Short trainings like high rates: where a family has a second round, of
-trainings as long as those that seeds are compared by, it begins at that learning rate and goes down to the next lower
-one for as long as that is better. What the first round found stands until the second is over, and a type that was not
+trainings as long as those that seeds are compared by, it begins at that learning rate and goes on to half of it for as
+long as that is better. What the first round found stands until the second is over, and a type that was not
 tried with every rate keeps the family's default.
 """
 
@@ -97,14 +97,10 @@ def second_round(trials: list[dict[str, Any]], attention: str, plan: Sweep, firs
     """
     losses = {t["learning_rate"]: t["loss"] for t in trials
               if t["attention"] == attention and t.get("steps") == plan.second}
-    best = first
-    for rate in sorted((rate for rate in plan.rates if rate <= first), reverse=True):
-        if rate not in losses:
-            return rate, False
-        if losses[rate] > losses[best]:
-            break
-        best = rate
-    return best, True
+    best = rate = first
+    while rate in losses and losses[rate] <= losses[best]:
+        best, rate = rate, rate / 2
+    return (best, True) if rate in losses else (rate, False)
 
 
 def chosen(family: str, attention: str, folder: Path | None = None) -> dict[str, float]:
