@@ -235,7 +235,7 @@ def test_two_visitors_never_affect_each_other(visit):
 def test_switching_model_keeps_what_fits(visit):
     page = visit(text="a cat", plan="self-1.1c")
     page.get_by_role("button", name=re.compile("^Model: Next word, Selective")).click()
-    page.get_by_role("dialog").get_by_role("link", name=re.compile("^Softmax")).click()
+    page.get_by_role("dialog").get_by_role("link", name=re.compile("^Softmax Each word")).click()
     expect(named(page, "layer 2, head 2, constant")).to_be_visible()
     page.wait_for_function("location.search.includes('model=stories-softmax')")
     expect(page.get_by_label("Text", exact=True)).to_have_value("a cat")
@@ -283,7 +283,7 @@ def test_a_model_is_chosen_by_task_and_by_what_people_call_it(visit):
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("p")  # a key of the heads, which are not what one looks at
-    dialog.get_by_role("link", name=re.compile("^Softmax")).click()
+    dialog.get_by_role("link", name=re.compile("^Softmax Each word")).click()
     page.wait_for_function("location.search.includes('model=stories-softmax')")
     expect(page.get_by_label("Text", exact=True)).to_have_value("A red ball")
     expect(named(page, "layer 2, head 2, constant")).to_be_visible()
