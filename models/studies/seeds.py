@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from models.alone import alone
 from models.attention import TYPES
 from models.attention.base import Intervention
 from models.damage import broken
@@ -34,14 +35,14 @@ READINGS = ("fixed", "length")  # of relu² / n: what n is where a text has anot
 def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path | None = None) -> None:
     """Adds one seed's numbers to those of the others; numbers of another budget are forgotten."""
     path = (folder or SEEDS) / f"{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    metrics = old["metrics"] if old.get("steps") == steps else {}
-    metrics = dict(sorted((metrics | {str(seed): metric}).items(), key=lambda item: int(item[0])))
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps({"name": name, "steps": steps, "metrics": metrics}, indent=2) + "\n",
-                       encoding="utf-8")
-    partial.replace(path)
+    with alone(path.parent):
+        old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        metrics = old["metrics"] if old.get("steps") == steps else {}
+        metrics = dict(sorted((metrics | {str(seed): metric}).items(), key=lambda item: int(item[0])))
+        partial = path.with_suffix(".partial")
+        partial.write_text(json.dumps({"name": name, "steps": steps, "metrics": metrics}, indent=2) + "\n",
+                           encoding="utf-8")
+        partial.replace(path)
 
 
 def measured(model: Model, task: Task) -> dict[str, Any]:

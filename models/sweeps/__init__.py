@@ -15,11 +15,12 @@ tried with every rate keeps the family's default.
 
 from __future__ import annotations
 
-import fcntl
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from models.alone import alone
 
 SWEEPS = Path(__file__).parent
 USUAL_TABLE_RATE = 10.0
@@ -60,14 +61,13 @@ def read(family: str, folder: Path | None = None) -> list[dict[str, Any]]:
 def add(family: str, trial: dict[str, Any], folder: Path | None = None) -> None:
     """Adds one trial to the table, while other processes may do the same."""
     path = (folder or SWEEPS) / f"{family}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "a+", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with alone(path.parent):
         trials = [old for old in read(family, folder) if key(old) != key(trial)]
         table = {"family": family, "steps": PLANS[family].steps, "seed": SEED,
                  "runs": sorted([*trials, trial], key=key)}
-        file.truncate(0)
-        file.write(json.dumps(table, indent=2) + "\n")
+        partial = path.with_suffix(".partial")
+        partial.write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
+        partial.replace(path)
 
 
 def key(trial: dict[str, Any]) -> tuple[str, float, float, int]:

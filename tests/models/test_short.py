@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,12 @@ def test_seeds_are_added_and_another_budget_begins_anew(tmp_path: Path):
     seeds.add("x", 200, 1, {"a": 3}, tmp_path)
     assert json.loads((tmp_path / "x.json").read_text())["metrics"] == {"1": {"a": 3}}
     assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
+
+
+def test_seeds_that_end_at_once_are_all_kept(tmp_path: Path):
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda seed: seeds.add("x", 300, seed, {"a": seed}, tmp_path), range(40)))
+    assert len(json.loads((tmp_path / "x.json").read_text())["metrics"]) == 40
 
 
 def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
