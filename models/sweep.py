@@ -19,7 +19,7 @@ from models import sweeps
 from models.checkpoint import build
 from models.data import add_data_option
 from models.recipes import RECIPES, Recipe, short_recipe, task_of
-from models.training import faster_precision, train, validation_loss
+from models.training import faster_precision, short_folder, train, validation_loss
 
 SCORED_ON = 4  # times the sample of a learning curve
 
@@ -52,8 +52,11 @@ def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.dev
         trial |= {"steps": recipe.steps} if second else {}
         if any(sweeps.key(old) == sweeps.key(trial) for old in sweeps.read(family, folder)):
             return
-        task = task_of(f"{family}-{attention}", data, runs)
-        place = runs / "sweep" / f"{family}-{attention}" / f"{rate:g}-{table_rate:g}{'-second' if second else ''}"
+        name = f"{family}-{attention}"
+        task = task_of(name, data, runs)
+        # The best of the second round is then what --short --seed 0 asks for, and is not trained twice.
+        place = short_folder(runs, name, recipe, sweeps.SEED) if second else \
+            runs / "sweep" / name / f"{rate:g}-{table_rate:g}"
         model = train(recipe, task, place, sweeps.SEED, device, precision)
         loss = validation_loss(model, task, SCORED_ON)
         sweeps.add(family, trial | {"loss": round(loss, 4)}, folder)

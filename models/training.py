@@ -248,6 +248,11 @@ def update(model: Model, batch: Batch, recipe: Recipe, optimisers: list[torch.op
     return loss
 
 
+def short_folder(runs: Path, name: str, recipe: Recipe, seed: int) -> Path:
+    """Where a short training goes on from: by its rates, since the second round of a sweep is made of the same ones."""
+    return runs / name / f"short-{recipe.learning_rate:g}-{recipe.table_rate:g}-{seed}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=RECIPES, metavar="NAME", help=", ".join(RECIPES))
@@ -271,10 +276,10 @@ def _train_one(name: str, arguments: argparse.Namespace, device: torch.device) -
     task = task_of(name, arguments.data, arguments.runs)
     if arguments.short:
         recipe = short_recipe(name)
-        folder = arguments.runs / name / f"short-{arguments.seed}"
+        folder = short_folder(arguments.runs, name, recipe, arguments.seed)
         model = train(recipe, task, folder, arguments.seed, device, arguments.precision).cpu()
-        seeds.add(name, recipe.steps, arguments.seed,
-                  seeds.measured(model, task) | {"precision": arguments.precision})
+        how = {"precision": arguments.precision, "learning_rate": recipe.learning_rate}
+        seeds.add(name, recipe.steps, arguments.seed, seeds.measured(model, task) | how)
         return
     folder = arguments.runs / name / f"seed-{arguments.seed}"
     model = train(RECIPES[name], task, folder, arguments.seed, device, arguments.precision).cpu()

@@ -6,7 +6,8 @@ adds the numbers of that seed to models/studies/seed_metrics/NAME.json and ships
 
     {"name": ..., "steps": 1200, "metrics": {"0": {...}, "1": {...}, "2": {...}}}
 
-Beside its numbers each seed has the precision it was trained in, if it was trained since that is kept.
+Beside its numbers each seed has the precision and the learning rate of its training, if it was trained since these are
+kept; one at another rate than the recipe's says nothing of the recipe, and is left out.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from models.attention import TYPES
 from models.attention.base import Intervention
 from models.damage import broken
 from models.heads import Scale
-from models.recipes import SHORT
+from models.recipes import SHORT, is_current
 from models.tasks.base import Task
 from models.tasks.masked import TEST_LENGTHS, Masked
 from models.transformer import Model, Transformer
@@ -76,7 +77,7 @@ def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any
         return {}
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        metrics = {str(int(seed)): dict(metric) for seed, metric in found["metrics"].items()}
+        metrics = {str(int(seed)): dict(its) for seed, its in found["metrics"].items() if is_current(name, its)}
         enough = is_enough(name, int(found["steps"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise broken(Path(*path.parts[-4:]), told("is damaged")) from error

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
-from models import training
+from models import sweep, sweeps, training
 from models.recipes import RECIPES, SHORT, short_recipe
 from models.studies import seeds
 from models.tasks import assignment
@@ -46,7 +48,35 @@ def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatc
     assert found["steps"] == 2 and set(found["metrics"]) == {"1"}
     assert found["metrics"]["1"]["precision"] == "bfloat16"
     assert set(found["metrics"]["1"]["accuracy_by_events"]) == {"6", "12", "24"}
-    assert [path.name for path in (tmp_path / "runs" / name).iterdir()] == ["short-1"]
+    recipe = RECIPES[name]
+    assert found["metrics"]["1"]["learning_rate"] == recipe.learning_rate
+    assert [path.name for path in (tmp_path / "runs" / name).iterdir()] == [f"short-{recipe.learning_rate:g}-10-1"]
+
+
+def test_seeds_at_another_rate_than_the_recipe_are_left_out(tmp_path: Path):
+    name = "stories-softmax"
+    now = RECIPES[name].learning_rate
+    for seed, its in enumerate(({}, {"learning_rate": now}, {"learning_rate": 2 * now})):
+        seeds.add(name, SHORT["stories"], seed, {"perplexity": 9.0} | its, tmp_path)
+    assert set(seeds.read_seeds(name, tmp_path)) == {"0", "1"}
+
+
+def test_a_second_round_is_the_short_training_of_seed_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """At the rate that it chose, so that it is not trained twice."""
+    name = "assignment-softmax"
+    monkeypatch.setitem(SHORT, "assignment", 2)
+    monkeypatch.setitem(sweeps.PLANS, "assignment", sweeps.Sweep(1, 1, (1e-3,), 2))
+    monkeypatch.setattr(seeds, "SEEDS", tmp_path)
+    monkeypatch.setattr(assignment, "VALIDATION_TEXTS", 5)
+    monkeypatch.setattr(assignment, "TEST_TEXTS", 5)
+    sweep.sweep("assignment", "softmax", tmp_path, tmp_path / "runs", torch.device("cpu"), "float32", tmp_path)
+    rate = sweeps.chosen("assignment", "softmax", tmp_path)["learning_rate"]
+    monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], learning_rate=rate))
+    monkeypatch.setattr(training, "update", None)  # would fail if a step were trained
+    monkeypatch.setattr("sys.argv", ["training", name, "--short", "--precision", "float32", "--runs",
+                                     str(tmp_path / "runs")])
+    training.main()
+    assert set(seeds.read_seeds(name, tmp_path)) == {"0"}
 
 
 def test_short_recipes_differ_in_steps_alone():
