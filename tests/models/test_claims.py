@@ -388,6 +388,13 @@ def test_a_smaller_budget_than_that_of_seeds_says_nothing(made: Made):
     assert made.evidence.samples("stories-softmax", synthesizer.perplexity) == {1200: {0: 50.0}}
 
 
+def test_seeds_at_another_rate_than_the_recipes_are_not_compared(made: Made):
+    name, now = "stories-softmax", RECIPES["stories-softmax"].learning_rate
+    made.seeds(name, [{"perplexity": 50.0 + i, "learning_rate": rate} for i, rate in enumerate((now, 2 * now, now))],
+               1200)
+    assert made.evidence.samples(name, synthesizer.perplexity) == {1200: {0: 50.0, 2: 52.0}}
+
+
 def test_chance_of_texts_is_that_of_paired_differences(made: Made):
     """Two models on the same texts: what makes a text hard is hard for both."""
     hard = [0.5 * (i % 7) for i in range(60)]

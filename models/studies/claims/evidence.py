@@ -62,7 +62,8 @@ class Evidence:
         if seeds and is_enough(name, seeds["steps"]):
             known = result.setdefault(seeds["steps"], {})
             for seed, metric in seeds["metrics"].items():
-                known.setdefault(int(seed), metric)
+                if is_current(name, metric):
+                    known.setdefault(int(seed), metric)
         return result
 
     def samples(self, name: str, read: Callable[[Metric], float]) -> dict[int, dict[int, float]]:
