@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 import streamlit as st
 
 from app import compute, serving
@@ -14,6 +16,7 @@ from components.charts import called, dots_chart
 from components.gates_chart import gates_chart
 from models import HeadPlan, Lab, Trace, catalogue
 from models.checkpoint import CheckpointError
+from models.studies import store
 from models.trace import sink
 
 
@@ -45,6 +48,18 @@ def section(lab: Lab, state: LabState, trace: Seen) -> None:
         told = "; ".join(f"{point['which']}, {point['name']}: {point['value']:.0%}" for point in points)
         chart(key="sink", spec=dots_chart(points, N_("share of attention"), percent=True),
               title=_("Attention to the first token"), alt=told, models=list(found), what="sink")
+        if shares := {called(name): share for name in found if (share := _over_texts(name)) is not None}:
+            st.caption(_("Over held-out texts: {shares}. Results has it beside the source's.", shares=", ".join(
+                f"{_(name)} {share:.1%}" for name, share in shares.items())))
+
+
+def _over_texts(name: str) -> float | None:
+    """Share of the first token over all heads and layers, as models/studies/sinks.py measured it."""
+    try:
+        measured = store.read(name, "sink")
+    except CheckpointError:  # Results tells of it
+        return None
+    return fmean(measured["by_window"]) if measured else None
 
 
 def _without_gates(lab: Lab, state: LabState) -> dict[str, Seen]:

@@ -4,8 +4,8 @@ Synthesizers beside softmax. None of them ships: what is kept of them is numbers
     python -m models.studies.encoders                   # all of them; goes on where it was stopped
     python -m models.studies.encoders small middle      # some
 
-All are trained alike, as the family of masked words is: its data, texts of 64 tokens, its optimisers and the rate it has
-where no sweep has chosen one, one seed, for 900 steps of 4,096 tokens. What a model was at a moment lies in
+All are trained alike, as the family of masked words is: its data, texts of 64 tokens, its optimisers and the rate that
+it has where no sweep has chosen one, one seed, for 900 steps of 4,096 tokens. What a model was at a moment lies in
 runs/encoders/NAME/STEPS, its weights in 8 bits like those that ship. `masked-middle-300` names such a moment, for
 models.studies.papa and models.studies.transfer.
 """

@@ -115,11 +115,31 @@ def _check_pieces(result: dict[str, Any]) -> None:
             raise ValueError("windows are missing")
 
 
+def _check_sink(result: dict[str, Any]) -> None:
+    """Raises where something is missing that a page shows."""
+    _numbers(*result["by_window"])
+    for layer in result["share"]:
+        _numbers(*layer)
+    if not result["by_window"]:
+        raise ValueError("windows are missing")
+    if "gates" in result:
+        gates, losses = result["gates"], result["losses"]
+        _numbers(gates["closed"], gates["first"], gates["others"], *gates["by_window"])
+        for layer in gates["mean"]:
+            _numbers(*layer)
+        for way in ("own", "constant", "open"):
+            _numbers(result["perplexity"][way], *losses[way])
+            if len(losses[way]) != len(result["by_window"]):
+                raise ValueError("windows are missing")
+
+
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
-    "length": _check_length, "memory": _check_memory, "blimp": _check_blimp, "pieces": _check_pieces}
+    "length": _check_length, "memory": _check_memory, "blimp": _check_blimp, "pieces": _check_pieces,
+    "sink": _check_sink}
 # What makes a kind again, given the model's name; later ones go by what earlier ones found.
 COMMANDS = {kind: f"models.studies.{module}" for kind, module in {
-    "picture": "pictures", "length": "lengths", "blimp": "blimp", "memory": "forgetting", "pieces": "pieces",
+    "picture": "pictures", "length": "lengths", "blimp": "blimp", "sink": "sinks", "memory": "forgetting",
+    "pieces": "pieces",
     "disagreement": "disagreement", "heads": "heads", "pruning": "pruning", "needs": "needs", "papa": "papa"}.items()}
 
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy
 import pytest
 import torch
@@ -15,6 +17,7 @@ from app.panels import gates
 from components.gates_chart import gates_chart
 from models.attention.base import Record
 from models.heads import HeadPlan
+from models.studies import store
 from models.trace import run, sink
 from tests.app.test_pages import all_sent
 from tests.browser import ROOT
@@ -69,6 +72,17 @@ def test_the_section_shows_gates_and_the_sink_beside_softmax(monkeypatch: pytest
         share = sink(run(models.load(f"stories-{name}"), "Once upon a time").weights["self"]).mean(1)
         expected |= {(name, f"layer {layer}"): pytest.approx(value, abs=1e-4) for layer, value in enumerate(share, 1)}
     assert {(point["which"], point["name"]): point["value"] for point in drawn} == expected
+    windows = [store.read(f"stories-{name}", "sink")["by_window"] for name in ("gated", "softmax")]
+    told = "Over held-out texts: gated {:.1%}, softmax {:.1%}.".format(*(sum(its) / len(its) for its in windows))
+    assert any(caption.value.startswith(told) for caption in app.caption)
+
+
+@pytest.mark.parametrize("content", ["{", "{}", '{"by_window": []}'])
+def test_sinks_that_cannot_be_read_are_not_shown(content: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
+    assert gates._over_texts("stories-gated") is None
+    (tmp_path / "stories-gated.sink.json").write_text(content)
+    assert gates._over_texts("stories-gated") is None
 
 
 def test_models_without_gates_offer_none():

@@ -8,7 +8,7 @@ One file a claim; verdict.py has the rules, evidence.py reads what was measured,
 
 from dataclasses import replace
 
-from models.studies.claims import disagreement, heads, method, normalisation, papa, selective, synthesizer
+from models.studies.claims import disagreement, gated, heads, method, normalisation, papa, selective, synthesizer
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import FAILS, HOLDS, OPEN, PART, UNSURE, Verdict
@@ -16,7 +16,8 @@ from models.studies.claims.verdict import FAILS, HOLDS, OPEN, PART, UNSURE, Verd
 __all__ = ["FAILS", "HOLDS", "OPEN", "PART", "UNSURE", "Chart", "Claim", "Evidence", "Statement", "Verdict", "claims"]
 
 MODULES = {"synthesizer": synthesizer, "selective": selective, "normalisation": normalisation,
-           "papa": papa, "heads": heads, "disagreement": disagreement}  # by Claim.key
+           "papa": papa, "heads": heads, "disagreement": disagreement,
+           "gated": gated}  # by Claim.key
 
 
 def claims(evidence: Evidence | None = None) -> list[Claim]:
