@@ -49,8 +49,9 @@ def section(lab: Lab, state: LabState, trace: Seen) -> None:
         chart(key="sink", spec=dots_chart(points, N_("share of attention"), percent=True),
               title=_("Attention to the first token"), alt=told, models=list(found), what="sink")
         if shares := {called(name): share for name in found if (share := _over_texts(name)) is not None}:
-            st.caption(_("Over held-out texts: {shares}. Results has it beside the source's.", shares=", ".join(
-                f"{_(name)} {share:.1%}" for name, share in shares.items())))
+            told = ", ".join(f"{_(name)} {share:.1%}" for name, share in shares.items())
+            st.caption(_("Over held-out texts, which are longer: {shares}. Results has it beside the source's.",
+                         shares=told))
 
 
 def _over_texts(name: str) -> float | None:

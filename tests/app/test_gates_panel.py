@@ -73,7 +73,8 @@ def test_the_section_shows_gates_and_the_sink_beside_softmax(monkeypatch: pytest
         expected |= {(name, f"layer {layer}"): pytest.approx(value, abs=1e-4) for layer, value in enumerate(share, 1)}
     assert {(point["which"], point["name"]): point["value"] for point in drawn} == expected
     windows = [store.read(f"stories-{name}", "sink")["by_window"] for name in ("gated", "softmax")]
-    told = "Over held-out texts: gated {:.1%}, softmax {:.1%}.".format(*(sum(its) / len(its) for its in windows))
+    shares = (sum(its) / len(its) for its in windows)
+    told = "Over held-out texts, which are longer: gated {:.1%}, softmax {:.1%}.".format(*shares)
     assert any(caption.value.startswith(told) for caption in app.caption)
 
 

@@ -58,22 +58,24 @@ def _sink(evidence: Evidence) -> Statement:
     found = _found(evidence)
     plain, gated = (found.get(name, {}).get("by_window", []) for name in MODELS)
     is_pair = evidence.is_compared(PLAIN) and evidence.is_compared(GATED) and len(plain) == len(gated)
-    less = [one - MOST * other for one, other in zip(gated, plain, strict=True)] if is_pair else None
+    even = _even(CONTEXT)
+    less = [one - even - MOST * (other - even) for one, other in zip(gated, plain, strict=True)] if is_pair else None
     rows = [{N_("attention"): TITLES[name], N_("source"): theirs, N_("here, weight of the first token"):
              f"{statistics.fmean(its['by_window']):.1%}" if (its := found.get(name)) else tables.NOTHING}
             for name, theirs in zip(TITLES, ("46.7%", "4.8%", tables.NOTHING), strict=True)]
+    rows.append({"attention": told("even weights"), "source": tables.NOTHING,
+                 "here, weight of the first token": f"{even:.1%}"})
     points = [{"name": told("layer {layer}", layer=layer), "value": round(statistics.fmean(shares), 4),
                "which": TITLES[name]} for name, its in found.items() for layer, shares in enumerate(its["share"], 1)]
     return Statement(
         "gated-sink", told("Gates take away most of the sink: the weight that the first token gets for nothing."),
         told("46.7% of the weights on the first token without gates, 4.8% with them"), REPEATED,
-        told("the share of the first token, a mean over queries, heads and layers, is less than half of softmax's on "
-             "the same windows; windows drawn again. Selective attention decides nothing: it can forget every token "
-             "but the first"),
+        told("what the first token gets beyond its share of even weights, a mean over queries, heads and layers of "
+             "texts of {n} tokens, is less than half of softmax's; windows drawn again. Selective attention decides "
+             "nothing: it can forget every token but the first", n=CONTEXT),
         conclude([below_in_texts(told("less than half of softmax's"), less)]), rows,
-        _dots(points, told("share of the weights"), ".0%"), MEASURED,
-        told("There is little to take away: in so small a model softmax has hardly a sink."),
-        told("its share, in the table, beside the source's"))
+        _dots(points, told("share of the weights"), ".0%", (even, told("even weights"))), MEASURED,
+        told("There is little to take away: in so small a model softmax has hardly a sink."))
 
 
 def _sparse(evidence: Evidence) -> Statement:
@@ -159,6 +161,11 @@ def _found(evidence: Evidence) -> dict[str, dict[str, Any]]:
     return {name: its for name in TITLES if (its := evidence.study(name, "sink"))}
 
 
+def _even(n: int) -> float:
+    """The first token's share where every row of a causal map is even: a mean over all queries but the first."""
+    return statistics.fmean(1 / (i + 1) for i in range(1, n))
+
+
 def _mean(gates: dict[str, Any]) -> float:
     return statistics.fmean(gates["by_window"]) if gates else 0.0
 
@@ -169,9 +176,9 @@ def _losses(evidence: Evidence, name: str, n: int) -> Sequence[float]:
     return readings.get("trained", {}).get(str(n), {}).get("texts", {}).get("losses", [])
 
 
-def _dots(points: list[dict[str, Any]], title: str, form: str) -> Chart | None:
+def _dots(points: list[dict[str, Any]], title: str, form: str, rule: tuple[float, str] | None = None) -> Chart | None:
     if not points:
         return None
     alt = listed((told("{name}, {which}: {value}", name=p["name"], which=p["which"], value=f"{p['value']:.3g}")
                   for p in points), "; ")
-    return Chart("dots", points, title, form=form, alt=alt)
+    return Chart("dots", points, title, rule=rule, form=form, alt=alt)
