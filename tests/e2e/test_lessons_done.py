@@ -221,10 +221,10 @@ def test_a_first_visit_shows_the_point_in_one_press(visit: Callable[..., Page]):
 def test_who_skips_gets_the_lab_and_keeps_it(visit: Callable[..., Page]):
     page = visit(first=True)
     page.get_by_role("button", name="Skip to the lab").click()
-    expect(named(page, "layer 3, head 6, live")).to_be_visible(timeout=20_000)
-    page.wait_for_function("location.search.includes('at=2.5')")
+    expect(named(page, "layer 3, head 5, live")).to_be_visible(timeout=20_000)
+    page.wait_for_function("location.search.includes('at=2.4')")
     page.reload()
-    expect(named(page, "layer 3, head 6, live")).to_be_visible(timeout=20_000)
+    expect(named(page, "layer 3, head 5, live")).to_be_visible(timeout=20_000)
 
 
 def test_leaving_a_lesson_gives_the_own_text_back_and_large_type_ends_with_escape(visit: Callable[..., Page]):
