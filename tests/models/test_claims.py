@@ -370,6 +370,9 @@ def test_a_model_trained_for_other_steps_is_not_compared(made: Made):
     made.card("stories-softmax", {"perplexity": 49.0}, steps=1200)
     made.card("stories-selective", {"perplexity": 37.0}, steps=1500)
     assert made.verdicts()["selective-perplexity"] == OPEN
+    (statement,) = (s for claim in claims(made.evidence) for s in claim.statements if s.key == "selective-perplexity")
+    assert {tuple(row) for row in statement.table} == {  # no column for what has no number of steps
+        ("attention", "source", "here, 1,500 steps", "here, 1,200 steps")}
 
 
 def test_what_was_measured_on_a_model_that_was_replaced_is_forgotten(made: Made):

@@ -59,6 +59,8 @@ def _pair(samples: Mapping[str, Samples], name: str, check: Check, theirs: str, 
         table += tables.table([(told("{title} / {other}", title=told(TITLES[another]), other=told(TITLES[one])), theirs,
                                 tables.ratios(samples[another], samples[one]))])
     columns = list(dict.fromkeys(column for row in table for column in row))
+    if len(columns) > len(("attention", "source", "here")):  # a column for each number of steps
+        columns = [column for column in columns if column != "here"]
     table = [{column: row.get(column, tables.NOTHING) for column in columns} for row in table]
     points = tables.dots([(title, None, over)])
     chart = Chart("dots", points, told("perplexity divided by that of {other}", other=other), rule=(1.0, other),
