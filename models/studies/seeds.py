@@ -13,6 +13,7 @@ kept; one at another rate than the recipe's says nothing of the recipe, and is l
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +78,15 @@ def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any
         return {}
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        metrics = {str(int(seed)): dict(its) for seed, its in found["metrics"].items() if is_current(name, its)}
-        enough = is_enough(name, int(found["steps"]))
+        return {str(seed): metric for seed, metric in that_count(name, found).items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise broken(Path(*path.parts[-4:]), told("is damaged")) from error
-    return metrics if enough else {}
+
+
+def that_count(name: str, found: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
+    """Seed -> metric of a file's content: of trainings that are long enough, at the rate that the recipe has now."""
+    metrics = {int(seed): dict(metric) for seed, metric in found["metrics"].items() if is_current(name, metric)}
+    return metrics if is_enough(name, int(found["steps"])) else {}
 
 
 def is_enough(name: str, steps: int) -> bool:

@@ -30,6 +30,7 @@ from models.recipes import task_of
 from models.stack import own
 from models.studies import held_out, store
 from models.tasks.base import Batch
+from models.trace import sink
 from models.transformer import Transformer
 
 TOKENS = 16_384  # of held-out windows, evenly over all
@@ -86,8 +87,8 @@ def gates_of(model: Transformer, batches: list[Batch]) -> Tensor:
 
 def shares_of(model: Transformer, batches: list[Batch]) -> Tensor:
     """(B, L, H) what the first key gets of a row's weights, a mean over all queries but the first."""
-    return torch.cat([torch.stack([record.weights[:, :, 1:, 0].mean(2) for record in records_of(model, batch)], 1)
-                      for batch in batches])
+    return torch.cat([torch.stack([torch.from_numpy(sink(record.weights.numpy()))
+                                   for record in records_of(model, batch)], 1) for batch in batches])
 
 
 def measure(model: Transformer, test: list[Batch], validation: list[Batch]) -> dict[str, Any]:

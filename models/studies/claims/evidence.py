@@ -17,7 +17,7 @@ from models.damage import broken
 from models.recipes import is_current
 from models.studies import store
 from models.studies.bootstrap import error
-from models.studies.seeds import SEEDS, is_enough, read_seeds
+from models.studies.seeds import SEEDS, read_seeds, that_count
 from models.words import told
 
 CLAIMS = "claims.json"  # what `python -m models.studies.claims all` measures
@@ -59,11 +59,8 @@ class Evidence:
             others = {int(seed): metric for seed, metric in card.get("other_seeds", {}).items()}
             result[card["training"]["steps"]] = {card["training"]["seed"]: own} | others
         seeds = _read_dict(self._seeds / f"{name}.json")
-        if seeds and is_enough(name, seeds["steps"]):
-            known = result.setdefault(seeds["steps"], {})
-            for seed, metric in seeds["metrics"].items():
-                if is_current(name, metric):
-                    known.setdefault(int(seed), metric)
+        if seeds and (metrics := that_count(name, seeds)):
+            result[seeds["steps"]] = metrics | result.get(seeds["steps"], {})
         return result
 
     def samples(self, name: str, read: Callable[[Metric], float]) -> dict[int, dict[int, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from models.studies.claims import commands, tables
@@ -56,10 +56,9 @@ def _perplexity(evidence: Evidence) -> Statement:
 
 def _sink(evidence: Evidence) -> Statement:
     found = _found(evidence)
-    plain, gated = (found.get(name, {}).get("by_window", []) for name in MODELS)
-    is_pair = evidence.is_compared(PLAIN) and evidence.is_compared(GATED) and len(plain) == len(gated)
     even = _even(CONTEXT)
-    less = [one - even - MOST * (other - even) for one, other in zip(gated, plain, strict=True)] if is_pair else None
+    less = [gated - even - MOST * (plain - even) for plain, gated in _pairs(
+        evidence, {name: its["by_window"] for name, its in found.items()})]
     rows = [{N_("attention"): TITLES[name], N_("source"): theirs, N_("here, weight of the first token"):
              f"{statistics.fmean(its['by_window']):.1%}" if (its := found.get(name)) else tables.NOTHING}
             for name, theirs in zip(TITLES, ("46.7%", "4.8%", tables.NOTHING), strict=True)]
@@ -82,12 +81,12 @@ def _sparse(evidence: Evidence) -> Statement:
     gates = _found(evidence).get(GATED, {}).get("gates", {})
     windows = gates.get("by_window")
     quiet = [gates["first"] - value for value in windows] if windows else None
-    rows = [{N_("gates"): what, N_("source"): theirs, N_("here"): ours if gates else tables.NOTHING}
-            for what, theirs, ours in (
-                (told("mean"), "0.185", f"{_mean(gates):.3f}"),
-                (told("nearly closed, below 0.1"), "37%", f"{gates.get('closed', 0):.0%}"),
-                (told("of the first token"), told("2.6 times lower"), f"{gates.get('first', 0):.3f}"),
-                (told("of the others"), tables.NOTHING, f"{gates.get('others', 0):.3f}"))]
+    ours = (f"{statistics.fmean(windows):.3f}", f"{gates['closed']:.0%}", f"{gates['first']:.3f}",
+            f"{gates['others']:.3f}") if windows else (tables.NOTHING,) * 4
+    rows = [{N_("gates"): what, N_("source"): theirs, N_("here"): here} for (what, theirs), here in zip((
+        (told("mean"), "0.185"), (told("nearly closed, below 0.1"), "37%"),
+        (told("of the first token"), told("2.6 times lower")), (told("of the others"), tables.NOTHING)),
+        ours, strict=True)]
     points = [{"name": told("layer {layer}", layer=layer), "value": round(statistics.fmean(its), 4),
                "which": told("here")} for layer, its in enumerate(gates.get("mean", ()), 1)]
     return Statement(
@@ -131,10 +130,8 @@ def _by_token(evidence: Evidence) -> Statement:
 def _longer(evidence: Evidence) -> Statement:
     losses = {name: {n: _losses(evidence, name, n) for n in (CONTEXT, *LONGER)} for name in MODELS}
 
-    def less(n: int) -> list[float] | None:
-        plain, gated = (losses[name][n] for name in MODELS)
-        is_pair = evidence.is_compared(PLAIN) and evidence.is_compared(GATED) and len(plain) == len(gated)
-        return [one - other for one, other in zip(gated, plain, strict=True)] if is_pair else None
+    def less(n: int) -> list[float]:
+        return [gated - plain for plain, gated in _pairs(evidence, {name: losses[name][n] for name in MODELS})]
 
     rows = [{N_("attention"): TITLES[name], N_("source"): theirs, **{
         told("here, {n} tokens", n=n): f"{math.exp(statistics.fmean(its)):.1f}" if its else tables.NOTHING
@@ -161,13 +158,16 @@ def _found(evidence: Evidence) -> dict[str, dict[str, Any]]:
     return {name: its for name in TITLES if (its := evidence.study(name, "sink"))}
 
 
+def _pairs(evidence: Evidence, values: Mapping[str, Sequence[float]]) -> list[tuple[float, float]]:
+    """Of softmax and gated, text by text; none where one of them was not measured, or waits to be trained again."""
+    plain, gated = (values.get(name, ()) for name in MODELS)
+    is_pair = len(plain) == len(gated) and all(evidence.is_compared(name) for name in MODELS)
+    return list(zip(plain, gated, strict=True)) if is_pair else []
+
+
 def _even(n: int) -> float:
     """The first token's share where every row of a causal map is even: a mean over all queries but the first."""
     return statistics.fmean(1 / (i + 1) for i in range(1, n))
-
-
-def _mean(gates: dict[str, Any]) -> float:
-    return statistics.fmean(gates["by_window"]) if gates else 0.0
 
 
 def _losses(evidence: Evidence, name: str, n: int) -> Sequence[float]:
