@@ -9,228 +9,37 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from models.recipes import RECIPES
-from models.studies import seeds, store, transfer
 from models.studies.claims import (
     FAILS,
     HOLDS,
     OPEN,
     PART,
     UNSURE,
-    Evidence,
     claims,
     commands,
-    disagreement,
     gated,
     heads,
     memory,
-    normalisation,
-    pace,
     retrieval,
     selective,
     synthesizer,
 )
 from models.studies.claims.__main__ import told
-from models.studies.papa.corpora import CORPORA
-from tests.made_papa import made as a_study
-
-
-def times(metric: Any, factor: float) -> Any:
-    """A metric with all its numbers multiplied."""
-    if isinstance(metric, dict):
-        return {key: times(value, factor) for key, value in metric.items()}
-    return [times(value, factor) for value in metric] if isinstance(metric, list) else factor * metric
-
-
-def point(way: str, factor: int, perplexity: float) -> dict[str, Any]:
-    """What a memory came to: windows of their own difficulty, the same for all."""
-    return {"way": way, "factor": factor, "perplexity": perplexity, "budgets": [256 // factor] * 4,
-            "losses": [math.log(perplexity) + 0.01 * (i % 5 - 2) for i in range(20)]}
-
-
-class Made:
-    """A folder of made-up evidence."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def card(self, name: str, metric: dict, steps: int = 1200, **more: object) -> dict:
-        """A card with two more seeds, whose numbers differ by half a thousandth."""
-        card = {"training": {"steps": steps, "seed": 0}, "metric": metric, "other_seeds": {
-            "1": times(metric, 1.0005), "2": times(metric, 0.9995)}} | more
-        self._write(f"checkpoints/{name}/card.json", card)
-        return card
-
-    def seeds(self, name: str, metrics: list[dict], steps: int = 1200) -> None:
-        for seed, metric in enumerate(metrics):
-            seeds.add(name, steps, seed, metric, self.folder / "seeds")
-
-    def measured(self, file: str, content: dict) -> None:
-        """By the measure as it is now, if the content says nothing else."""
-        self._write(f"measurements/{file}", {"version": store.version(file.split(".")[-2])} | content)
-
-    def memory(self, name: str, whole: float, less: dict[int, float]) -> None:
-        """What models/studies/forgetting.py writes of a model whose card is there."""
-        card = json.loads((self.folder / f"checkpoints/stories-{name}/card.json").read_text())
-        self.measured(f"stories-{name}.memory.json", {"name": f"stories-{name}", "metric": card["metric"], "points": [
-            point("chosen", factor, value) for factor, value in ({1: whole} | less).items()],
-            "comparisons": [point("chosen-oldest", factor, 99.0) for factor in less], "windows": 20, "window": 256,
-            "validation_windows": 8, "command": "measure it again"})
-
-    def _write(self, path: str, content: object) -> None:
-        (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (self.folder / path).write_text(json.dumps(content))
-
-    @property
-    def evidence(self) -> Evidence:
-        return Evidence(*(self.folder / name for name in ("checkpoints", "seeds", "measurements")))
-
-    def verdicts(self) -> dict[str, str]:
-        return {s.key: s.verdict.word for claim in claims(self.evidence) for s in claim.statements}
+from tests.models.made_claims import (
+    Made,
+    as_the_sources_have_it,
+    gates_as_the_source_has_them,
+    heads_as_the_source_has_them,
+)
 
 
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
     return Made(tmp_path)
-
-
-def as_the_sources_have_it(made: Made) -> None:
-    """Cards, seeds and measurements in which every claim holds."""
-    for name, perplexity in synthesizer.LM1B.items():
-        # The source's language modelling does not have random + softmax ahead, nor at softmax; let it.
-        value = {"random-softmax": 35.0}.get(name, perplexity)
-        made.card(f"stories-{name}", {"perplexity": value})
-    for context in ("", "-512"):
-        made.card(f"stories-selective{context}", {"perplexity": 36.0})
-        made.card(f"stories-selective-memory{context}", {"perplexity": 38.2})
-    made.card("stories-softmax-wide", {"perplexity": 36.0})
-    made.card("stories-softmax-512", {"perplexity": 38.21})
-    for name, shares in {"selective": (1.0, 0.998, 0.995), "softmax": (0.999, 0.9, 0.7), "log-n": (0.99, 0.8, 0.6),
-                         "random": (0.3,)}.items():
-        by_events = dict(zip(("24", "48", "96"), shares, strict=False))
-        made.card(f"assignment-{name}", {
-            "accuracy_by_events": by_events, "accuracy_by_quarter": {n: [1.0, value] for n, value in by_events.items()},
-            "elsewhere_by_events": by_events,
-            "blind": {"accuracy_by_events": {"24": 0.39}, "elsewhere_by_events": {"24": 0.1}}}, steps=3000)
-    made.memory("selective", 36.0, {4: 38.0, 16: 50.0})
-    made.memory("selective-memory", 38.2, {4: 38.2})
-    made.memory("softmax", 38.21, {4: 45.0})
-    made.memory("selective-512", 36.0, {4: 38.0, 8: 38.1, 16: 50.0})
-    made.memory("selective-memory-512", 38.2, {4: 38.2, 16: 38.2})
-    made.memory("softmax-512", 38.21, {4: 45.0})
-    lengths = normalisation.LENGTHS
-
-    def by_length(*shares: float) -> dict:
-        return {"accuracy_by_length": {str(n): share for n, share in zip(lengths, shares, strict=True)}}
-
-    cards = {name: made.card(f"masked-{name}", by_length(*shares)) for name, shares in {
-        "gau-relu2": (.35, .40, .37, .30, .20), "gau-relu2-mixed": (.37, .40, .40, .35, .25),
-        "gau-softmax": (.395, .40, .41, .38, .30), "log-n": (.38, .43, .41, .34, .20),
-        "temperature": (.38, .43, .37, .25, .15), "softmax": (.38, .43, .37, .23, .15),
-        "gau-softmax-128": (.38, .39, .41, .39, .33)}.items()}
-
-    def read(fixed: tuple[float, ...], length: tuple[float, ...]) -> dict:
-        return {policy: {str(n): {"accuracy": share} for n, share in zip(lengths, shares, strict=True)}
-                for policy, shares in (("fixed", fixed), ("length", length))}
-
-    readings = {"gau-relu2": read((.35, .40, .37, .30, .20), (.30, .40, .30, .20, .10)),
-                "gau-relu2-mixed": read((.30, .40, .30, .20, .10), (.37, .40, .40, .35, .25))}
-    for name, its in readings.items():  # of the shipped one in claims.json, of the others in their metrics
-        cards[name] = made.card(f"masked-{name}", cards[name]["metric"], other_seeds={
-            str(seed): times(cards[name]["metric"] | {"readings": its}, factor)
-            for seed, factor in ((1, 1.0005), (2, 0.9995))})
-    made.measured("claims.json", {
-        "readings": {f"masked-{name}": {"metric": cards[name]["metric"], "values": its}
-                     for name, its in readings.items()},
-        "no_attention": {"stories-softmax": {"metric": {"perplexity": 38.21},
-                                             "values": {"gates_0": 900.0, "trained_without": 200.0}}},
-        "fixed_scale": {"stories-fixed-random": {
-            "metric": {"perplexity": synthesizer.LM1B["fixed-random"]}, "values": {
-                "table_std": 0.02, "steps": 1200, "perplexity": {"0": 38.21 * 1.1, "1": 38.21 * 1.0005 * 1.1}}}},
-        "relu2_scale": {"scores": "random", "factors": [0.5, 1.0], "relu2_entropy": [2.0, 2.0], "relu2_change": 1e-8,
-                        "softmax_entropy": [3.0, 2.0], "softmax_change": 0.5},
-        "speed": {"rows": [{"what": "whole model", "texts": 1, "tokens": 128, "median": 0.8, "quartiles": [0.7, 0.9]}],
-                  "repetitions": 60},
-        "training_speed": {"rows": [
-            {"name": name, "median": 0.9, "quartiles": [0.85, 0.95]} for name in pace.COMPARED]}})
-    for name in ("dense", "random", "factorized-random", "random-softmax"):
-        made.card(f"translation-{name}", {"bleu": synthesizer.BLEU[name]})
-    made.card(pace.PLAIN, {"bleu": synthesizer.BLEU["softmax"]})
-
-    for name, right in (("selective", "1110"), ("softmax", "1010")):
-        metric = json.loads((made.folder / f"checkpoints/stories-{name}/card.json").read_text())["metric"]
-        made.measured(f"stories-{name}.blimp.json", {
-            "metric": metric, "pairs": 268, "accuracy": right.count("1") / 4, "accuracy_error": 0.01,
-            "rights": {f"paradigm {i}": right for i in range(67)}})
-    layers = [{"names": [0.9 + 0.01 * i for i in range(20)], "words": [0.2] * 20}, {"names": [0.1] * 20,
-                                                                                  "words": [2.0] * 20}]
-    made.measured("stories-selective.pieces.json", {"metric": {"perplexity": 36.0}, "layers": layers})
-
-    for i, drop in enumerate((0.01, 0.015, 0.02, 0.025, 0.03)):
-        made.measured(f"model-{i}.papa.json", a_study(drop, 0.02, f"model-{i}", 0.5 + drop))
-
-    transferred = {"middle": 0.6, "random": 0.5, "dense": 0.5, "dense-softmax": 0.61, "random-softmax": 0.6}
-    for i, (name, moment) in enumerate(transfer.MODELS.items()):
-        by_seed = {str(seed): transferred[name] + 0.001 * (seed + i) % 0.003 for seed in transfer.SEEDS}
-        made.measured(f"{moment}.transfer.json", {
-            "elsewhere": True, "moment": {"validation_loss": 5.0},
-            "tasks": {key: dict.fromkeys(transfer.WAYS, by_seed) for key in CORPORA}})
-
-    def entropies(*values: float) -> dict:
-        return {str(n): {"entropy": [[value, value + 0.1]] * 2} for n, value in zip(lengths, values, strict=True)}
-
-    made.measured("masked-softmax.length.json", {"metric": cards["softmax"]["metric"], "readings": {
-        "trained": entropies(2.0, 2.5, 3.0, 3.6, 4.3), "logn": entropies(2.2, 2.5, 2.7, 2.9, 3.1)}})
-
-
-def heads_as_the_source_has_them(made: Made) -> None:
-    """Heads with roles are those that count, of which confidence and relevance agree; gates of three seeds leave few of
-    the encoder; and models that were trained to disagree do."""
-    bleu = {"translation-softmax": 40.0, **disagreement.BLEU}
-    for name, score in bleu.items():
-        metric = made.card(name, {"bleu": score})["metric"]
-        term = name.rpartition("-")[2]
-        mean = {its: 0.9 + 0.05 * (its == term) for its in ("sub", "pos", "out")}
-        error = dict.fromkeys(mean, 0.001)
-        made.measured(f"{name}.disagreement.json", {"metric": metric, "mean": mean, "error": error})
-    rows = [[float(8 * layer + head) for head in range(8)] for layer in range(4)]
-    for name in heads.MODELS:
-        metric = json.loads((made.folder / f"checkpoints/{name}/card.json").read_text())["metric"]
-        made.measured(f"{name}.heads.json", {
-            "metric": metric, "kinds": {"self": dict.fromkeys(("confidence", "relevance", "loss"), rows)},
-            "roles": [{"kind": "self", "layer": 3, "head": head, "role": "rare"} for head in range(8)]})
-    series = [{"kinds": kinds, "seed": seed, "strength": 0.02, "steps": 1000, "bleu": 39.8 + 0.05 * seed,
-               "heads_left": dict(zip(kinds, (8 + seed, 13, 15), strict=False)),
-               "probabilities": {kind: [[0.5] * 8] * 3 for kind in kinds}}
-              for kinds in (["encoder"], ["encoder", "decoder", "cross"]) for seed in range(3)]
-    made.measured("translation-softmax.gates.json", {"metric": {"bleu": 40.0}, "series": series})
-
-
-def gates_as_the_source_has_them(made: Made, **more: Any) -> None:
-    """A sink of softmax alone, gates that are mostly closed and go by the token, and longer texts read better.
-
-    Args:
-        more: of what was measured on the gated model, in place of that.
-    """
-    for name, share, perplexity in ((gated.PLAIN, 0.467, 38.21), (gated.GATED, 0.048, 37.0), (gated.ALSO, 0.3, 36.0)):
-        metric = made.card(name, {"perplexity": perplexity})["metric"]
-        windows = [share + 0.001 * (i % 3) for i in range(20)]
-        found: dict[str, Any] = {"metric": metric, "by_window": windows, "share": [[share] * 8] * 4}
-        if name == gated.GATED:
-            found |= {"gates": {"by_window": [0.18 + 0.01 * (i % 3) for i in range(20)], "mean": [[0.185] * 8] * 4,
-                                "closed": 0.37, "first": 0.07, "others": 0.185},
-                      "perplexity": {"own": 12.0, "constant": 112.0, "open": 1000.0},
-                      "losses": {way: [math.log(value) + 0.01 * (i % 5) for i in range(20)]
-                                 for way, value in (("own", 12.0), ("constant", 112.0), ("open", 1000.0))}} | more
-        made.measured(f"{name}.sink.json", found)
-        by_length = {str(n): {"predictions": 5120, "loss": 3.6, "accuracy": 0.4, "texts": {
-            "predictions": [256] * 20, "losses": [math.log(perplexity) + n / 9999 * (name != gated.GATED)] * 20}}
-            for n in (256, 512, 1024)}
-        made.measured(f"{name}.length.json", {"metric": metric, "readings": {"trained": by_length}})
 
 
 def test_gates_that_are_otherwise(made: Made):
