@@ -28,10 +28,10 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from models.catalogue import names
-from models.checkpoint import CheckpointError
-from models.data import add_data_option, files
-from models.stack import own
-from models.studies import store
+from models.data import files
+from models.stack import StackLab, own
+from models.studies.command import Option, study
+from models.tasks.base import Task
 from models.tasks.stories import Stories
 from models.transformer import Transformer
 
@@ -100,26 +100,19 @@ def accuracy(rights: Mapping[str, Sequence[bool]]) -> dict[str, float]:
     return {"accuracy": round(fmean(shares), 4), "accuracy_error": round(error / len(shares), 5)}
 
 
+def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    assert isinstance(task, Stories)  # by the choices below
+    pairs, began = read_pairs(arguments.data, arguments.pairs), time.process_time()
+    found = measure(lab.model, task, pairs)
+    seconds = time.process_time() - began
+    print(f"{lab.name}: {found['accuracy']:.1%} ± {1.96 * found['accuracy_error']:.1%} of {len(pairs):,} pairs, "
+          f"{seconds:.0f} s of CPU", flush=True)
+    return {"cpu_seconds": round(seconds)} | found
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    choices = [name for name in names() if name.startswith("stories-")]
-    parser.add_argument("names", nargs="+", choices=choices, metavar="NAME", help=", ".join(choices))
-    add_data_option(parser)
-    parser.add_argument("--pairs", type=int, default=PAIRS, help="of each paradigm")
-    arguments = parser.parse_args()
-    try:
-        pairs, task = read_pairs(arguments.data, arguments.pairs), Stories(arguments.data)
-        for name in arguments.names:
-            lab, began = own(name), time.process_time()
-            found = measure(lab.model, task, pairs)
-            option = f" --pairs {arguments.pairs}" if arguments.pairs != PAIRS else ""
-            store.write(name, "blimp", lab.card["metric"], {
-                "command": f"python -m models.studies.blimp {name}{option}",
-                "cpu_seconds": round(time.process_time() - began)} | found)
-            print(f"{name}: {found['accuracy']:.1%} ± {1.96 * found['accuracy_error']:.1%} of {len(pairs):,} pairs, "
-                  f"{time.process_time() - began:.0f} s of CPU", flush=True)
-    except (CheckpointError, FileNotFoundError) as error:
-        parser.error(str(error))
+    study("blimp", __doc__, [name for name in names() if name.startswith("stories-")], own, _study,
+          [Option("pairs", PAIRS, "of each paradigm")])
 
 
 if __name__ == "__main__":

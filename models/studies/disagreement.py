@@ -17,14 +17,14 @@ from typing import Any
 import numpy
 
 from models.catalogue import names
-from models.checkpoint import CheckpointError
-from models.data import DATA, add_data_option
+from models.data import DATA
 from models.disagreement import TERMS
 from models.lab import Lab, load
 from models.likeness import disagreement_of, of_text
-from models.studies import store
 from models.studies.bootstrap import error
+from models.studies.command import Option, study
 from models.studies.heads import sentences_of
+from models.tasks.base import Task
 
 SENTENCES = 200
 
@@ -45,23 +45,15 @@ def _short(value: float) -> float:
     return 0.0 if math.isnan(value) else round(value, 3)
 
 
+def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    found = measure(lab, arguments.sentences, arguments.data)
+    print(f"{lab.name}: exp(D) {found['mean']}", flush=True)
+    return found
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    choices = [name for name in names() if not name.startswith("assignment-")]
-    parser.add_argument("names", nargs="+", metavar="NAME", help=", ".join(choices))
-    parser.add_argument("--sentences", type=int, default=SENTENCES, help="of the treebank")
-    add_data_option(parser)
-    arguments = parser.parse_args()
-    for name in arguments.names:
-        try:
-            lab = load(name)
-            found = measure(lab, arguments.sentences, arguments.data)
-        except (CheckpointError, ValueError, FileNotFoundError) as problem:
-            parser.error(str(problem))
-        option = "" if arguments.sentences == SENTENCES else f" --sentences {arguments.sentences}"
-        store.write(name, "disagreement", lab.card["metric"], {
-            "command": f"python -m models.studies.disagreement {name}{option}", **found})
-        print(f"{name}: exp(D) {found['mean']}", flush=True)
+    study("disagreement", __doc__, [name for name in names() if not name.startswith("assignment-")], load, _study,
+          [Option("sentences", SENTENCES, "of the treebank")])
 
 
 if __name__ == "__main__":

@@ -23,7 +23,6 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -31,13 +30,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.catalogue import names
-from models.checkpoint import CheckpointError
-from models.data import add_data_option
 from models.decoding import FEWEST, Decoder, can_decode
-from models.recipes import task_of
-from models.stack import own
-from models.studies import store
-from models.tasks.base import generator
+from models.stack import StackLab, own
+from models.studies.command import Option, study
+from models.tasks.base import Task, generator
 from models.tasks.stories import CONTEXT, Stories
 from models.transformer import Transformer
 
@@ -167,37 +163,18 @@ def _drawn(windows: Tensor, count: int) -> Tensor:
     return torch.cat((books[order], stories[order]))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    choices = [name for name in names() if name.startswith("stories-")]
-    parser.add_argument("name", choices=choices, metavar="NAME", help=", ".join(choices))
-    add_data_option(parser)
-    parser.add_argument("--windows", type=_even,
-                        help=f"that are reported, half of books; even; by default {WINDOWS}, of longer ones fewer")
-    parser.add_argument("--validation", type=_even, help=f"that budgets are chosen on; even; by default {VALIDATION}")
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
-    arguments = parser.parse_args()
-    try:
-        lab = own(arguments.name)
-        if not can_decode(lab.model):
-            parser.error(f"{arguments.name} has no cache of keys to forget from")
-        task = task_of(arguments.name, arguments.data, arguments.runs)
-        assert isinstance(task, Stories)  # by the choices above
-        usual = {option: count * CONTEXT // task.trained_length
-                 for option, count in (("windows", WINDOWS), ("validation", VALIDATION))}
-        asked = {option: getattr(arguments, option) or count for option, count in usual.items()}
-        targets = held_out(task, asked["windows"])
-        validation = for_choosing(task, asked["validation"])
-    except (CheckpointError, ValueError, FileNotFoundError) as error:
-        parser.error(str(error))
+def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    if not can_decode(lab.model):
+        raise ValueError(f"{lab.name} has no cache of keys to forget from")
+    assert isinstance(task, Stories)  # by the choices below
+    began = time.process_time()
+    targets = held_out(task, arguments.windows or WINDOWS * CONTEXT // task.trained_length)
+    validation = for_choosing(task, arguments.validation or VALIDATION * CONTEXT // task.trained_length)
     points = measure(lab.model, targets, validation)
-    options = "".join(f" --{option} {value}" for option, value in asked.items() if value != usual[option])
-    store.write(arguments.name, "memory", lab.card["metric"], {
-        "window": task.trained_length, "windows": len(targets), "validation_windows": len(validation),
-        "cpu_seconds": round(time.process_time()),
-        "command": f"python -m models.studies.forgetting {arguments.name}{options}",
-        "points": [point for point in points if point["way"] == "chosen"],
-        "comparisons": [point for point in points if point["way"] != "chosen"]})
+    return {"window": task.trained_length, "windows": len(targets), "validation_windows": len(validation),
+            "cpu_seconds": round(time.process_time() - began),
+            "points": [point for point in points if point["way"] == "chosen"],
+            "comparisons": [point for point in points if point["way"] != "chosen"]}
 
 
 def _even(text: str) -> int:
@@ -205,6 +182,13 @@ def _even(text: str) -> int:
     if number < 2 or number % 2:
         raise argparse.ArgumentTypeError(f"an even number from 2, not {text}")
     return number
+
+
+def main() -> None:
+    study("memory", __doc__, [name for name in names() if name.startswith("stories-")], own, _study, [
+        Option("windows", None, f"that are reported, half of books; even; by default {WINDOWS}, of longer ones fewer",
+               _even),
+        Option("validation", None, f"that budgets are chosen on; even; by default {VALIDATION}", _even)])
 
 
 if __name__ == "__main__":

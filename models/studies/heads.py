@@ -23,18 +23,17 @@ from numpy import ndarray
 
 from models import relevance, trees
 from models.catalogue import names
-from models.checkpoint import CheckpointError
-from models.data import DATA, add_data_option
+from models.data import DATA
 from models.heads import HeadPlan
 from models.kind import TEXT
 from models.lab import Lab, load
 from models.left_out import without
 from models.measures import confidences, text_of_rows
-from models.recipes import task_of
 from models.roles import Looks, aligned, ranks
 from models.seq2seq_lab import Seq2SeqLab
 from models.stack import StackLab
-from models.studies import held_out, store
+from models.studies import held_out
+from models.studies.command import Option, study
 from models.tasks.base import Batch, Prompt, Task
 from models.tasks.masked import MASK_ID
 from models.trees import Sentence
@@ -200,26 +199,17 @@ def _rounded(values: ndarray, digits: int = 4) -> list[list[float]]:
     return [[round(float(value), digits) for value in row] for row in values]
 
 
+def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    began = time.process_time()
+    assert isinstance(lab, (StackLab, Seq2SeqLab))  # by the choices below
+    found = measure(lab, task, arguments.sentences, arguments.data)
+    print(f"{lab.name}: {len(found['roles'])} roles, {time.process_time() - began:.0f} s of CPU", flush=True)
+    return found
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    choices = [name for name in names() if not name.startswith("assignment-")]
-    parser.add_argument("names", nargs="+", choices=choices, metavar="NAME", help=", ".join(choices))
-    parser.add_argument("--sentences", type=int, default=SENTENCES, help="of the treebank")
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
-    arguments = parser.parse_args()
-    for name in arguments.names:
-        began = time.process_time()
-        try:
-            lab, task = load(name), task_of(name, arguments.data, arguments.runs)
-            assert isinstance(lab, (StackLab, Seq2SeqLab))  # by the choices above
-            found = measure(lab, task, arguments.sentences, arguments.data)
-        except (CheckpointError, ValueError, FileNotFoundError) as error:
-            parser.error(str(error))
-        option = "" if arguments.sentences == SENTENCES else f" --sentences {arguments.sentences}"
-        store.write(name, "heads", lab.card["metric"], {
-            "command": f"python -m models.studies.heads {name}{option}", **found})
-        print(f"{name}: {len(found['roles'])} roles, {time.process_time() - began:.0f} s of CPU", flush=True)
+    study("heads", __doc__, [name for name in names() if not name.startswith("assignment-")], load, _study,
+          [Option("sentences", SENTENCES, "of the treebank")])
 
 
 if __name__ == "__main__":

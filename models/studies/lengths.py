@@ -13,10 +13,8 @@ error that drawing these texts again gives.
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -27,14 +25,11 @@ from torch.nn import functional
 
 from models.attention.base import Record
 from models.catalogue import names
-from models.checkpoint import CheckpointError
-from models.data import add_data_option
 from models.heads import HeadPlan
 from models.lab import Lab
-from models.recipes import task_of
 from models.stack import StackLab, own
-from models.studies import store
 from models.studies.bootstrap import error
+from models.studies.command import study
 from models.tasks.assignment import TEST_SEED, TEST_TEXTS, Assignment, draw
 from models.tasks.base import Batch, Prompt, Task, generator
 from models.tasks.masked import TEST_SEED as MASKED_SEED
@@ -180,20 +175,8 @@ def _by_head(values: ndarray) -> list[float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="+", choices=names(), metavar="NAME", help=", ".join(names()))
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
-    arguments = parser.parse_args()
-    for name in arguments.names:
-        try:
-            lab, task = own(name), task_of(name, arguments.data, arguments.runs)
-            readings = _readings(lab, task)
-        except (CheckpointError, ValueError, FileNotFoundError) as error:
-            parser.error(str(error))
-        store.write(name, "length", lab.card["metric"], {
-            "trained_length": lab.trained_length, "command": f"python -m models.studies.lengths {name}",
-            "readings": readings})
+    study("length", __doc__, names(), own, lambda lab, task, arguments: {
+        "trained_length": lab.trained_length, "readings": _readings(lab, task)})
 
 
 def _readings(lab: StackLab, task: Task) -> dict[str, dict[str, Any]]:

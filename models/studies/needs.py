@@ -20,7 +20,6 @@ import argparse
 import math
 import os
 import time
-from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
@@ -29,15 +28,12 @@ from torch import Tensor
 
 from models import needs
 from models.catalogue import names
-from models.checkpoint import CheckpointError
-from models.data import add_data_option
 from models.gating import Gating, Question
 from models.heads import HeadPlan
 from models.measures import confidences, in_one_row
-from models.recipes import task_of
 from models.stack import StackLab, own
-from models.studies import store
-from models.tasks.base import Prompt, generator
+from models.studies.command import Option, study
+from models.tasks.base import Prompt, Task, generator
 from models.tasks.stories import Stories
 
 TEXTS, TOKENS, RANDOM = 50, 20, 20
@@ -114,37 +110,25 @@ def sign_test(wins: int, count: int) -> float:
     return sum(math.comb(count, k) for k in range(wins, count + 1)) / 2**count
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    choices = [name for name in names() if name.startswith("stories-")]
-    parser.add_argument("name", choices=choices, metavar="NAME", help=", ".join(choices))
-    parser.add_argument("--texts", type=int, default=TEXTS, help="half of books and half of stories")
-    parser.add_argument("--tokens", type=int, default=TOKENS, help="of each, BOS included")
-    parser.add_argument("--bound", type=float, default=needs.BOUND, help="nats of KL that the answer may have")
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
-    arguments = parser.parse_args()
-    try:
-        lab = own(arguments.name)
-        task = task_of(arguments.name, arguments.data, arguments.runs)
-        assert isinstance(task, Stories)  # by the choices above
-        prompts = texts(lab, task, arguments.texts, arguments.tokens)
-    except (CheckpointError, ValueError, FileNotFoundError) as error:
-        parser.error(str(error))
+def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    assert isinstance(task, Stories)  # by the choices below
+    prompts = texts(lab, task, arguments.texts, arguments.tokens)
     torch.set_num_threads(1)  # as the app has it
     results = []
     for index, prompt in enumerate(prompts):
         results.append(measure(lab, prompt, arguments.bound, index))
         print(f"{index + 1} of {len(prompts)}: {results[-1]}", flush=True)
-    options = "".join(f" --{option} {value}" for option, value, usual in (
-        ("texts", arguments.texts, TEXTS), ("tokens", arguments.tokens, TOKENS),
-        ("bound", arguments.bound, needs.BOUND)) if value != usual)
-    store.write(arguments.name, "needs", lab.card["metric"], {
-        "texts": len(prompts), "tokens": arguments.tokens, "bound": arguments.bound,
-        "threads": torch.get_num_threads(), "cores": os.cpu_count(),
-        "command": f"python -m models.studies.needs {arguments.name}{options}",
-        "summary": summary(results), "results": results})
     print(summary(results))
+    return {"texts": len(prompts), "tokens": arguments.tokens, "bound": arguments.bound,
+            "threads": torch.get_num_threads(), "cores": os.cpu_count(), "summary": summary(results),
+            "results": results}
+
+
+def main() -> None:
+    study("needs", __doc__, [name for name in names() if name.startswith("stories-")], own, _study, [
+        Option("texts", TEXTS, "half of books and half of stories"),
+        Option("tokens", TOKENS, "of each, BOS included"),
+        Option("bound", needs.BOUND, "nats of KL that the answer may have", float)])
 
 
 if __name__ == "__main__":

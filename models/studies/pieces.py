@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,11 +23,9 @@ from torch.nn import functional
 from models.attention.base import Record
 from models.attention.selective import selection
 from models.catalogue import names
-from models.checkpoint import CheckpointError
-from models.data import add_data_option
-from models.recipes import task_of
-from models.stack import own
-from models.studies import store
+from models.stack import StackLab, own
+from models.studies.command import study
+from models.tasks.base import Task
 from models.tasks.stories import CONTEXT, Stories
 from models.transformer import Transformer
 
@@ -83,23 +80,15 @@ def measure(model: Transformer, labels: Sequence[str], tokens: Tensor) -> dict[s
                      for said, layer, name, times in most[:SHOWN]]}
 
 
+def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    assert isinstance(task, Stories)  # by the choices below
+    rows = task.windows(CONTEXT)
+    targets = rows[torch.linspace(0, len(rows) - 1, WINDOWS).long()]
+    return measure(lab.model, task.labels, functional.pad(targets, (1, -1), value=0))
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    choices = [name for name in names() if name.startswith("stories-selective")]
-    parser.add_argument("name", choices=choices, metavar="NAME", help=", ".join(choices))
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
-    arguments = parser.parse_args()
-    try:
-        lab, task = own(arguments.name), task_of(arguments.name, arguments.data, arguments.runs)
-        assert isinstance(task, Stories)  # by the choices above
-        rows = task.windows(CONTEXT)
-        targets = rows[torch.linspace(0, len(rows) - 1, WINDOWS).long()]
-    except (CheckpointError, FileNotFoundError) as error:
-        parser.error(str(error))
-    tokens = functional.pad(targets, (1, -1), value=0)
-    store.write(arguments.name, "pieces", lab.card["metric"], {
-        "command": f"python -m models.studies.pieces {arguments.name}"} | measure(lab.model, task.labels, tokens))
+    study("pieces", __doc__, [name for name in names() if name.startswith("stories-selective")], own, _study)
 
 
 if __name__ == "__main__":

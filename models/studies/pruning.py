@@ -30,19 +30,18 @@ import torch
 
 from models import orders
 from models.catalogue import names
-from models.checkpoint import CheckpointError, read_json, write_json
-from models.data import add_data_option
+from models.checkpoint import read_json, write_json
 from models.heads import Address, HeadPlan
-from models.lab import load
+from models.lab import Lab, load
 from models.left_out import OurModel, multiplications, without
 from models.measures import in_one_row
 from models.orders import ALONE, CONFIDENCE, LEARNED, RANDOM, Order
-from models.recipes import task_of
 from models.seq2seq import ENCODER, Seq2Seq
 from models.seq2seq_lab import Seq2SeqLab
 from models.stack import StackLab
 from models.studies import held_out, store
 from models.studies.bootstrap import error
+from models.studies.command import Option, study
 from models.tasks.base import Batch, Task
 from models.tasks.translation import BEAM, Translation, bleu
 
@@ -236,39 +235,24 @@ def measured(lab: StackLab | Seq2SeqLab, task: Task, scopes: Sequence[Scope], po
                        for scope in scopes}}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    choices = [name for name in names() if not name.startswith("assignment-")]
-    parser.add_argument("names", nargs="+", choices=choices, metavar="NAME", help=", ".join(choices))
-    parser.add_argument("--minutes", type=float, default=MINUTES, help="of each model")
-    parser.add_argument("--tokens", type=int, default=held_out.TOKENS, help="of test texts, about")
-    parser.add_argument("--sentences", type=int, default=SENTENCES, help="that BLEU is measured on")
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where points and tokens of the data are kept")
-    arguments = parser.parse_args()
+def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
     torch.set_num_threads(1)  # as the app has it
-    for name in arguments.names:
-        try:
-            lab, task = load(name), task_of(name, arguments.data, arguments.runs)
-            assert isinstance(lab, (StackLab, Seq2SeqLab))  # by the choices above
-            heads = store.read(name, "heads")
-            if heads is None:
-                parser.error(f"measure its heads first: python -m models.studies.heads {name}")
-            scopes = scopes_of(lab, heads, store.read(name, "gates") or {})
-            points = Points(arguments.runs / name / "pruning.json",
-                            [store.sha(lab.card), arguments.tokens, arguments.sentences])
-            found = measured(lab, task, scopes, points, time.monotonic() + 60 * arguments.minutes, arguments.tokens,
-                             arguments.sentences)
-        except (CheckpointError, ValueError, FileNotFoundError) as error:
-            parser.error(str(error))
-        store.write(name, "pruning", lab.card["metric"], {
-            "command": f"python -m models.studies.pruning {name}{_options(arguments)}", **found})
+    assert isinstance(lab, (StackLab, Seq2SeqLab))  # by the choices below
+    heads = store.read(lab.name, "heads")
+    if heads is None:
+        raise ValueError(f"measure its heads first: python -m models.studies.heads {lab.name}")
+    scopes = scopes_of(lab, heads, store.read(lab.name, "gates") or {})
+    points = Points(arguments.runs / lab.name / "pruning.json",
+                    [store.sha(lab.card), arguments.tokens, arguments.sentences])
+    return measured(lab, task, scopes, points, time.monotonic() + 60 * arguments.minutes, arguments.tokens,
+                    arguments.sentences)
 
 
-def _options(arguments: argparse.Namespace) -> str:
-    usual = {"tokens": held_out.TOKENS, "sentences": SENTENCES}
-    return "".join(f" --{option} {value}" for option, default in usual.items()
-                   if (value := getattr(arguments, option)) != default)
+def main() -> None:
+    study("pruning", __doc__, [name for name in names() if not name.startswith("assignment-")], load, _study, [
+        Option("minutes", MINUTES, "of each model", float, repeats=False),
+        Option("tokens", held_out.TOKENS, "of test texts, about"),
+        Option("sentences", SENTENCES, "that BLEU is measured on")])
 
 
 if __name__ == "__main__":

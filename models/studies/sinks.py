@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import copy
 import math
-from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -24,12 +23,10 @@ from torch import Tensor, nn
 from models.attention.base import Record
 from models.attention.gated import Gated
 from models.catalogue import names
-from models.checkpoint import CheckpointError
-from models.data import add_data_option
-from models.recipes import task_of
-from models.stack import own
-from models.studies import held_out, store
-from models.tasks.base import Batch
+from models.stack import StackLab, own
+from models.studies import held_out
+from models.studies.command import study
+from models.tasks.base import Batch, Task
 from models.trace import sink
 from models.transformer import Transformer
 
@@ -120,23 +117,15 @@ def rounded(values: Tensor) -> Any:
     return [rounded(value) for value in values] if values.ndim else round(float(values), 5)
 
 
+def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    found = measure(lab.model, held_out.test_texts(task, TOKENS), held_out.validation_texts(task, TOKENS))
+    mean = sum(found["by_window"]) / found["windows"]
+    print(f"{lab.name}: {mean:.1%} of the weights on the first token", found.get("perplexity", ""), flush=True)
+    return found
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    choices = [name for name in names() if name.startswith("stories-")]
-    parser.add_argument("names", nargs="+", choices=choices, metavar="NAME", help=", ".join(choices))
-    add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
-    arguments = parser.parse_args()
-    for name in arguments.names:
-        try:
-            lab, task = own(name), task_of(name, arguments.data, arguments.runs)
-            test, validation = held_out.test_texts(task, TOKENS), held_out.validation_texts(task, TOKENS)
-        except (CheckpointError, FileNotFoundError) as error:
-            parser.error(str(error))
-        found = measure(lab.model, test, validation)
-        store.write(name, "sink", lab.card["metric"], {"command": f"python -m models.studies.sinks {name}"} | found)
-        mean = sum(found["by_window"]) / found["windows"]
-        print(f"{name}: {mean:.1%} of the weights on the first token", found.get("perplexity", ""))
+    study("sink", __doc__, [name for name in names() if name.startswith("stories-")], own, _study)
 
 
 if __name__ == "__main__":
