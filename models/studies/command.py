@@ -54,7 +54,8 @@ def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[
     for option in options:
         parser.add_argument(f"--{option.name}", type=option.of, default=option.usual, help=option.about)
     add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data and what is half done are kept")
+    parser.add_argument("--runs", type=Path, default=Path("runs"),
+                        help="where tokens of the data and what is half done are kept")
     arguments = parser.parse_args()
     given = "".join(f" --{option.name} {value}" for option in options
                     if option.repeats and (value := getattr(arguments, option.name)) != option.usual)
