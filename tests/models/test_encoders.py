@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from models.data import DATA
 from models.recipes import RECIPES
 from models.studies import encoders
 from models.tasks.masked import LENGTH, Masked
@@ -17,8 +18,10 @@ from models.transformer import Transformer
 
 
 @pytest.fixture
-def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trainings of three steps of two texts."""
+def brief(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Trainings of three steps of two texts, which are tokenized once for all of them."""
+    tokens = tmp_path_factory.getbasetemp() / "runs"
+    monkeypatch.setattr(encoders, "Masked", lambda data=DATA, _runs=None, *more: Masked(data, tokens, *more))
     monkeypatch.setattr(encoders, "STEPS", 3)
     monkeypatch.setattr(encoders, "COMPILED", False)
     monkeypatch.setattr(encoders, "TOKENS", 4 * LENGTH)
