@@ -146,9 +146,10 @@ def short_recipe(name: str) -> Recipe:
 
 
 def is_current(name: str, training: Mapping[str, Any]) -> bool:
-    """False where a card's training had another rate than the sweep has chosen since: such a model waits to be trained
-    again, and is compared with nothing."""
-    return name not in RECIPES or training.get("learning_rate") in (None, RECIPES[name].learning_rate)
+    """False where a card's or a seed's training had other rates than the sweep has chosen since: such a model waits to
+    be trained again, and is compared with nothing. What it does not say was as it is now."""
+    return name not in RECIPES or all(training.get(rate) in (None, getattr(RECIPES[name], rate))
+                                      for rate in ("learning_rate", "table_rate"))
 
 
 def task_of(name: str, data: Path = DATA, cache: Path | None = None) -> Task:

@@ -278,7 +278,8 @@ def _train_one(name: str, arguments: argparse.Namespace, device: torch.device) -
         recipe = short_recipe(name)
         folder = short_folder(arguments.runs, name, recipe, arguments.seed)
         model = train(recipe, task, folder, arguments.seed, device, arguments.precision).cpu()
-        how = {"precision": arguments.precision, "learning_rate": recipe.learning_rate}
+        how = {"precision": arguments.precision, "learning_rate": recipe.learning_rate,
+               "table_rate": recipe.table_rate}
         seeds.add(name, recipe.steps, arguments.seed, seeds.measured(model, task) | how)
         return
     folder = arguments.runs / name / f"seed-{arguments.seed}"

@@ -6,8 +6,9 @@ adds the numbers of that seed to models/studies/seed_metrics/NAME.json and ships
 
     {"name": ..., "steps": 1200, "metrics": {"0": {...}, "1": {...}, "2": {...}}}
 
-Beside its numbers each seed has the precision and the learning rate of its training, if it was trained since these are
-kept; one at another rate than the recipe's says nothing of the recipe, and is left out.
+Beside its numbers each seed has the precision and the rates of its training, if it was trained since these are kept;
+one at another rate than the recipe's says nothing of the recipe, and is left out. Of stories it also has `text_losses`,
+by which two models are compared text by text.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from models.alone import alone
 from models.attention import TYPES
@@ -27,10 +29,12 @@ from models.heads import Scale
 from models.recipes import SHORT, is_current
 from models.tasks.base import Task
 from models.tasks.masked import TEST_LENGTHS, Masked
+from models.tasks.stories import Stories
 from models.transformer import Model, Transformer
 from models.words import told
 
 SEEDS = Path(__file__).with_name("seed_metrics")
+TEXT = 1024  # tokens of a story or book that count as one text, where chance by the choice of texts is asked for
 READINGS = ("fixed", "length")  # of relu² / n: what n is where a text has another length than those of training
 
 
@@ -48,12 +52,29 @@ def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path |
 
 
 def measured(model: Model, task: Task) -> dict[str, Any]:
-    """The task's metric; of relu² / n also the accuracy under both readings of n, which needs the weights."""
+    """The task's metric; of stories also the losses that it is the mean of, text by text; of relu² / n the accuracy
+    under both readings of n, which needs the weights."""
+    if isinstance(task, Stories) and isinstance(model, Transformer):
+        losses = task.losses(model)
+        return task.metric_of(losses) | {"text_losses": text_losses(losses, task.trained_length)}
     metric = task.metric(model)
     if isinstance(task, Masked) and isinstance(model, Transformer) and \
             "length" in TYPES[model.config.attention].policies:
         metric["readings"] = readings(model, task)
     return metric
+
+
+def text_losses(losses: Mapping[str, Tensor], window: int) -> list[float]:
+    """Means in nats of texts of TEXT tokens: windows that follow each other, whose luck is not their own. What is left
+    at the end of a corpus is no whole text, and left out.
+
+    Args:
+        losses: of Stories.losses.
+        window: tokens that each of them is a mean over.
+    """
+    together = TEXT // window
+    return [round(float(mean), 4) for its in losses.values()
+            for mean in its[:len(its) // together * together].unflatten(0, (-1, together)).mean(1)]
 
 
 @torch.inference_mode()

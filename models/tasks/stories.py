@@ -11,6 +11,7 @@ import functools
 import gzip
 import hashlib
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -140,20 +141,27 @@ class Stories(Task):
         return functional.pad(torch.stack(rows).long(), (1, 0), value=0)
 
     @torch.inference_mode()
-    def metric(self, model: Transformer) -> dict[str, Any]:
-        """Perplexity of the held-out books and stories, in windows of the context that do not overlap."""
-        total, count = 0.0, 0
-        result: dict[str, float] = {}
+    def losses(self, model: Transformer) -> dict[str, Tensor]:
+        """Corpus -> (B,) mean losses in nats of its held-out windows of the context, which do not overlap."""
+        result = {}
         for corpus in ("books", "stories"):
             targets = self._windows(corpus, "test")
             tokens = functional.pad(targets, (1, -1), value=0)
-            loss = sum(float(functional.cross_entropy(model.logits(model(some)).flatten(0, 1), right.flatten(),
-                                                      reduction="sum"))
-                       for some, right in zip(tokens.split(16), targets.split(16), strict=True))
-            result[f"perplexity_{corpus}"] = round(math.exp(loss / targets.numel()), 2)
-            total, count = total + loss, count + targets.numel()
-        return {"perplexity": round(math.exp(total / count), 2), **result, "tokens": count,
-                "window": self.trained_length}
+            result[corpus] = torch.cat([
+                functional.cross_entropy(model.logits(model(some)).transpose(1, 2), right, reduction="none").double()
+                .mean(1) for some, right in zip(tokens.split(16), targets.split(16), strict=True)])
+        return result
+
+    def metric(self, model: Transformer) -> dict[str, Any]:
+        """Perplexity of the held-out books and stories, over all windows of `losses`."""
+        return self.metric_of(self.losses(model))
+
+    def metric_of(self, losses: Mapping[str, Tensor]) -> dict[str, Any]:
+        """`metric`, of what `losses` returned."""
+        together = torch.cat(list(losses.values()))
+        return {"perplexity": round(math.exp(float(together.mean())), 2),
+                **{f"perplexity_{corpus}": round(math.exp(float(its.mean())), 2) for corpus, its in losses.items()},
+                "tokens": len(together) * self.trained_length, "window": self.trained_length}
 
     def held_out(self, length: int) -> Tensor:
         """(B, length) ids of held-out texts that follow each other: first of the books, then of the stories."""

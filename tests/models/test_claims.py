@@ -212,6 +212,11 @@ def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
     found = with_rate(2 * rate)
     compared = ("selective-perplexity", "selective-memory", "selective-blimp", "synthesizer-close")
     assert {found[key] for key in compared} == {OPEN}
+    # Seeds are compared, they were trained at its rate; the weights that ship were not, whose memory was measured.
+    known = {"text_losses": [math.log(38.21)] * 20, "learning_rate": rate}
+    made.seeds("stories-softmax", [{"perplexity": 38.21 + i / 50} | known for i in range(3)])
+    found = with_rate(2 * rate)
+    assert found["selective-perplexity"] == HOLDS and found["selective-memory"] == found["selective-blimp"] == OPEN
     assert found["selective-pieces"] == found["selective-wide"] == HOLDS
     claim = next(claim for claim in claims(made.evidence) if claim.key == "selective")
     assert claim.waiting == ("stories-softmax",)
@@ -252,14 +257,35 @@ def test_seeds_at_another_rate_than_the_recipes_are_not_compared(made: Made):
 def test_chance_of_texts_is_that_of_paired_differences(made: Made):
     """Two models on the same texts: what makes a text hard is hard for both."""
     hard = [0.5 * (i % 7) for i in range(60)]
-    for name, extra in (("selective", 0.0), ("softmax", 0.05)):
-        metric = made.card(f"stories-{name}", {"perplexity": 40.0})["metric"]
-        losses = [loss + extra + 0.01 * (i % 3 - 1) * extra for i, loss in enumerate(hard)]
-        made.measured(f"stories-{name}.length.json", {"metric": metric, "readings": {"trained": {"256": {
-            "predictions": 256 * 60, "loss": 1.5, "accuracy": 0.4,
-            "texts": {"predictions": [256] * 60, "losses": losses}}}}})
-    assert 0 < made.evidence.text_error("stories-selective", "stories-softmax", 256, "losses") < 1e-3
-    assert made.evidence.text_error("stories-selective", "stories-softmax", 128, "losses") == 0  # not measured
+    for name, extra in (("gau-softmax", 0.0), ("gau-relu2", 0.05)):
+        metric = made.card(f"masked-{name}", {"accuracy_by_length": {"64": 0.4}})["metric"]
+        shares = [share + extra + 0.01 * (i % 3 - 1) * extra for i, share in enumerate(hard)]
+        made.measured(f"masked-{name}.length.json", {"metric": metric, "readings": {"trained": {"64": {
+            "predictions": 64 * 60, "loss": 1.5, "accuracy": 0.4,
+            "texts": {"predictions": [64] * 60, "rights": shares}}}}})
+    assert 0 < made.evidence.text_error("masked-gau-softmax", "masked-gau-relu2", 64) < 1e-3
+    assert made.evidence.text_error("masked-gau-softmax", "masked-gau-relu2", 128) == 0  # not measured
+
+
+def test_chance_of_texts_is_that_of_the_trainings_that_decide(made: Made):
+    """Mean over the seeds that both have, text by text; the textbook's standard error."""
+    hard, luck = [0.5 * (i % 7) for i in range(360)], [0.1 * (-1) ** i for i in range(360)]
+    for name, sign in (("selective", 0.0), ("softmax", 1.0)):
+        made.seeds(f"stories-{name}", [
+            {"perplexity": 40.0 + seed, "text_losses": [h + sign * (1 + seed) * own
+                                                        for h, own in zip(hard, luck, strict=True)]}
+            for seed in range(3)])
+    error = made.evidence.seeds_text_error("stories-selective", "stories-softmax")
+    assert error == pytest.approx(2 * 0.1 / math.sqrt(360), rel=0.08)  # seeds' luck is 1, 2 and 3 times as large
+
+
+@pytest.mark.parametrize("losses", [{}, {"text_losses": []}, {"text_losses": [1.0, 2.0]}])
+def test_nothing_is_clear_without_the_losses_of_the_same_texts(made: Made, losses: dict):
+    """However far apart the means are."""
+    made.seeds("stories-selective", [{"perplexity": 20.0 + i, "text_losses": [1.0, 2.0, 3.0]} for i in range(3)])
+    made.seeds("stories-softmax", [{"perplexity": 40.0 + i} | losses for i in range(3)])
+    assert math.isnan(made.evidence.seeds_text_error("stories-selective", "stories-softmax"))
+    assert made.verdicts()["selective-perplexity"] == UNSURE
 
 
 @pytest.mark.parametrize("curve, limit, factor", [

@@ -56,7 +56,9 @@ def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatc
 def test_seeds_at_another_rate_than_the_recipe_are_left_out(tmp_path: Path):
     name = "stories-softmax"
     now = RECIPES[name].learning_rate
-    for seed, its in enumerate(({}, {"learning_rate": now}, {"learning_rate": 2 * now})):
+    table = RECIPES[name].table_rate
+    for seed, its in enumerate(({}, {"learning_rate": now}, {"learning_rate": 2 * now},
+                                {"learning_rate": now, "table_rate": 2 * table})):
         seeds.add(name, SHORT["stories"], seed, {"perplexity": 9.0} | its, tmp_path)
     assert set(seeds.read_seeds(name, tmp_path)) == {"0", "1"}
 

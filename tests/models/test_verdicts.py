@@ -148,7 +148,8 @@ def test_a_bootstrap_over_texts_errs_as_rarely():
     assert below_in_texts("", drawn[0] - 0.2) == Check("", YES, 1)
     assert below_in_texts("", drawn[0] + 0.2).outcome == NO
     assert below_in_texts("", None).outcome == below_in_texts("", []).outcome == UNKNOWN
-    assert conclude([below_in_texts("", drawn[0] - 0.2)]).why == "One model; chance is that of its texts"
+    assert conclude([below_in_texts("", drawn[0] - 0.2)]).why == \
+        "One training each: chance is that of the texts, and other seeds may differ"
 
 
 def test_the_bootstraps_error_is_the_textbooks():
@@ -159,6 +160,35 @@ def test_the_bootstraps_error_is_the_textbooks():
     assert bootstrap.error(values, weights) == pytest.approx(values[:100].std() / 10, rel=0.1)
     assert bootstrap.resampled(values, weights).mean() == pytest.approx(values[:100].mean(), abs=0.02)
     assert bootstrap.error(values[:1]) == bootstrap.error(values[:0]) == 0.0
+
+
+@pytest.mark.parametrize(("budgets", "said"), [
+    (((3, 1200), (1, 4800)), "Some parts have one seed of 4,800 steps"), (((1, 4800), (1, 4800)), "One seed of 4,800"),
+    (((3, 1200), (2, 4800)), "Decided by 2 seeds of 4,800"), (((3, 1200), (3, 900)), "Decided by 3 seeds of 900"),
+    (((3, 1200), (1, 0)), "Decided by 3 seeds of 1,200"), (((None, 0), (1, 0)), "One training each"),
+    (((None, 0),), "")])
+def test_the_budget_that_is_told_is_one_that_a_part_has(budgets: tuple[tuple[int | None, int], ...], said: str):
+    """The smallest of all."""
+    why = conclude([Check("", YES, *its) for its in budgets]).why
+    assert said in why and ("seed" in why) == bool(said)
+
+
+@pytest.mark.parametrize(("parts", "fails", "in_part"), [(1, (0.03, 0.07), (0, 0)), (4, (0.10, 0.20), (0, 0.02)),
+                                                        (8, (0.18, 0.29), (0.01, 0.05))])
+def test_many_parts_err_more_often_than_one(parts: int, fails: tuple[float, float], in_part: tuple[float, float]):
+    """Parts against one softmax, each exactly at its limit: what method.md says of "does not hold here"."""
+    random = numpy.random.default_rng(8)
+    words = []
+    for _ in range(1500):
+        drawn = random.standard_normal((parts, 3)) - random.standard_normal(3)
+        words.append(conclude([below("", {1200: dict(enumerate(row))}) for row in drawn]).word)
+    assert fails[0] <= words.count(FAILS) / 1500 <= fails[1]
+    assert in_part[0] <= words.count(PART) / 1500 <= in_part[1]
+    assert words.count(HOLDS) / 1500 < 0.07
+
+
+def test_what_is_not_known_of_texts_makes_nothing_clear():
+    assert below("", {1200: {0: -5.0, 1: -5.1, 2: -4.9}}, texts=math.nan).outcome == UNCLEAR
 
 
 def test_only_equal_steps_and_equal_seeds_are_compared():

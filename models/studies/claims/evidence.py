@@ -4,6 +4,7 @@ file of their own. Whatever is missing is simply not there."""
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from models.damage import broken
 from models.recipes import is_current
 from models.studies import store
 from models.studies.bootstrap import error
+from models.studies.claims.verdict import deciding
 from models.studies.seeds import SEEDS, read_seeds, that_count
 from models.words import told
 
@@ -128,24 +130,36 @@ class Evidence:
         return {point["factor"]: numpy.array(point["losses"]) for point in points
                 if "losses" in point and (point["way"] == way or point["factor"] == 1)}
 
-    def text_error(self, one: str | tuple[str, str], other: str | tuple[str, str], length: int, what: str) -> float:
-        """Standard error of the difference between two shipped models by the choice of texts, which were the same for
-        both; 0 while that is not measured.
+    def text_error(self, one: str | tuple[str, str], other: str | tuple[str, str], length: int) -> float:
+        """Standard error of the difference between two shipped models' shares of right answers by the choice of texts,
+        which were the same for both; 0 while that is not measured.
 
         Args:
             one, other: names, or (name, policy of scale) where it is not read as trained.
             length: tokens of a text.
-            what: `losses`, nats; or `rights`, shares.
         """
         (first, count), (second, _) = (
-            self._texts(*((its, "trained") if isinstance(its, str) else its), length, what) for its in (one, other))
+            self._texts(*((its, "trained") if isinstance(its, str) else its), length) for its in (one, other))
         return error(first - second, count) if len(first) and len(first) == len(second) else 0.0
 
-    def _texts(self, name: str, policy: str, length: int, what: str) -> tuple[ndarray, ndarray]:
-        """(T,) a mean a text, as the shipped model reads it, and what it counts; empty if not measured."""
+    def _texts(self, name: str, policy: str, length: int) -> tuple[ndarray, ndarray]:
+        """(T,) a share a text, as the shipped model reads it, and what it counts; empty if not measured."""
         found = self.study(name, "length")
         texts = found.get("readings", {}).get(policy, {}).get(str(length), {}).get("texts", {})
-        return numpy.array(texts.get(what, [])), numpy.array(texts.get("predictions", []))
+        return numpy.array(texts.get("rights", [])), numpy.array(texts.get("predictions", []))
+
+    def seeds_text_error(self, one: str, other: str) -> float:
+        """Standard error, by the choice of texts, of what decides between two models: the mean over seeds of their
+        difference in nats, of the trainings with the most steps that have two seeds or more in common.
+
+        NaN, with which nothing is clear, where none of these trainings left losses of single texts for both.
+        """
+        first, second = self.metrics(one), self.metrics(other)
+        common = {steps: sorted(first[steps].keys() & second[steps].keys()) for steps in first.keys() & second.keys()}
+        steps = deciding({steps: dict.fromkeys(seeds, 0.0) for steps, seeds in common.items()})
+        texts = [[its[steps][seed].get("text_losses", []) for its in (first, second)] for seed in common.get(steps, [])]
+        over = [numpy.subtract(*losses) for losses in texts if len(losses[0]) == len(losses[1]) > 0]
+        return error(numpy.mean(over, 0)) if over else math.nan
 
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
         """Length -> mean entropy of each head in nats, all layers in one list; empty as `memory` is."""

@@ -38,7 +38,7 @@ def _perplexity(evidence: Evidence) -> Statement:
     samples = {name: evidence.samples(name, perplexity) for name in MODELS}
     over = tables.ratios(samples[GATED], samples[PLAIN])
     check = below(told("gated below softmax"), differences(samples[GATED], samples[PLAIN], math.log),
-                  texts=evidence.text_error(GATED, PLAIN, CONTEXT, "losses"))
+                  texts=evidence.seeds_text_error(GATED, PLAIN))
     points = tables.dots([(TITLES[GATED], None, over)])
     alt = listed((told("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
                   for steps, values in over.items()), "; ")

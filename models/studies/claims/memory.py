@@ -15,10 +15,8 @@ from models.studies.claims.verdict import (
     UNKNOWN,
     YES,
     Check,
-    Samples,
     below_in_texts,
     conclude,
-    differences,
     fact,
 )
 from models.words import N_, listed, told
@@ -34,11 +32,11 @@ THEIRS = {"selective": 5.0, "memory loss": 16.0}  # the source's factors at a co
 LONGER = ("softmax-512", "selective-512", "selective-memory-512")  # models of that context
 
 
-def statements(evidence: Evidence, samples: Mapping[str, Samples]) -> list[Statement]:
+def statements(evidence: Evidence) -> list[Statement]:
     """At the context of all stories models; and at the source's, where its factors are asked for."""
     return [
         _statement(
-            evidence, samples, "", _most, "selective-memory", told("Most of the context can be dropped at equal "
+            evidence, "", _most, "selective-memory", told("Most of the context can be dropped at equal "
                                                                    "perplexity."),
             told("at a context of 256, with more than {most:g} times less memory, the perplexity is above that of "
                  "softmax with all of its own by less than {margin:.0%}, beyond chance, with or without the memory "
@@ -47,7 +45,7 @@ def statements(evidence: Evidence, samples: Mapping[str, Samples]) -> list[State
                  "windows, drawn again; models are one each. A last control, which decides nothing: softmax that "
                  "forgets its oldest", most=MOST, margin=TOLERANCE)),
         _statement(
-            evidence, samples, "-512", _as_theirs, "selective-memory-512",
+            evidence, "-512", _as_theirs, "selective-memory-512",
             told("At a context of 512 a fifth of the memory is enough, and a sixteenth with the memory loss."),
             told("as above at a context of 512, with {plain:g} times less memory, and with {trained:g} times less "
                  "where the memory loss was trained. Measured at powers of two, so it takes 8 to be 5 at least",
@@ -57,8 +55,7 @@ def statements(evidence: Evidence, samples: Mapping[str, Samples]) -> list[State
 Wanted = Callable[[Mapping[str, float | None]], list[Check]]
 
 
-def _statement(evidence: Evidence, samples: Mapping[str, Samples], context: str, wanted: Wanted, key: str, text: str,
-               rule: str) -> Statement:
+def _statement(evidence: Evidence, context: str, wanted: Wanted, key: str, text: str, rule: str) -> Statement:
     """One context's.
 
     Args:
@@ -68,8 +65,8 @@ def _statement(evidence: Evidence, samples: Mapping[str, Samples], context: str,
     its = {title: (f"{name}{context}", way) for title, (name, way) in CURVES.items()}
     curves = {title: evidence.memory(f"stories-{name}", way) for title, (name, way) in its.items()}
     limit = curves["softmax, the oldest go"].get(1)
-    comparable = {title: bool(differences(samples[name], samples[f"softmax{context}"])) for title, (name, _) in
-                  its.items()}
+    comparable = {title: evidence.is_compared(f"stories-{name}") and evidence.is_compared(f"stories-softmax{context}")
+                  for title, (name, _) in its.items()}
     windows = {title: evidence.memory_losses(f"stories-{name}", way) for title, (name, way) in its.items()}
     whole = windows["softmax, the oldest go"].get(1)
     best = {title: _equal_up_to(windows[title], whole if comparable[title] else None) for title in THEIRS}

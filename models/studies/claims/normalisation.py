@@ -98,7 +98,7 @@ def _chart(read: Mapping[str, ByLength], names: tuple[str, ...],
 
 
 def _texts(evidence: Evidence, one: str, other: str, n: int) -> float:
-    return evidence.text_error(MODELS[one], MODELS[other], n, "rights")
+    return evidence.text_error(MODELS[one], MODELS[other], n)
 
 
 def _above(evidence: Evidence, read: Mapping[str, ByLength], one: str, other: str, n: int) -> Check:

@@ -20,7 +20,6 @@ from models.studies.claims.verdict import (
     differences,
     no_worse,
 )
-from models.tasks.stories import CONTEXT
 from models.words import N_, listed, told
 
 
@@ -34,7 +33,7 @@ def claim(evidence: Evidence) -> Claim:
                       "assignment without its settings; ours are our own."),
                  (*(f"stories-{name}" for name in samples), *(f"assignment-{name}" for name in retrieval.KINDS)),
                  "stories", [_perplexity(evidence, samples), _wide(evidence, samples), _memory_loss(evidence, samples),
-                             *retrieval.statements(evidence), *memory.statements(evidence, samples), _blimp(evidence),
+                             *retrieval.statements(evidence), *memory.statements(evidence), _blimp(evidence),
                              _pieces(evidence)])
 
 
@@ -72,7 +71,7 @@ def _pair(samples: Mapping[str, Samples], name: str, check: Check, theirs: str, 
 
 
 def _texts(evidence: Evidence, name: str, against: str = "softmax") -> float:
-    return evidence.text_error(f"stories-{name}", f"stories-{against}", CONTEXT, "losses")
+    return evidence.seeds_text_error(f"stories-{name}", f"stories-{against}")
 
 
 def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:

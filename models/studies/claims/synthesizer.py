@@ -9,7 +9,6 @@ from models.studies.claims import commands, tables, transfer, translated
 from models.studies.claims.evidence import Evidence, Metric
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import Samples, below, conclude, differences, fact, no_worse, within
-from models.tasks.stories import CONTEXT
 from models.words import N_, listed, told
 
 LM1B = {  # perplexity on LM1B, the source's language modelling
@@ -78,7 +77,7 @@ def _stories(*names: str) -> list[str]:
 
 def _texts(evidence: Evidence, one: str, other: str = "softmax") -> float:
     """Standard error by the choice of texts, of a difference in nats."""
-    return evidence.text_error(f"stories-{one}", f"stories-{other}", CONTEXT, "losses")
+    return evidence.seeds_text_error(f"stories-{one}", f"stories-{other}")
 
 
 def _close(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:

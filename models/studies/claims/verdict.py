@@ -160,17 +160,18 @@ def conclude(checks: list[Check]) -> Verdict:
 
 
 def _budget(checks: Sequence[Check]) -> list[str]:
-    """What is said of seeds and steps, the fewest of all parts."""
-    counts = [check.seeds for check in checks if check.seeds]
-    steps = [check.steps for check in checks if check.steps]
-    if not counts:
-        return []
-    if not steps:
-        return [told("One model; chance is that of its texts")]
-    if min(counts) == 1:
-        return [told("One seed of {steps:,} steps, which tells nothing of chance", steps=min(steps))]
-    return [told_n("Decided by {n} seed of {steps:,} steps", "Decided by {n} seeds of {steps:,} steps", min(counts),
-                   steps=min(steps))]
+    """What is said of seeds and steps, those of the part with the fewest."""
+    by_seeds = [(check.seeds, check.steps) for check in checks if check.seeds and check.steps]
+    if not by_seeds:
+        return [told("One training each: chance is that of the texts, and other seeds may differ")] \
+            if any(check.seeds for check in checks) else []
+    seeds, steps = min(by_seeds)
+    if seeds == 1:
+        return [told("One seed of {steps:,} steps, which tells nothing of chance", steps=steps)
+                if max(by_seeds)[0] == 1 else
+                told("Some parts have one seed of {steps:,} steps, which tells nothing of chance", steps=steps)]
+    return [told_n("Decided by {n} seed of {steps:,} steps", "Decided by {n} seeds of {steps:,} steps", seeds,
+                   steps=steps)]
 
 
 def _count(checks: list[Check]) -> str:
