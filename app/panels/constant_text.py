@@ -12,7 +12,7 @@ from app.texts import _, ngettext
 from components import chart, table
 from components.charts import called
 from components.constant_charts import distance_chart
-from models import HeadPlan, Lab
+from models import HeadPlan, Lab, catalogue
 from models.studies.papa import reading, shipped
 from models.studies.papa.probes import Probe
 from models.studies.papa.reading import Read, Said
@@ -24,8 +24,16 @@ FARTHEST = 5  # heads that are named at each end
 def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
     """The section."""
     if lab.fingerprint != study.weights:
-        st.caption(_("This study is of {study}; choose that model above to see it read your text.",
-                     study=literal(study.title)))
+        if study.moment:
+            said = _("This study is of {study}, which does not ship: what it would say of your text cannot be asked.",
+                     study=literal(study.title))
+        elif study.name in catalogue.names():
+            said = _("This study is of {study}; choose that model above to see it read your text.",
+                     study=literal(study.title))
+        else:
+            said = _("This study is of {study}; open that model on the page *Your model* to see it read your text.",
+                     study=literal(study.title))
+        st.caption(said)
         return
     st.markdown(_("**The text in the box**, read by {model}: what the probes say before, and with {n} heads constant.",
                   model=literal(called(lab.name)), n=count))

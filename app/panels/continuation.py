@@ -21,7 +21,7 @@ from models.decoding import Step
 
 MOST = 128  # tokens of a continuation; our models read no longer texts, of others one wants to see the end
 CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
-HEIGHT, MEMORY_HEIGHT = 160, 120  # pixels of the texts together, and of the one within a memory below them
+HEIGHT, MEMORY_HEIGHT = 300, 120  # pixels of the texts together, and of the one within a memory below them
 LABEL = 28  # of which what a text is called, which stays while the text below it scrolls
 
 
@@ -83,11 +83,7 @@ def draw(model: str, reading: Reading, state: LabState) -> None:
         else:
             st.session_state[session.CONTINUATION] = _begun(visitor_models.opened(model), key)
 
-    reason = None
-    if reading.error is not None:
-        reason = _("The text cannot be read")
-    elif len(prompt.ids) >= lab.limit:
-        reason = _("The text already has the {limit} tokens that this model reads at most", limit=lab.limit)
+    reason = refusal(lab, reading)
     if st.session_state.pop(session.BEGIN, False) and reason is None:  # another seed or memory was asked for
         now = st.session_state[session.CONTINUATION] = _begun(lab, key)
         running = now.running
@@ -110,6 +106,15 @@ def draw(model: str, reading: Reading, state: LabState) -> None:
         st.rerun(scope="fragment")
     except (StreamlitAPIException, RuntimeError):  # the whole page was running, or the fragment around this one
         st.rerun()
+
+
+def refusal(lab: Lab, reading: Reading) -> str | None:
+    """Why this text cannot be continued; None if it can."""
+    if reading.error is not None:
+        return _("The text cannot be read")
+    if len(reading.prompt.ids) >= lab.limit:
+        return _("The text already has the {limit} tokens that this model reads at most", limit=lab.limit)
+    return None
 
 
 def _begun(lab: Lab, key: tuple) -> Continuation:

@@ -11,8 +11,12 @@ from models import Lab
 from models.sampling import MAX_SEED, MAX_TEMPERATURE, MIN_TOP_P
 
 
-def choose(lab: Lab, state: LabState) -> None:
-    """A button that says how tokens are chosen, with the choice behind it, and one for the next seed."""
+def choose(lab: Lab, state: LabState, can_go_on: bool) -> None:
+    """A button that says how tokens are chosen, with the choice behind it, and one for the next seed.
+
+    Args:
+        can_go_on: False where nothing can be continued, now with another seed either.
+    """
     if not lab.task.writes:
         return
     sampling = state.sampling
@@ -22,7 +26,7 @@ def choose(lab: Lab, state: LabState) -> None:
         said = _("Drawn with seed {seed}", seed=sampling.seed)
     place = st.popover(said, key=session.SAMPLING, on_change="rerun", width="content")
     st.button(_("Another seed"), key="another", on_click=events.draw_another, icon=":material/casino:",
-              disabled=sampling.is_greedy, help=_("Continues the text with other numbers of chance"))
+              disabled=sampling.is_greedy or not can_go_on, help=_("Continues the text with other numbers of chance"))
     if place.open:  # what nobody looks at need not be sent with every click
         with place:
             _details(state)

@@ -52,7 +52,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     study = _chosen(studies, lab, shown)
     counts = study.counts
     count = counts[shown.step]
-    _choose(studies, study, shown)
+    _choose(studies, study, shown, reads=lab.fingerprint == study.weights)
     with st.container(key="constant"):  # style.css: below each other where there is no room
         left, right = st.columns([60, 40], gap="medium")
     # What a typed text changes comes first.
@@ -104,14 +104,16 @@ def _chosen(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> Study:
     return its or next(iter(studies.values()))
 
 
-def _choose(studies: dict[str, Study], study: Study, shown: ConstantView) -> None:
+def _choose(studies: dict[str, Study], study: Study, shown: ConstantView, reads: bool) -> None:
+    """`reads`: the page's model is the study's, so that what its probes say of the typed text depends on the task."""
     st.session_state[session.STUDY] = study.name
     st.session_state[session.CONSTANT_TASK] = shown.task if shown.task in study.tasks else next(iter(study.tasks))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(_("Study of"), [*studies], key=session.STUDY, on_change=on_constant, width=220,
                      format_func=lambda name: studies[name].title)
-        st.selectbox(_("Task of the text"), [*study.tasks], key=session.CONSTANT_TASK, on_change=on_constant,
-                     format_func=lambda key: _(study.tasks[key].title), width=220)
+        if reads:
+            st.selectbox(_("Task of the text"), [*study.tasks], key=session.CONSTANT_TASK, on_change=on_constant,
+                         format_func=lambda key: _(study.tasks[key].title), width=220)
 
 
 # What was measured. All numbers of heads are in the browser already, which goes from one to another by itself.

@@ -39,7 +39,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
             _large(lab, reading, state, after)
         with st.container(key="writing"):  # style.css: the button first, what it writes below all of them
             place = st.container(key="goes-on")
-            sampling.choose(lab, state)
+            sampling.choose(lab, state, can_go_on=continuation.refusal(lab, reading) is None)
             forgetting.choose(lab, state)
     with panel:
         effect.draw(lab, state, before, after)

@@ -21,7 +21,7 @@ function create(state) {
   const head = lab.make('tr');
   const body = lab.make('tbody');
   const table = lab.make('table', {}, lab.make('thead', {}, head), body);
-  state.root.append(slider, told, table);
+  state.root.append(slider, told, lab.make('div', { className: 'wide' }, table));
   return { input, name, ticks, slider, words, told, head, body, table, shown: '', placed: null };
 }
 

@@ -24,7 +24,7 @@ function body(messages, excerpt) {
     { className: 'body' },
     ...messages.map(message => lab.make('p', { textContent: message })),
   );
-  if (excerpt) {
+  if (excerpt?.some(part => part.trim())) {
     const [before, place, after] = excerpt;
     text.append(
       lab.make(

@@ -288,6 +288,16 @@ def test_nothing_is_clear_without_the_losses_of_the_same_texts(made: Made, losse
     assert made.verdicts()["selective-perplexity"] == UNSURE
 
 
+@pytest.mark.parametrize(("fused", "verdict"), [
+    ([0.7, 0.9], HOLDS), ([0.9, 1.1], UNSURE), ([1.1, 1.2], PART), (None, OPEN)])
+def test_random_is_timed_against_both_kinds_of_softmax(made: Made, fused: list[float] | None, verdict: str):
+    row = {"what": "whole model", "texts": 1, "tokens": 128, "median": 1.0}
+    rows = [row | {"against": "softmax", "quartiles": [0.7, 0.9]}]
+    rows += [row | {"against": "fused softmax", "quartiles": fused}] if fused else []
+    made.measured("claims.json", {"speed": {"rows": rows, "repetitions": 60}})
+    assert made.verdicts()["synthesizer-speed"] == verdict
+
+
 @pytest.mark.parametrize("curve, limit, factor", [
     ({}, 11, None), ({1: 10}, None, None), ({1: 10}, 9, 0), ({1: 10, 2: 10.5, 4: 11.5, 8: 10}, 11, 2),
     ({8: 10, 1: 10}, 11, 8)])

@@ -89,5 +89,7 @@ def sweep(family: str) -> list[dict[str, str]]:
         row[N_("chosen")] = tables.NOTHING if best is None else told(
             "{rate:g}, tables {tables:g}×", rate=best, tables=chosen["table_rate"]) if len(by_table) > 1 \
             else f"{best:g}"
+        if first is not None and plan.second and not sweeps.second_round(trials, attention, plan, first)[1]:
+            row["chosen"] = told("{chosen} (first round)", chosen=row["chosen"])
         rows.append(row)
     return rows
