@@ -132,18 +132,21 @@ def main_of(module: str) -> Path | None:
     return None
 
 
+STUDY = "models.studies.command"
+
+
 @cache
 def options_of(module: str) -> set[str]:
     """What its parser knows: what its file gives to add_argument, and --data where it adds that; of a study what all
     of them have (models/studies/command.py), and its own Options."""
-    file = main_of(module)
+    file = ROOT / "models" / "studies" / "command.py" if module == STUDY else main_of(module)
     calls = [node for node in ast.walk(ast.parse(file.read_text() if file else "")) if isinstance(node, ast.Call)]
     named = {getattr(call.func, "attr", getattr(call.func, "id", "")): call for call in calls}
     options = {argument.value for call in calls if getattr(call.func, "attr", "") == "add_argument"
                for argument in call.args if isinstance(argument, ast.Constant)}
-    if "study" in named and module != "models.studies.command":
+    if "study" in named:
         options |= {f"--{call.args[0].value}" for call in calls if getattr(call.func, "id", "") == "Option"
-                    and isinstance(call.args[0], ast.Constant)} | options_of("models.studies.command")
+                    and isinstance(call.args[0], ast.Constant)} | options_of(STUDY)
     return options | ({"--data"} if "add_data_option" in named else set())
 
 

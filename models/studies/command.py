@@ -1,6 +1,6 @@
 """The command line that the studies share: models by name, their numbers written as NAME.KIND.json.
 
-    python -m models.studies.KIND NAME [NAME ...] [--data FOLDER] [--runs FOLDER] [the study's own options]
+    python -m models.studies.blimp stories-softmax stories-gated [--pairs P]
 """
 
 from __future__ import annotations
