@@ -36,6 +36,7 @@ def test_assignment_says_what_is_wrong_and_keeps_the_picture(visit, text, told):
     page = visit(model="assignment-selective", text="k=4; k=?")
     fill(page, text)
     expect(alert(page)).to_contain_text(told)
+    expect(alert(page).locator(".excerpt")).to_have_count(1 if text else 0)
     expect(page.get_by_label("Text", exact=True)).to_have_value(text)
     expect(page.get_by_role("gridcell")).to_have_count(12)
     expect(page.locator(".right")).to_contain_text("4")

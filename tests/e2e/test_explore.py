@@ -333,3 +333,17 @@ def test_no_stop_of_the_tab_key_is_useless(visit):
             return e.dataset.testid === 'stMain' || e.getAttribute('aria-label') === 'Link to heading'
                 || e.closest('[data-testid="stHeaderActionElements"]') ? 1 : 0; }""")
     assert not useless
+
+
+def test_another_seed_writes_on_and_moves_nothing_else(visit):
+    """The first run's own things go with the second run, and what stands below them stays; nothing is offered where
+    there is nothing to continue."""
+    page = visit(text="The little dog")
+    box, another = page.get_by_label("Text", exact=True), page.get_by_role("button", name="Another seed")
+    before = box.bounding_box()
+    another.click()
+    expect(page.locator(".st-key-goes-on")).to_contain_text("As trained")
+    expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=30_000)  # it has ended
+    assert box.bounding_box() == before
+    box.fill("")
+    expect(another).to_be_disabled()

@@ -178,6 +178,12 @@ def test_the_theme_is_switched_for_the_whole_page_and_kept(visit):
     page.evaluate("window.same = true")
     for name, colour in (("Dark", "rgb(18, 18, 26)"), ("Light", "rgb(255, 255, 255)"), ("Dark", "rgb(18, 18, 26)")):
         page.get_by_role("button", name="Theme").click()
+        menu = page.get_by_role("menu", name="Theme").bounding_box()
+        assert menu["x"] + menu["width"] <= page.viewport_size["width"]
+        for entry in page.get_by_role("menuitemradio").all():  # in the menu, words and all
+            its = entry.bounding_box()
+            assert menu["x"] <= its["x"] and its["x"] + its["width"] <= menu["x"] + menu["width"]
+            assert entry.evaluate("its => its.scrollWidth <= its.clientWidth")
         page.get_by_role("menuitemradio", name=name).click()
         page.wait_for_function(f"{ground} === '{colour}'")
     assert page.evaluate("window.same")  # without a reload

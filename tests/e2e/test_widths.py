@@ -62,6 +62,17 @@ def test_the_header_stays_where_it_is(visit: Callable[..., Page], width: int):
     assert found[0] == found[1] == found[2]
 
 
+def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page]):
+    """What is wider than the screen, a table, scrolls by itself."""
+    page = visit(phone=True)
+    for name, there in (("constant", "task"), ("results", "source"), ("heads", ""), ("pruning", ""), ("length", "")):
+        page.goto(f"{page.url.split('?')[0]}?page={name}")
+        page.get_by_role("columnheader", name=there).first.wait_for() if there else \
+            page.locator("nav a[aria-current]").wait_for()
+        page.wait_for_timeout(1000)
+        assert page.locator("[data-testid=stMain]").evaluate("its => its.scrollWidth - its.clientWidth") == 0, name
+
+
 def test_large_type_makes_no_tile_smaller(visit: Callable[..., Page]):
     """Before a class, at 1280 px: pixels of the screen."""
     sides = []
