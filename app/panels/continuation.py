@@ -21,7 +21,7 @@ from models.decoding import Step
 
 MOST = 128  # tokens of a continuation; our models read no longer texts, of others one wants to see the end
 CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
-HEIGHT, MEMORY_HEIGHT = 300, 120  # pixels of the texts together, and of the one within a memory below them
+HEIGHT, MEMORY_HEIGHT = 240, 120  # pixels of the texts together, and of the one within a memory below them
 LABEL = 28  # of which what a text is called, which stays while the text below it scrolls
 
 
