@@ -85,29 +85,28 @@ def test_no_more_have_a_turn_than_there_are_places(places: int):
 
 def test_who_asks_again_and_again_keeps_nobody_out():
     """threading.Lock fails this: who has just released it takes it again before the others wake."""
-    turns, order, greedy = Turns(1), [], threading.Event()
+    turns, order, enough = Turns(1), [], threading.Event()
+    turns.acquire()
 
     def again_and_again() -> None:
-        while not greedy.is_set():
+        while not enough.is_set():
             with turns:
                 order.append("greedy")
-                time.sleep(0.002)
 
     def once(number: int) -> None:
         with turns:
             order.append("patient")
 
-    thread = threading.Thread(target=again_and_again, daemon=True)
-    thread.start()
-    until(lambda: len(order) > 3)
-    before = len(order)
+    greedy = threading.Thread(target=again_and_again, daemon=True)
+    greedy.start()
+    until(lambda: turns.queue == 1)
     made = threads(once, 5)
+    until(lambda: turns.queue == 6)  # all wait, the greedy one first: no clock comes into it
+    turns.release()
     joined(made)
-    greedy.set()
-    joined([thread])
-    # Five wait; the greedy one may have stood before each of them once, as they came one after the other.
-    last = len(order) - 1 - order[::-1].index("patient")
-    assert order[before:last + 1].count("greedy") <= 8
+    enough.set()
+    joined([greedy])
+    assert order[:6] == ["greedy"] + 5 * ["patient"]
 
 
 def test_a_turn_is_of_the_thread_that_took_it():
