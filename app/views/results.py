@@ -73,8 +73,9 @@ def _claims() -> None:
     with st.container(key="about-claim"):
         st.caption(linked(f"{plain(claim.source)}. {plain(_(claim.setting))}"))
     if claim.waiting:
-        st.info(_("Compared with nothing until they are trained again, for the sweep has chosen another learning rate "
-                  "since: {names}.", names=literal(", ".join(claim.waiting))), icon=":material/hourglass_empty:")
+        st.info(_("These weights are compared with nothing until they are trained again, for the sweep has chosen "
+                  "another learning rate since: {names}. Trainings of several seeds, where there are any, have it.",
+                  names=literal(", ".join(claim.waiting))), icon=":material/hourglass_empty:")
     groups = [(word, [its for its in claim.statements if its.verdict.word == word]) for word in BADGES]
     _overview([(word, its) for word, its in groups if its])
     specs = _specs(claim.key, stamp)
