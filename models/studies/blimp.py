@@ -13,6 +13,7 @@ Source: Warstadt et al. 2020, TACL 8, arXiv 1912.00582, whose "simple LM method"
 from __future__ import annotations
 
 import argparse
+import functools
 import gzip
 import json
 import math
@@ -40,6 +41,7 @@ PAIRS = 100  # of each paradigm's 1,000, evenly over them
 BATCH = 128  # sentences
 
 
+@functools.cache  # one reading for all models of a command
 def read_pairs(data: Path, count: int = PAIRS) -> list[dict[str, str]]:
     """`count` pairs of each paradigm: `good`, `bad`, `paradigm`, and the `phenomenon` that it is a part of.
 

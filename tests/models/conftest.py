@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 from tiny import make_lab
@@ -10,6 +12,12 @@ from models.attention import TYPES
 from models.stack import StackLab
 
 torch.set_num_threads(1)  # tiny products gain nothing from threads, and other tests may run beside these
+
+
+@pytest.fixture(scope="session")
+def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for --runs whose texts are tokenized once, for all tests of a process."""
+    return tmp_path_factory.getbasetemp() / "runs"
 
 
 @pytest.fixture(params=sorted(TYPES))

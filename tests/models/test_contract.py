@@ -240,10 +240,9 @@ def compare(found: dict, card: dict) -> None:
 
 
 @pytest.mark.verify
-def test_the_card_is_measured_again(name: str, root: Path, tmp_path_factory: pytest.TempPathFactory):
+def test_the_card_is_measured_again(name: str, root: Path, tokens: Path):
     """Minutes a model: `make verify`. The next two tests see that numbers and files belong together."""
-    runs = tmp_path_factory.getbasetemp() / "runs"  # the texts are tokenized once
-    printed = json.loads(python("-m", "models.evaluate", name, "--runs", str(runs), root=root))
+    printed = json.loads(python("-m", "models.evaluate", name, "--runs", str(tokens), root=root))
     assert printed.pop("name") == name
     compare(printed, models.load(name).card["metric"])
 
@@ -262,10 +261,10 @@ def by_text(name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", filter(by_text, sorted(FIRST | {"stories-dense", "masked-softmax"})))
-def test_some_texts_are_measured_again(name: str, tmp_path_factory: pytest.TempPathFactory):
+def test_some_texts_are_measured_again(name: str, tokens: Path):
     """One model of each kind on 16,384 held-out tokens, in the shortest texts of the Length page: loss, accuracy and
     the entropy of every head come out as they are written there, from the data and the weights that are shipped."""
-    lab, task = models.load(name), task_of(name, cache=tmp_path_factory.getbasetemp() / "runs")
+    lab, task = models.load(name), task_of(name, cache=tokens)
     read = store.read(name, "length")["readings"]["trained"]
     (length, written), longest = next(iter(read.items())), max(map(int, read))
     found = measure(lab, task, int(length), models.HeadPlan(), longest)

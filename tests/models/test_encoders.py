@@ -18,9 +18,8 @@ from models.transformer import Transformer
 
 
 @pytest.fixture
-def brief(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Trainings of three steps of two texts, which are tokenized once for all of them."""
-    tokens = tmp_path_factory.getbasetemp() / "runs"
+def brief(monkeypatch: pytest.MonkeyPatch, tokens: Path) -> None:
+    """Trainings of three steps of two texts."""
     monkeypatch.setattr(encoders, "Masked", lambda data=DATA, _runs=None, *more: Masked(data, tokens, *more))
     monkeypatch.setattr(encoders, "STEPS", 3)
     monkeypatch.setattr(encoders, "COMPILED", False)
