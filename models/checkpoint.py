@@ -12,6 +12,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast, get_type_hints
@@ -37,6 +38,8 @@ from models.transformer import Model, Transformer
 from models.words import told
 
 CHECKPOINTS = Path(__file__).with_name("checkpoints")
+# A list without lists, dicts or texts in it, as json.dumps indents it; a text has no line breaks of its own there.
+_NUMBERS = re.compile(r"\[\n\s+([^\[\]{}\"]+?)\n\s*\]")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
 CARD_KEYS = ("name", "task", "attention", "model", "data", "training", "metric", "evaluate")
 SHOWN = {  # of the card's parts, what pages show of every model
@@ -128,7 +131,10 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    """One line a key, and one a list of numbers: a line for each of hundreds would bury everything else."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    text = _NUMBERS.sub(lambda found: f"[{', '.join(part.strip() for part in found[1].split(','))}]", text)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def build(config: Config, initial_std: float | None = None, embedding_std: float = 0.02,

@@ -30,7 +30,7 @@ from models.lab import Lab
 from models.stack import StackLab, own
 from models.studies.bootstrap import error
 from models.studies.command import study
-from models.tasks.assignment import TEST_SEED, TEST_TEXTS, Assignment, draw
+from models.tasks.assignment import GROUPS, TEST_SEED, TEST_TEXTS, Assignment, draw
 from models.tasks.base import Batch, Prompt, Task, generator
 from models.tasks.masked import TEST_SEED as MASKED_SEED
 from models.tasks.masked import Masked, hide
@@ -41,7 +41,6 @@ EVENTS = (6, 12, 24, 48, 96)
 LENGTHS = {"masked": (16, 32, 64, 128, 256, 512), "stories": (32, 64, 128, 256, 512, 1024),
            "assignment": tuple(2 * events + 1 for events in EVENTS)}
 TOKENS = 65_536  # of stories, the same at each length
-GROUPS = 50  # that assignments are put in, which then count as one text each
 CAPTURED = 8_192  # tokens of these whose weights are looked at
 TYPED = 512  # tokens of one typed text at most: the weights of all heads take 4 MB a layer and head at 1,024
 

@@ -7,12 +7,14 @@ adds the numbers of that seed to models/studies/seed_metrics/NAME.json and ships
     {"name": ..., "steps": 1200, "metrics": {"0": {...}, "1": {...}, "2": {...}}}
 
 Beside its numbers each seed has the precision and the rates of its training, if it was trained since these are kept;
-one at another rate than the recipe's says nothing of the recipe, and is left out. Of stories it also has `text_losses`,
-by which two models are compared text by text.
+one at another rate than the recipe's says nothing of the recipe, and is left out. Of what is no translation it also has
+what single texts came to, by which two models are compared text by text (by_text.py; models/studies/sentences.py for
+translations).
 """
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,11 +26,14 @@ from torch import Tensor
 from models.alone import alone
 from models.attention import TYPES
 from models.attention.base import Intervention
+from models.checkpoint import write_json
 from models.damage import broken
 from models.heads import Scale
 from models.recipes import SHORT, is_current
+from models.studies import by_text
+from models.tasks.assignment import GROUPS, Answered, Assignment
 from models.tasks.base import Task
-from models.tasks.masked import TEST_LENGTHS, Masked
+from models.tasks.masked import Masked
 from models.tasks.stories import Stories
 from models.transformer import Model, Transformer
 from models.words import told
@@ -46,22 +51,36 @@ def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path |
         metrics = old["metrics"] if old.get("steps") == steps else {}
         metrics = dict(sorted((metrics | {str(seed): metric}).items(), key=lambda item: int(item[0])))
         partial = path.with_suffix(".partial")
-        partial.write_text(json.dumps({"name": name, "steps": steps, "metrics": metrics}, indent=2) + "\n",
-                           encoding="utf-8")
+        write_json(partial, {"name": name, "steps": steps, "metrics": metrics})
         partial.replace(path)
 
 
 def measured(model: Model, task: Task) -> dict[str, Any]:
-    """The task's metric; of stories also the losses that it is the mean of, text by text; of relu² / n the accuracy
-    under both readings of n, which needs the weights."""
-    if isinstance(task, Stories) and isinstance(model, Transformer):
+    """The task's metric, and what single texts came to; of relu² / n both also under either reading of n, which needs
+    the weights."""
+    if not isinstance(model, Transformer):
+        return task.metric(model)
+    if isinstance(task, Assignment):
+        answered = task.answered(model)
+        return task.metric_of(answered) | {"texts": {str(events): texts_of_answers(its)
+                                                     for events, its in answered.items()}}
+    if isinstance(task, Masked):
+        guessed = task.guessed(model)
+        found = task.metric_of(guessed) | {"texts": {str(length): by_text.counted(its.right, its.stretches)
+                                                     for length, its in guessed.items()}}
+        return found | ({"readings": readings(model, task)} if "length" in TYPES[model.config.attention].policies
+                        else {})
+    if isinstance(task, Stories):
         losses = task.losses(model)
         return task.metric_of(losses) | {"text_losses": text_losses(losses, task.trained_length)}
-    metric = task.metric(model)
-    if isinstance(task, Masked) and isinstance(model, Transformer) and \
-            "length" in TYPES[model.config.attention].policies:
-        metric["readings"] = readings(model, task)
-    return metric
+    raise TypeError(f"{task.name}: nothing is known of its texts")
+
+
+def texts_of_answers(answered: Answered) -> dict[str, dict[str, list[int]]]:
+    """What verdicts are about -> answers of each group of texts."""
+    count = len(answered.tokens)
+    groups = (torch.arange(count) * GROUPS // count).unsqueeze(1).expand_as(answered.right)
+    return {what: by_text.counted(answered.right[places], groups[places]) for what, places in answered.among().items()}
 
 
 def text_losses(losses: Mapping[str, Tensor], window: int) -> list[float]:
@@ -77,18 +96,16 @@ def text_losses(losses: Mapping[str, Tensor], window: int) -> list[float]:
             for mean in its[:len(its) // together * together].unflatten(0, (-1, together)).mean(1)]
 
 
-@torch.inference_mode()
-def readings(model: Transformer, task: Masked) -> dict[str, dict[str, dict[str, float]]]:
-    """Reading of n -> length -> accuracy and loss (nats) at hidden tokens of held-out text."""
-    result: dict[str, dict[str, dict[str, float]]] = {}
-    for policy in READINGS:
-        result[policy] = {}
-        for length in TEST_LENGTHS:
-            plan = [Intervention(factor=block.attention.factor(Scale(policy), length)) for block in model.blocks]
-            losses, right, _ = task.measure(model, length, interventions=plan)
-            result[policy][str(length)] = {"accuracy": round(float(right.float().mean()), 4),
-                                           "loss": round(float(losses.mean()), 4)}
-    return result
+def readings(model: Transformer, task: Masked) -> dict[str, dict[str, dict[str, Any]]]:
+    """Reading of n -> length -> accuracy and loss (nats) at hidden tokens of held-out text, and single texts."""
+    def read(policy: str, length: int) -> dict[str, list[Intervention]]:
+        return {"interventions": [Intervention(factor=block.attention.factor(Scale(policy), length))
+                                  for block in model.blocks]}
+
+    return {policy: {str(length): {"accuracy": its.accuracy, "loss": round(float(its.losses.mean()), 4),
+                                   "texts": by_text.counted(its.right, its.stretches)}
+                     for length, its in task.guessed(model, functools.partial(read, policy)).items()}
+            for policy in READINGS}
 
 
 def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any]]:

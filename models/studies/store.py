@@ -139,7 +139,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
 # What makes a kind again, given the model's name; later ones go by what earlier ones found.
 COMMANDS = {kind: f"models.studies.{module}" for kind, module in {
     "picture": "pictures", "length": "lengths", "blimp": "blimp", "sink": "sinks", "memory": "forgetting",
-    "pieces": "pieces",
+    "pieces": "pieces", "sentences": "sentences",
     "disagreement": "disagreement", "heads": "heads", "pruning": "pruning", "needs": "needs", "papa": "papa"}.items()}
 
 

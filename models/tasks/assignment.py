@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -31,7 +32,9 @@ TRAINED_EVENTS = 24  # longest text seen in training
 BATCH = 96
 TEST_EVENTS = (6, 12, 24, 48, 96)
 TEST_TEXTS = 1000
+GROUPS = 50  # that texts are put in where they are drawn again, each of which counts as one
 QUARTERS = 4  # of a long text; questions late in it are the ones that length makes hard
+ALL, LATE, ELSEWHERE = "all", "last quarter", "elsewhere"  # what verdicts are about, of the questions of a text
 TEST_SEED = 10_007  # no training seed: texts of training are drawn with the run's own seed
 VALIDATION_SEED = 10_039
 VALIDATION_TEXTS = 250  # at each of three lengths
@@ -128,43 +131,82 @@ class Assignment(Task):
         return draw(count, events, generator(TEST_SEED, 1))[0][:, :self.limit]
 
     @torch.inference_mode()
-    def metric(self, model: Transformer) -> dict[str, Any]:
-        """Share of answers that are right, without the numbers of events that the model cannot read: by number of
-        events; by how often the variable had been set; of long texts by the quarter that the question stands in; and
-        where the event before names another variable. `blind` repeats the last digit instead, and knows no names."""
-        accuracy, by_overwrites = {}, {}
-        by_quarter: dict[str, list[float]] = {}
-        elsewhere: dict[str, float] = {}
-        blind: dict[str, dict[str, float]] = {"accuracy_by_events": {}, "elsewhere_by_events": {}}
+    def answered(self, model: Transformer) -> dict[int, Answered]:
+        """Number of events -> what a model answers, without those that it cannot read."""
+        result = {}
         for events in TEST_EVENTS:
             if 2 * events + 1 > (model.longest or math.inf):
                 continue  # the model has no weights for so long a text
             tokens, answers = draw(TEST_TEXTS, events, generator(TEST_SEED, 0, events))
             guesses = torch.cat([model.logits(model(part)).argmax(-1) for part in tokens.split(100)])
-            asked, right = answers >= 0, guesses == answers
-            accuracy[str(events)] = _share(right, asked)
-            repeated = functional.pad(tokens, (1, -1)) == answers
-            away = asked & others_before(tokens)
-            elsewhere[str(events)] = _share(right, away)
-            blind["accuracy_by_events"][str(events)] = _share(repeated, asked)
-            blind["elsewhere_by_events"][str(events)] = _share(repeated, away)
+            result[events] = Answered(events, tokens, answers, guesses == answers)
+        return result
+
+    def metric(self, model: Transformer) -> dict[str, Any]:
+        return self.metric_of(self.answered(model))
+
+    def metric_of(self, answered: Mapping[int, Answered]) -> dict[str, Any]:
+        """Share of answers that are right: by number of events; by how often the variable had been set; of long texts
+        by the quarter that the question stands in; and where the event before names another variable. `blind` repeats
+        the last digit instead, and knows no names."""
+        by_quarter: dict[str, list[float]] = {}
+        by_overwrites: dict[str, float] = {}
+        blind: dict[str, dict[str, float]] = {"accuracy_by_events": {}, "elsewhere_by_events": {}}
+        for events, its in answered.items():
+            repeated = functional.pad(its.tokens, (1, -1)) == its.answers
+            blind["accuracy_by_events"][str(events)] = _share(repeated, its.asked)
+            blind["elsewhere_by_events"][str(events)] = _share(repeated, its.elsewhere)
             if events >= TRAINED_EVENTS:
-                quarter = (torch.arange(tokens.shape[1]) - 1) // 2 * QUARTERS // events
-                by_quarter[str(events)] = [_share(right, asked & (quarter == q)) for q in range(QUARTERS)]
+                by_quarter[str(events)] = [_share(its.right, its.in_quarter(q)) for q in range(QUARTERS)]
             if events == TRAINED_EVENTS:
-                times = overwrites(tokens)
+                times = overwrites(its.tokens)
                 for lowest, highest in ((0, 0), (1, 1), (2, 3), (4, 7)):
-                    among = asked & (times >= lowest) & (times <= highest)
+                    among = its.asked & (times >= lowest) & (times <= highest)
                     name = str(lowest) if lowest == highest else f"{lowest} to {highest}"
-                    by_overwrites[name] = _share(right, among)
-        return {"accuracy_by_events": accuracy, "accuracy_by_overwrites": by_overwrites,
-                "accuracy_by_quarter": by_quarter, "elsewhere_by_events": elsewhere, "blind": blind,
-                "texts_per_length": TEST_TEXTS}
+                    by_overwrites[name] = _share(its.right, among)
+        return {"accuracy_by_events": {str(n): _share(its.right, its.asked) for n, its in answered.items()},
+                "accuracy_by_overwrites": by_overwrites, "accuracy_by_quarter": by_quarter,
+                "elsewhere_by_events": {str(n): _share(its.right, its.elsewhere) for n, its in answered.items()},
+                "blind": blind, "texts_per_length": TEST_TEXTS}
 
     def in_words(self, metric: dict[str, Any]) -> str:
         shares = metric["accuracy_by_events"]
         return told("right answers at {shares}", shares=listed(
             told("{events} events {share:.1%}", events=events, share=share) for events, share in shares.items()))
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """What a model answers to texts of `events` events.
+
+    Attributes:
+        tokens, answers: as `draw` returns them.
+        right: (B, N) bool, nowhere but where something is asked.
+    """
+
+    events: int
+    tokens: Tensor
+    answers: Tensor
+    right: Tensor
+
+    @property
+    def asked(self) -> Tensor:
+        """(B, N) bool, where an answer is asked for."""
+        return self.answers >= 0
+
+    @property
+    def elsewhere(self) -> Tensor:
+        """(B, N) bool, the same where the event before names another variable."""
+        return self.asked & others_before(self.tokens)
+
+    def in_quarter(self, quarter: int) -> Tensor:
+        """(B, N) bool, the same in a quarter of the events, 0 to 3."""
+        place = (torch.arange(self.tokens.shape[1]) - 1) // 2
+        return self.asked & (place * QUARTERS // self.events == quarter)
+
+    def among(self) -> dict[str, Tensor]:
+        """What verdicts are about, (B, N) bool each: all questions, those of the last quarter, those elsewhere."""
+        return {ALL: self.asked, LATE: self.in_quarter(QUARTERS - 1), ELSEWHERE: self.elsewhere}
 
 
 def draw(count: int, events: int, random: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -10,8 +10,9 @@ import bisect
 import functools
 import math
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -42,6 +43,19 @@ VALIDATION_SEED = 10_037
 VALIDATION_TOKENS = 32_768  # one in seven is asked for
 
 _HIDDEN = re.compile(r"\[([^\[\]]+)\]")
+
+
+class Guessed(NamedTuple):
+    """At each hidden token, (K,): the loss in nats, whether the guess was right, and which stretch of the corpora it is
+    of."""
+
+    losses: Tensor
+    right: Tensor
+    stretches: Tensor
+
+    @property
+    def accuracy(self) -> float:
+        return round(float(self.right.float().mean()), 4)
 
 
 class Masked(Stories):
@@ -159,15 +173,19 @@ class Masked(Stories):
         return batches
 
     @torch.inference_mode()
+    def guessed(self, model: Transformer, options: Callable[[int], Mapping[str, Any]] = lambda length: {}) \
+            -> dict[int, Guessed]:
+        """Length -> what a model guesses there; `options` of a length, for its forward pass."""
+        return {length: self.measure(model, length, **options(length)) for length in TEST_LENGTHS}
+
     def metric(self, model: Transformer) -> dict[str, Any]:
-        """Accuracy and loss at hidden tokens of held-out text, by length; the lengths that training had are marked."""
-        accuracy, loss = {}, {}
-        for length in TEST_LENGTHS:
-            losses, right, _ = self.measure(model, length)
-            accuracy[str(length)] = round(float(right.float().mean()), 4)
-            loss[str(length)] = round(float(losses.mean()), 4)
-        return {"accuracy_by_length": accuracy, "loss_by_length": loss,
-                "perplexity_at_trained_length": round(math.exp(loss[str(LENGTH)]), 2),
+        return self.metric_of(self.guessed(model))
+
+    def metric_of(self, guessed: Mapping[int, Guessed]) -> dict[str, Any]:  # type: ignore[override]  # no losses
+        """Accuracy and loss at hidden tokens of held-out text, by length."""
+        loss = {str(length): round(float(its.losses.mean()), 4) for length, its in guessed.items()}
+        return {"accuracy_by_length": {str(length): its.accuracy for length, its in guessed.items()},
+                "loss_by_length": loss, "perplexity_at_trained_length": round(math.exp(loss[str(LENGTH)]), 2),
                 "tokens_per_length": 2 * TEST_TOKENS, "draws": DRAWS}
 
     def in_words(self, metric: dict[str, Any]) -> str:
@@ -175,10 +193,9 @@ class Masked(Stories):
         return told("hidden tokens guessed right at {shares}", shares=listed(
             told("{n} tokens {share:.1%}", n=n, share=share) for n, share in shares.items()))
 
-    def measure(self, model: Transformer, length: int, **options: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """Losses (nats) and whether the guess was right, at each hidden token of held-out texts of this length, and
-        which stretch of the corpora each is of. The same tokens are hidden at every length, so that of two lengths
-        only what stands around them differs.
+    def measure(self, model: Transformer, length: int, **options: Any) -> Guessed:
+        """What a model guesses in held-out texts of this length. The same tokens are hidden at every length, so that of
+        two lengths only what stands around them differs.
 
         Args:
             options: for the model's forward pass.
@@ -193,7 +210,7 @@ class Masked(Stories):
                 losses.append(functional.cross_entropy(logits, tokens[places], reduction="none"))
                 right.append(logits.argmax(-1) == tokens[places])
                 stretches.append(its[places])
-        return torch.cat(losses), torch.cat(right), torch.cat(stretches)
+        return Guessed(torch.cat(losses), torch.cat(right), torch.cat(stretches))
 
     def held_out(self, length: int) -> Tensor:
         """(B, length) ids: the first TEST_TOKENS of each held-out corpus, BOS in front of every text."""

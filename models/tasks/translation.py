@@ -36,6 +36,8 @@ from models.tasks.stories import token_labels, tokenizer_from
 from models.words import N_, told
 
 if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
+
     from models.seq2seq import Seq2Seq
     from models.trace import Output
 
@@ -322,11 +324,16 @@ def bleu(found: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[flo
     Raises:
         FileNotFoundError: sacrebleu, which only measuring needs, is not installed.
     """
+    most = max(map(len, references))
+    streams = [[its[i] if i < len(its) else None for its in references] for i in range(most)]
+    measure = sacrebleu()
+    return measure.corpus_score(list(found), streams).score, str(measure.get_signature())  # type: ignore[arg-type]
+
+
+def sacrebleu(**options: Any) -> BLEU:
+    """Its measure, with its own settings but for `options`; raises as `bleu` does."""
     try:
         from sacrebleu.metrics.bleu import BLEU
     except ImportError as error:
         raise FileNotFoundError("BLEU needs sacrebleu: pip install -r requirements-test.txt") from error
-    most = max(map(len, references))
-    streams = [[its[i] if i < len(its) else None for its in references] for i in range(most)]
-    measure = BLEU()
-    return measure.corpus_score(list(found), streams).score, str(measure.get_signature())  # type: ignore[arg-type]
+    return BLEU(**options)

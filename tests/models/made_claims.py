@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from models.studies import seeds, store, transfer
+from models.studies.by_text import ASKED, RIGHT
 from models.studies.claims import (
     Evidence,
     claims,
@@ -19,6 +20,7 @@ from models.studies.claims import (
     synthesizer,
 )
 from models.studies.papa.corpora import CORPORA
+from models.tasks.assignment import ALL, ELSEWHERE, LATE
 from tests.made_papa import made as a_study
 
 
@@ -35,6 +37,30 @@ def point(way: str, factor: int, perplexity: float) -> dict[str, Any]:
             "losses": [math.log(perplexity) + 0.01 * (i % 5 - 2) for i in range(20)]}
 
 
+def with_texts(metric: dict[str, Any]) -> dict[str, Any]:
+    """A metric with what single texts came to, all the same."""
+    result = dict(metric)
+    if "perplexity" in metric:
+        result["text_losses"] = [math.log(metric["perplexity"])] * 20
+    if "bleu" in metric:
+        result["sentence_bleu"] = [metric["bleu"]] * 20
+    if "accuracy_by_length" in metric:
+        result["texts"] = {n: answered(share) for n, share in metric["accuracy_by_length"].items()}
+    for what, key, of in ((ALL, "accuracy_by_events", float), (LATE, "accuracy_by_quarter", lambda its: its[-1]),
+                          (ELSEWHERE, "elsewhere_by_events", float)):
+        for n, its in metric.get(key, {}).items():
+            result.setdefault("texts", {}).setdefault(n, {})[what] = answered(of(its))
+    if "readings" in metric:
+        result["readings"] = {policy: {n: its | {"texts": answered(its["accuracy"])} for n, its in by_length.items()}
+                              for policy, by_length in metric["readings"].items()}
+    return result
+
+
+def answered(share: float) -> dict[str, list[float]]:
+    """Eight texts in each of which so many answers of a hundred are right."""
+    return {RIGHT: [100 * share] * 8, ASKED: [100] * 8}
+
+
 class Made:
     """A folder of made-up evidence."""
 
@@ -42,10 +68,9 @@ class Made:
         self.folder = folder
 
     def card(self, name: str, metric: dict, steps: int = 1200, **more: object) -> dict:
-        """A card with two more seeds, whose numbers differ by half a thousandth, and which know the losses of texts."""
-        known = metric | ({"text_losses": [math.log(metric["perplexity"])] * 20} if "perplexity" in metric else {})
+        """A card with two more seeds, whose numbers differ by half a thousandth, and which know of single texts."""
         card = {"training": {"steps": steps, "seed": 0}, "metric": metric, "other_seeds": {
-            "1": times(known, 1.0005), "2": times(known, 0.9995)}} | more
+            "1": with_texts(times(metric, 1.0005)), "2": with_texts(times(metric, 0.9995))}} | more
         self._write(f"checkpoints/{name}/card.json", card)
         return card
 
@@ -120,7 +145,7 @@ def as_the_sources_have_it(made: Made) -> None:
                 "gau-relu2-mixed": read((.30, .40, .30, .20, .10), (.37, .40, .40, .35, .25))}
     for name, its in readings.items():  # of the shipped one in claims.json, of the others in their metrics
         cards[name] = made.card(f"masked-{name}", cards[name]["metric"], other_seeds={
-            str(seed): times(cards[name]["metric"] | {"readings": its}, factor)
+            str(seed): with_texts(times(cards[name]["metric"] | {"readings": its}, factor))
             for seed, factor in ((1, 1.0005), (2, 0.9995))})
     made.measured("claims.json", {
         "readings": {f"masked-{name}": {"metric": cards[name]["metric"], "values": its}

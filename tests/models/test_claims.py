@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from models.recipes import RECIPES
+from models.studies import by_text
 from models.studies.claims import (
     FAILS,
     HOLDS,
@@ -255,16 +256,52 @@ def test_seeds_at_another_rate_than_the_recipes_are_not_compared(made: Made):
 
 
 def test_chance_of_texts_is_that_of_paired_differences(made: Made):
-    """Two models on the same texts: what makes a text hard is hard for both."""
-    hard = [0.5 * (i % 7) for i in range(60)]
-    for name, extra in (("gau-softmax", 0.0), ("gau-relu2", 0.05)):
-        metric = made.card(f"masked-{name}", {"accuracy_by_length": {"64": 0.4}})["metric"]
-        shares = [share + extra + 0.01 * (i % 3 - 1) * extra for i, share in enumerate(hard)]
-        made.measured(f"masked-{name}.length.json", {"metric": metric, "readings": {"trained": {"64": {
-            "predictions": 64 * 60, "loss": 1.5, "accuracy": 0.4,
-            "texts": {"predictions": [64] * 60, "rights": shares}}}}})
-    assert 0 < made.evidence.text_error("masked-gau-softmax", "masked-gau-relu2", 64) < 1e-3
-    assert made.evidence.text_error("masked-gau-softmax", "masked-gau-relu2", 128) == 0  # not measured
+    """Two models on the same texts: what makes a text hard is hard for both, and drops out."""
+    hard = [40 - 5 * (i % 7) for i in range(60)]
+    for name, more in (("gau-softmax", [0] * 60), ("gau-relu2", [2 + i % 3 - 1 for i in range(60)])):
+        right = [one + other for one, other in zip(hard, more, strict=True)]
+        made.seeds(f"masked-{name}", [{"accuracy_by_length": {"64": 0.4}, "texts": {
+            "64": {"right": right, "asked": [64] * 60}}}] * 2, 900)
+
+    def error(length: int, *kinds: str) -> float:
+        return made.evidence.text_error(*((f"masked-{kind}", by_text.guesses(length)) for kind in kinds))
+
+    assert error(64, "gau-softmax", "gau-relu2") == pytest.approx(math.sqrt(2 / 3) / 64 / math.sqrt(60), rel=0.08)
+    assert error(64, "gau-softmax") == pytest.approx(10 / 64 / math.sqrt(60), rel=0.08)  # against a limit
+    assert math.isnan(error(128, "gau-softmax", "gau-relu2"))  # not measured
+
+
+@pytest.mark.parametrize(("key", "name", "where"), [
+    ("selective-solved", "selective", "all"), ("selective-longer", "softmax", "last quarter"),
+    ("selective-random", "random", "elsewhere")])
+def test_other_assignments_would_have_other_answers(made: Made, key: str, name: str, where: str):
+    """What holds by the means is not clear where texts differ."""
+    as_the_sources_have_it(made)
+    assert made.verdicts()[key] == HOLDS
+    path = made.folder / "checkpoints" / f"assignment-{name}" / "card.json"
+    card = json.loads(path.read_text())
+    for metric in card["other_seeds"].values():
+        for its in metric["texts"].values():
+            its[where] = {"right": [0, 100] * 4, "asked": [100] * 8}
+    path.write_text(json.dumps(card))
+    assert made.verdicts()[key] == UNSURE
+
+
+@pytest.mark.parametrize("key", ["synthesizer-translation", "disagreement-helps"])
+def test_other_sentences_would_have_another_bleu(made: Made, key: str):
+    as_the_sources_have_it(made)
+    heads_as_the_source_has_them(made)
+    assert made.verdicts()[key] == HOLDS
+    names = {"synthesizer-translation": ["translation-dense", "translation-random", "translation-factorized-random",
+                                         "translation-random-softmax"],
+             "disagreement-helps": ["translation-disagreement-out"]}[key]
+    for name in names:
+        path = made.folder / "checkpoints" / name / "card.json"
+        card = json.loads(path.read_text())
+        for metric in card["other_seeds"].values():
+            metric["sentence_bleu"] = [metric["bleu"] * (1 + 0.5 * (-1) ** i) for i in range(20)]
+        path.write_text(json.dumps(card))
+    assert made.verdicts()[key] == UNSURE
 
 
 def test_chance_of_texts_is_that_of_the_trainings_that_decide(made: Made):
@@ -275,7 +312,7 @@ def test_chance_of_texts_is_that_of_the_trainings_that_decide(made: Made):
             {"perplexity": 40.0 + seed, "text_losses": [h + sign * (1 + seed) * own
                                                         for h, own in zip(hard, luck, strict=True)]}
             for seed in range(3)])
-    error = made.evidence.seeds_text_error("stories-selective", "stories-softmax")
+    error = made.evidence.text_error(*((f"stories-{name}", by_text.losses) for name in ("selective", "softmax")))
     assert error == pytest.approx(2 * 0.1 / math.sqrt(360), rel=0.08)  # seeds' luck is 1, 2 and 3 times as large
 
 
@@ -284,7 +321,8 @@ def test_nothing_is_clear_without_the_losses_of_the_same_texts(made: Made, losse
     """However far apart the means are."""
     made.seeds("stories-selective", [{"perplexity": 20.0 + i, "text_losses": [1.0, 2.0, 3.0]} for i in range(3)])
     made.seeds("stories-softmax", [{"perplexity": 40.0 + i} | losses for i in range(3)])
-    assert math.isnan(made.evidence.seeds_text_error("stories-selective", "stories-softmax"))
+    assert math.isnan(made.evidence.text_error(*((f"stories-{name}", by_text.losses)
+                                                 for name in ("selective", "softmax"))))
     assert made.verdicts()["selective-perplexity"] == UNSURE
 
 

@@ -16,6 +16,7 @@ from models.studies import bootstrap
 from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE, tables
 from models.studies.claims.verdict import (
     NO,
+    NORMAL,
     STUDENT,
     TOLERANCE,
     UNCLEAR,
@@ -55,9 +56,9 @@ def test_the_textbook_example():
 
 
 def test_texts_add_to_chance():
-    """Standard errors of seeds and of texts, which do not depend on each other: 3 and 4 make 5."""
-    values = [-3.0, 3.0]  # standard deviation 3 sqrt 2, standard error 3
-    assert spread(values, 4.0) == pytest.approx((0.0, STUDENT[0] * 5.0))
+    """Seeds and texts do not depend on each other: 3 and 4 make 5. Of seeds there are few, of texts hundreds."""
+    values = [-3.0 / STUDENT[0], 3.0 / STUDENT[0]]  # standard deviation sqrt 2 times, standard error as large
+    assert spread(values, 4.0 / NORMAL) == pytest.approx((0.0, 5.0))
     assert below("", {1200: {0: -2.0, 1: -3.0, 2: -4.0}}, -1.3, texts=0.2).outcome == UNCLEAR
 
 
@@ -106,6 +107,16 @@ def test_a_model_that_is_one_and_a_half_percent_worse_passes_once_in_twenty_at_m
     """`No worse` within 1% of perplexity, whatever chance there is between seeds."""
     assert passed(math.log(1.015), no_worse, noise) <= 0.05
     assert passed(TOLERANCE, no_worse, noise) <= 0.06  # at the margin itself, by the rule's definition
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("texts", [0.02, 0.2, 0.5, 1.0, 2.0, 20.0])
+def test_seeds_and_texts_together_err_once_in_twenty_at_most(count: int, texts: float):
+    """At the limit itself, whichever of the two has the larger share; texts are drawn once, for all seeds."""
+    random = numpy.random.default_rng(5)
+    drawn = random.standard_normal((20_000, count)) * count**0.5 + texts * random.standard_normal((20_000, 1))
+    erred = sum(sum(spread(row, texts)) < 0 for row in drawn.tolist()) / len(drawn)
+    assert 0.015 < erred < 0.055
 
 
 def test_a_model_that_is_as_good_passes_where_chance_is_small():

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from models.studies import by_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.heads import told_apart
@@ -75,8 +76,9 @@ def _sigmas(plain: Mapping[str, Any], own: Mapping[str, Any], term: str) -> floa
 
 def _helps(evidence: Evidence) -> Statement:
     samples: dict[str, Samples] = {name: evidence.samples(name, bleu) for name in MODELS}
-    out = samples["translation-disagreement-out"]
-    checks = [below(told("{name} below outputs", name=TITLES[name]), differences(samples[name], out))
+    out = "translation-disagreement-out"
+    checks = [below(told("{name} below outputs", name=TITLES[name]), differences(samples[name], samples[out]),
+                    texts=evidence.text_error((name, by_text.sentences), (out, by_text.sentences)))
               for name in (PLAIN, "translation-disagreement-sub", "translation-disagreement-pos")]
     rows = tables.table([(TITLES[name], f"{BLEU[name]:.2f}", samples[name]) for name in MODELS], ".2f", "term")
     points = tables.dots([(TITLES[name], BLEU[name], samples[name]) for name in MODELS if samples[name]])
@@ -88,7 +90,8 @@ def _helps(evidence: Evidence) -> Statement:
         told("Read in notes on the paper; a second summary has the same order."),
         told("outputs above plain, subspaces and positions, beyond chance"),
         conclude(checks), rows, chart if any(samples[name] for name in MODELS[1:]) else None,
-        commands.evaluated(MODELS), told("Differences of half a BLEU may be within what seeds do."))
+        commands.evaluated(MODELS, f"python -m models.studies.sentences {' '.join(MODELS)}"),
+        told("Differences of half a BLEU may be within what seeds do."))
 
 
 def _slower(evidence: Evidence) -> Statement:

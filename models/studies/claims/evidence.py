@@ -16,7 +16,7 @@ from numpy import ndarray
 from models import catalogue, checkpoint
 from models.damage import broken
 from models.recipes import is_current
-from models.studies import store
+from models.studies import by_text, store
 from models.studies.bootstrap import error
 from models.studies.claims.verdict import deciding
 from models.studies.seeds import SEEDS, read_seeds, that_count
@@ -56,8 +56,9 @@ class Evidence:
         result: dict[int, dict[int, Metric]] = {}
         card = self.card(name)
         if self.is_compared(name):
-            readings = self.measured_of(name, "readings")
-            own = card["metric"] | ({"readings": readings} if readings else {})
+            also = {"readings": self.measured_of(name, "readings"),
+                    "sentence_bleu": self.study(name, "sentences").get("sentence_bleu")}
+            own = card["metric"] | {what: found for what, found in also.items() if found}
             others = {int(seed): metric for seed, metric in card.get("other_seeds", {}).items()}
             result[card["training"]["steps"]] = {card["training"]["seed"]: own} | others
         seeds = _read_dict(self._seeds / f"{name}.json")
@@ -130,36 +131,29 @@ class Evidence:
         return {point["factor"]: numpy.array(point["losses"]) for point in points
                 if "losses" in point and (point["way"] == way or point["factor"] == 1)}
 
-    def text_error(self, one: str | tuple[str, str], other: str | tuple[str, str], length: int) -> float:
-        """Standard error of the difference between two shipped models' shares of right answers by the choice of texts,
-        which were the same for both; 0 while that is not measured.
+    def text_error(self, *sides: tuple[str, by_text.Reader]) -> float:
+        """Standard error, by the choice of texts, of what decides about a model or between two: the mean over seeds of
+        their difference, of the trainings with the most steps that have two seeds or more in common.
+
+        NaN, with which nothing is clear, where none of these trainings says what single texts came to.
 
         Args:
-            one, other: names, or (name, policy of scale) where it is not read as trained.
-            length: tokens of a text.
+            sides: name, and what reads its texts; one for a model that is held against a limit.
         """
-        (first, count), (second, _) = (
-            self._texts(*((its, "trained") if isinstance(its, str) else its), length) for its in (one, other))
-        return error(first - second, count) if len(first) and len(first) == len(second) else 0.0
-
-    def _texts(self, name: str, policy: str, length: int) -> tuple[ndarray, ndarray]:
-        """(T,) a share a text, as the shipped model reads it, and what it counts; empty if not measured."""
-        found = self.study(name, "length")
-        texts = found.get("readings", {}).get(policy, {}).get(str(length), {}).get("texts", {})
-        return numpy.array(texts.get("rights", [])), numpy.array(texts.get("predictions", []))
-
-    def seeds_text_error(self, one: str, other: str) -> float:
-        """Standard error, by the choice of texts, of what decides between two models: the mean over seeds of their
-        difference in nats, of the trainings with the most steps that have two seeds or more in common.
-
-        NaN, with which nothing is clear, where none of these trainings left losses of single texts for both.
-        """
-        first, second = self.metrics(one), self.metrics(other)
-        common = {steps: sorted(first[steps].keys() & second[steps].keys()) for steps in first.keys() & second.keys()}
+        metrics = [self.metrics(name) for name, _ in sides]
+        common = {steps: sorted(set.intersection(*(set(its[steps]) for its in metrics)))
+                  for steps in set.intersection(*map(set, metrics))}
         steps = deciding({steps: dict.fromkeys(seeds, 0.0) for steps, seeds in common.items()})
-        texts = [[its[steps][seed].get("text_losses", []) for its in (first, second)] for seed in common.get(steps, [])]
-        over = [numpy.subtract(*losses) for losses in texts if len(losses[0]) == len(losses[1]) > 0]
-        return error(numpy.mean(over, 0)) if over else math.nan
+        over, counts = [], None
+        for seed in common.get(steps, []):
+            try:
+                first, *others = (read(its[steps][seed]) for its, (_, read) in zip(metrics, sides, strict=True))
+            except KeyError:
+                continue
+            if all(first.of_the_same(its) for its in (first, *others)):
+                over.append(first.values - sum(its.values for its in others))
+                counts = first.counts
+        return error(numpy.mean(over, 0), counts) if over else math.nan
 
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
         """Length -> mean entropy of each head in nats, all layers in one list; empty as `memory` is."""

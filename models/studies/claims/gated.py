@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from models.studies import by_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Claim, Statement
@@ -38,7 +39,7 @@ def _perplexity(evidence: Evidence) -> Statement:
     samples = {name: evidence.samples(name, perplexity) for name in MODELS}
     over = tables.ratios(samples[GATED], samples[PLAIN])
     check = below(told("gated below softmax"), differences(samples[GATED], samples[PLAIN], math.log),
-                  texts=evidence.seeds_text_error(GATED, PLAIN))
+                  texts=evidence.text_error((GATED, by_text.losses), (PLAIN, by_text.losses)))
     points = tables.dots([(TITLES[GATED], None, over)])
     alt = listed((told("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
                   for steps, values in over.items()), "; ")

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from models.studies import by_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
 from models.studies.claims.statement import Chart, Claim, Statement
@@ -47,11 +48,11 @@ def reading(policy: str, length: int) -> Callable[[Metric], float]:
 
 
 ByLength = dict[int, Samples]
-MODELS: dict[str, str | tuple[str, str]] = {
-          "relu²/n, n fixed": "masked-gau-relu2", "relu²/n, n = length": ("masked-gau-relu2", "length"),
-          "relu²/n, mixed lengths": "masked-gau-relu2-mixed", "softmax": "masked-gau-softmax",
-          "softmax, trained at 128": "masked-gau-softmax-128", "log n": "masked-log-n",
-          "constant temperature": "masked-temperature"}
+# The model that is read, and n of relu² / n where it is read in several ways.
+SIDES = {"relu²/n, n fixed": ("masked-gau-relu2", "fixed"), "relu²/n, n = length": ("masked-gau-relu2", "length"),
+         "relu²/n, mixed lengths": ("masked-gau-relu2-mixed", "length"), "softmax": ("masked-gau-softmax", ""),
+         "softmax, trained at 128": ("masked-gau-softmax-128", ""), "log n": ("masked-log-n", ""),
+         "constant temperature": ("masked-temperature", "")}
 
 
 def claim(evidence: Evidence) -> Claim:
@@ -72,7 +73,7 @@ def claim(evidence: Evidence) -> Claim:
                       "are trained at {trained} tokens (the mixed one at 16 to 128) and not trained again. The "
                       "source's models are larger and trained far longer, on Chinese; relu² and its softmax sit in "
                       "gated attention units.", trained=TRAINED),
-                 ("masked-softmax", *dict.fromkeys(its if isinstance(its, str) else its[0] for its in MODELS.values())),
+                 ("masked-softmax", *dict.fromkeys(name for name, _ in SIDES.values())),
                  "masked",
                  [_reading(evidence, read), _cure(evidence, read), _softmax(evidence, read), _log_n(evidence, scaled),
                   _entropy(evidence), _relu2(evidence)])
@@ -98,7 +99,7 @@ def _chart(read: Mapping[str, ByLength], names: tuple[str, ...],
 
 
 def _texts(evidence: Evidence, one: str, other: str, n: int) -> float:
-    return evidence.text_error(MODELS[one], MODELS[other], n)
+    return evidence.text_error(*((name, by_text.guesses(n, policy)) for name, policy in (SIDES[one], SIDES[other])))
 
 
 def _above(evidence: Evidence, read: Mapping[str, ByLength], one: str, other: str, n: int) -> Check:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from models.studies import by_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
 from models.studies.claims.statement import Chart, Statement
 from models.studies.claims.verdict import Check, Samples, below, conclude, differences
+from models.tasks.assignment import ALL, ELSEWHERE, LATE
 from models.words import listed, told
 
 EVENTS = (6, 12, 24, 48, 96)
@@ -45,7 +47,7 @@ def statements(evidence: Evidence) -> list[Statement]:
                for name in KINDS}
     late = {name: {events: evidence.samples(f"assignment-{name}", last_quarter(events)) for events in LONG}
             for name in KINDS}
-    return [_solved(answers), _longer(answers, late), _random(evidence, answers)]
+    return [_solved(evidence, answers), _longer(evidence, answers, late), _random(evidence, answers)]
 
 
 def _events_table(answers: Mapping[str, Mapping[int, Samples]], names: tuple[str, ...]) -> list[dict[str, str]]:
@@ -63,15 +65,19 @@ def _events_chart(answers: Mapping[str, Mapping[int, Samples]], names: tuple[str
                  told("events; training ended at {trained}", trained=TRAINED), alt=alt, form=".0%")
 
 
-def _solves(answers: Mapping[str, Mapping[int, Samples]], events: int, what: str = "") -> Check:
-    what = what or told("at least {solved:.0%} right at {events} events", solved=SOLVED, events=events)
-    return below(what, {
-        steps: {seed: SOLVED - value for seed, value in values.items()}
-        for steps, values in answers["selective"][events].items()})
+def _texts(evidence: Evidence, events: int, among: str, *kinds: str) -> float:
+    """Standard error by the choice of texts; `among` as in Answered.among."""
+    return evidence.text_error(*((f"assignment-{kind}", by_text.answers(events, among)) for kind in kinds))
 
 
-def _solved(answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
-    check = _solves(answers, TRAINED)
+def _solves(evidence: Evidence, samples: Samples, events: int, among: str, what: str) -> Check:
+    return below(what, {steps: {seed: SOLVED - value for seed, value in values.items()}
+                        for steps, values in samples.items()}, texts=_texts(evidence, events, among, "selective"))
+
+
+def _solved(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
+    check = _solves(evidence, answers["selective"][TRAINED], TRAINED, ALL,
+                    told("at least {solved:.0%} right at {events} events", solved=SOLVED, events=TRAINED))
     names = ("selective", "softmax")
     return Statement(
         "selective-solved", told("Selective attention solves variable assignment."), NONE, SETTINGS,
@@ -82,11 +88,14 @@ def _solved(answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
         told("Learning this task depends more on the recipe than on the attention; see models/recipes.py."))
 
 
-def _longer(answers: Mapping[str, Mapping[int, Samples]], late: Mapping[str, Mapping[int, Samples]]) -> Statement:
-    checks = [_solves(late, events, told("at least {solved:.0%} right in the last quarter of {events} events",
-                                         solved=SOLVED, events=events)) for events in LONG]
+def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
+            late: Mapping[str, Mapping[int, Samples]]) -> Statement:
+    checks = [_solves(evidence, late["selective"][events], events, LATE,
+                      told("at least {solved:.0%} right in the last quarter of {events} events", solved=SOLVED,
+                           events=events)) for events in LONG]
     checks += [below(told("selective above {kind} in the last quarter of {events} events", kind=KINDS[other],
-                          events=events), differences(late[other][events], late["selective"][events]))
+                          events=events), differences(late[other][events], late["selective"][events]),
+                     texts=_texts(evidence, events, LATE, other, "selective"))
                for other in ("softmax", "log-n") for events in LONG]
     names = ("selective", "softmax", "log-n")
     rows = tables.wide([(told("{kind}, last quarter", kind=KINDS[name]), {
@@ -106,8 +115,9 @@ def _longer(answers: Mapping[str, Mapping[int, Samples]], late: Mapping[str, Map
 def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
     away = {name: evidence.samples(f"assignment-{name}", elsewhere(TRAINED)) for name in ("random", "softmax")}
     checks = [below(told("random below {lost:.0%} where the event before names another variable", lost=LOST),
-                    away["random"], LOST),
-              below(told("random below softmax there"), differences(away["random"], away["softmax"]))]
+                    away["random"], LOST, _texts(evidence, TRAINED, ELSEWHERE, "random")),
+              below(told("random below softmax there"), differences(away["random"], away["softmax"]),
+                    texts=_texts(evidence, TRAINED, ELSEWHERE, "random", "softmax"))]
     names = ("random", "softmax", "selective")
     kinds = {name: {events: evidence.samples(f"assignment-{name}", elsewhere(events)) for events in EVENTS}
              for name in names}

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping
 
+from models.studies import by_text
 from models.studies.claims import commands, memory, retrieval, tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Claim, Statement
@@ -71,7 +72,7 @@ def _pair(samples: Mapping[str, Samples], name: str, check: Check, theirs: str, 
 
 
 def _texts(evidence: Evidence, name: str, against: str = "softmax") -> float:
-    return evidence.seeds_text_error(f"stories-{name}", f"stories-{against}")
+    return evidence.text_error((f"stories-{name}", by_text.losses), (f"stories-{against}", by_text.losses))
 
 
 def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from models.studies import by_text
 from models.studies.claims import commands, tables, transfer, translated
 from models.studies.claims.evidence import Evidence, Metric
 from models.studies.claims.statement import Chart, Claim, Statement
@@ -89,7 +90,7 @@ def _stories(*names: str) -> list[str]:
 
 def _texts(evidence: Evidence, one: str, other: str = "softmax") -> float:
     """Standard error by the choice of texts, of a difference in nats."""
-    return evidence.seeds_text_error(f"stories-{one}", f"stories-{other}")
+    return evidence.text_error((f"stories-{one}", by_text.losses), (f"stories-{other}", by_text.losses))
 
 
 def _close(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:

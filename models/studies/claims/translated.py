@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from models.studies import by_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
 from models.studies.claims.pace import PLAIN
@@ -29,10 +30,13 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
     """
     plain = evidence.samples(PLAIN, bleu)
     samples = {name: evidence.samples(f"translation-{name}", bleu) for name in (*ALONE, MIXED)}
+    chance = {name: evidence.text_error((PLAIN, by_text.sentence_logs), (f"translation-{name}", by_text.sentence_logs))
+              for name in samples}
     checks = [below(told("{kind}: less than {lost:.0%} of BLEU lost", kind=titles[name], lost=LOST),
-                    differences(plain, samples[name], math.log), -math.log(1 - LOST)) for name in ALONE]
+                    differences(plain, samples[name], math.log), -math.log(1 - LOST), chance[name]) for name in ALONE]
     checks.append(no_worse(told("{kind} at softmax or better", kind=titles[MIXED]),
-                           differences(plain, samples[MIXED], math.log)))
+                           differences(plain, samples[MIXED], math.log), texts=chance[MIXED]))
+    names = [PLAIN, *(f"translation-{name}" for name in samples)]
     every = {"softmax": plain, **samples}
     rows = tables.table([(titles[name], f"{theirs[name]:.2f}", its) for name, its in every.items()], ".2f",
                         theirs=N_("source, WMT'14"))
@@ -56,5 +60,5 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
         conclude(checks), rows,
         Chart("dots", points, told("BLEU divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
         if any(over.values()) else None,
-        commands.evaluated([PLAIN, *(f"translation-{name}" for name in samples)]),
+        commands.evaluated(names, f"python -m models.studies.sentences {' '.join(names)}"),
         told("Cross-attention, which is softmax in all of them, can do much of what the others cannot."))

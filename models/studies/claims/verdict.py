@@ -3,9 +3,10 @@
 A difference is paired: two models trained with the same seed and steps, so on the same texts in the same order, and
 measured on the same held-out texts. The largest number of steps with two seeds or more decides, by its mean m and
 
-    s² = variance over seeds / seeds + variance over texts,   t = Student's of seeds − 1, 95% on one side
+    c² = (t s)² + (z e)²    s: standard error over seeds, t: Student's of seeds − 1    (each 95% on one side:
+                            e: standard error by the choice of texts, z: the normal    Zou and Donner 2008)
 
-    clearly below a limit: m + t s < limit     clearly not: m − t s > limit     else it cannot be told
+    clearly below a limit: m + c < limit     clearly not: m − c > limit     else it cannot be told
 
 `No worse` is the same test against a stated margin (non-inferiority; of two sides, Schuirmann's 1987): noise makes no
 claim true, and what is worse by the margin or more passes once in twenty at most. A longer training with one seed, as
@@ -29,6 +30,7 @@ HOLDS, PART, FAILS = N_("holds"), N_("holds in part"), N_("does not hold here")
 UNSURE, OPEN = N_("inconclusive"), N_("not measured yet")
 YES, NO, UNCLEAR, UNKNOWN = "yes", "no", "unclear", "unknown"
 
+NORMAL = 1.645  # z at 95%, one side: of hundreds of texts
 STUDENT = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83)  # t at 95%, one side, 1 to 9 degrees of freedom
 TOLERANCE = 0.01  # what `no worse` allows: 1% of perplexity, or one point of accuracy
 
@@ -79,10 +81,11 @@ def spread(values: Sequence[float], texts: float = 0.0) -> tuple[float, float]:
 
     Args:
         values: one a seed, two or more.
-        texts: standard error of one value by the choice of texts, which all seeds share.
+        texts: standard error of the mean by the choice of texts, which all seeds share.
     """
-    error = math.hypot(statistics.stdev(values) / math.sqrt(len(values)), texts)
-    return statistics.fmean(values), STUDENT[min(len(values) - 1, len(STUDENT)) - 1] * error
+    student = STUDENT[min(len(values) - 1, len(STUDENT)) - 1]
+    error = statistics.stdev(values) / math.sqrt(len(values))
+    return statistics.fmean(values), math.hypot(student * error, NORMAL * texts)
 
 
 def below(what: str, samples: Samples, limit: float = 0.0, texts: float = 0.0) -> Check:

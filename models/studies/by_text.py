@@ -1,0 +1,85 @@
+"""What single texts came to: kept beside a training's numbers, so that two models are compared text by text.
+
+A metric's number is the mean of these over all texts, each counted as often as something was asked of it. Texts are
+drawn again as in models/studies/bootstrap.py: what counts as one is said there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+import torch
+from numpy import ndarray
+from torch import Tensor
+
+RIGHT, ASKED = "right", "asked"
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """One training's.
+
+    Attributes:
+        values: (T,) a mean a text.
+        counts: (T,) what it is the mean of.
+    """
+
+    values: ndarray
+    counts: ndarray
+
+    def of_the_same(self, other: Texts) -> bool:
+        """Whether both are of the same texts, as far as can be told."""
+        return len(self.counts) > 0 and numpy.array_equal(self.counts, other.counts)
+
+
+Reader = Callable[[Mapping[str, Any]], Texts]  # of a training's metric; raises KeyError where it has none
+
+
+def counted(right: Tensor, whose: Tensor) -> dict[str, list[int]]:
+    """What `shares` reads, of answers.
+
+    Args:
+        right: (K,) bool, of each answer.
+        whose: (K,) number of the text that it is of, from 0.
+    """
+    return {RIGHT: torch.bincount(whose[right], minlength=int(whose.max()) + 1 if len(whose) else 0).tolist(),
+            ASKED: torch.bincount(whose).tolist()}
+
+
+def shares(found: Mapping[str, Any]) -> Texts:
+    """Shares of right answers."""
+    asked = numpy.array(found[ASKED], float)
+    return Texts(numpy.array(found[RIGHT], float) / numpy.maximum(asked, 1), asked)
+
+
+def losses(metric: Mapping[str, Any]) -> Texts:
+    """Nats, of stories and books."""
+    values = numpy.array(metric["text_losses"], float)
+    return Texts(values, numpy.ones(len(values)))
+
+
+def answers(events: int, among: str) -> Reader:
+    """Right answers to assignments; `among`: a key of Answered.among."""
+    return lambda metric: shares(metric["texts"][str(events)][among])
+
+
+def guesses(length: int, policy: str = "") -> Reader:
+    """Right guesses of hidden tokens; `policy`: n of relu² / n, of a model that was read in several ways."""
+    if policy:
+        return lambda metric: shares(metric["readings"][policy][str(length)]["texts"])
+    return lambda metric: shares(metric["texts"][str(length)])
+
+
+def sentences(metric: Mapping[str, Any]) -> Texts:
+    """BLEU, of which models/studies/sentences.py says what a sentence's is."""
+    values = numpy.array(metric["sentence_bleu"], float)
+    return Texts(values, numpy.ones(len(values)))
+
+
+def sentence_logs(metric: Mapping[str, Any]) -> Texts:
+    """The same of its logarithm."""
+    found = sentences(metric)
+    return Texts(found.values / found.values.mean(), found.counts)
