@@ -3,6 +3,7 @@ computed, a chart, and the command that measures it again."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
@@ -16,7 +17,6 @@ from app import caches, serving
 from app.markdown import linked, literal, plain, translated
 from app.panels import frame
 from app.state import events, session
-from app.state.lab_state import FIRST_CLAIM
 from app.texts import _
 from components import chart, charts
 from components.charts import Spec
@@ -25,16 +25,18 @@ from models.studies import seeds
 from models.studies.claims import (
     FAILS,
     HOLDS,
+    MODULES,
     OPEN,
     PART,
     UNSURE,
     Chart,
     Claim,
+    Evidence,
     Statement,
-    claims,
     evidence,
     method,
 )
+from models.studies.claims import claim as claim_of
 from models.studies.store import MEASUREMENTS
 
 Colour = Literal["green", "orange", "blue", "red", "gray"]
@@ -43,7 +45,7 @@ BADGES: dict[str, tuple[Colour, str]] = {
     UNSURE: ("blue", ":material/balance:"), FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
 
 
-NUMBERS = "models/studies/measurements"
+NUMBERS = "models/checkpoints models/studies"
 
 
 def page() -> None:
@@ -58,17 +60,18 @@ def _claims() -> None:
     stamp = _stamp()
     for problem in _damaged(stamp):
         st.error(plain(_(problem)))
-    try:
-        found = {claim.key: claim for claim in _found(stamp)}
-    except (LookupError, TypeError, ValueError, AttributeError):  # numbers of another shape than they were written in
-        st.error(plain(_("{place} cannot be read. Restore it with: git checkout -- {place}", place=NUMBERS)))
+    found = _found(stamp)
+    if broken := [key for key in MODULES if key not in found]:
+        st.error(plain(_("{claims}: what was measured cannot be read. Restore it with: git checkout -- {places}",
+                         claims=", ".join(broken), places=NUMBERS)))
+    if not found:
         return
     titles = {key: re.split("[:：]", _(claim.title))[0] for key, claim in found.items()}
     asked = session.history().present.claim
     st.session_state[session.CLAIM] = asked if asked in found else next(iter(found))
     key = st.segmented_control(_("Claim"), list(titles), format_func=titles.__getitem__, key=session.CLAIM,
                                required=True, on_change=events.on_claim, label_visibility="collapsed")
-    claim = found[key or FIRST_CLAIM]
+    claim = found[key or next(iter(found))]
     st.markdown(f"#### {plain(_(claim.title))}")
     with st.container(key="about-claim"):
         st.caption(linked(f"{plain(claim.source)}. {plain(_(claim.setting))}"))
@@ -197,7 +200,7 @@ def drawn(its: Chart) -> Spec:
 @caches.remembered(8, worded=True)
 def _specs(key: str, stamp: tuple[tuple[str, int], ...]) -> dict[str, Spec]:
     """Key of a statement of this claim -> its chart."""
-    (claim,) = (claim for claim in _found(stamp) if claim.key == key)
+    claim = _found(stamp)[key]
     found = {s.key: s.chart for s in claim.statements} | {CURVES: claim.curves}
     return {name: drawn(its) for name, its in found.items() if its is not None}
 
@@ -215,5 +218,10 @@ def _damaged(stamp: tuple[tuple[str, int], ...]) -> list[str]:
 
 
 @caches.remembered(2)
-def _found(stamp: tuple[tuple[str, int], ...]) -> list[Claim]:
-    return claims()
+def _found(stamp: tuple[tuple[str, int], ...]) -> dict[str, Claim]:
+    """By key, without those whose numbers have another shape than they were written in."""
+    measured, found = Evidence(), {}
+    for key in MODULES:
+        with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+            found[key] = claim_of(key, measured)
+    return found

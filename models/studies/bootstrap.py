@@ -34,5 +34,9 @@ def quantiles_of_means(values: Sequence[float] | ndarray, shares: Sequence[float
 
 
 def error(values: ndarray, weights: ndarray | None = None) -> float:
-    """Standard error of the weighted mean by the choice of texts; 0 of fewer than two, which tell nothing."""
-    return float(resampled(values, weights).std()) if len(values) > 1 else 0.0
+    """Standard error of the weighted mean by the choice of texts; 0 of fewer than two, which tell nothing.
+
+    Texts drawn again spread less than new ones would, as a sample's mean is nearer to it than the true one.
+    """
+    count = len(values)
+    return float(resampled(values, weights).std()) * (count / (count - 1))**0.5 if count > 1 else 0.0

@@ -30,12 +30,19 @@ class Texts:
     values: ndarray
     counts: ndarray
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for what is damaged, and for a single text, which says nothing of others."""
+        if self.values.shape != self.counts.shape or self.values.ndim != 1 or len(self.values) < 2 or \
+                not numpy.isfinite(self.values).all():
+            raise ValueError("no numbers of several texts")
+
     def of_the_same(self, other: Texts) -> bool:
         """Whether both are of the same texts, as far as can be told."""
-        return len(self.counts) > 0 and numpy.array_equal(self.counts, other.counts)
+        return numpy.array_equal(self.counts, other.counts)
 
 
-Reader = Callable[[Mapping[str, Any]], Texts]  # of a training's metric; raises KeyError where it has none
+# Of a training's metric; raises KeyError where it has none, and TypeError or ValueError for what is damaged.
+Reader = Callable[[Mapping[str, Any]], Texts]
 
 
 def counted(right: Tensor, whose: Tensor) -> dict[str, list[int]]:
@@ -51,8 +58,10 @@ def counted(right: Tensor, whose: Tensor) -> dict[str, list[int]]:
 
 def shares(found: Mapping[str, Any]) -> Texts:
     """Shares of right answers."""
-    asked = numpy.array(found[ASKED], float)
-    return Texts(numpy.array(found[RIGHT], float) / numpy.maximum(asked, 1), asked)
+    right, asked = numpy.array(found[RIGHT], float), numpy.array(found[ASKED], float)
+    if right.shape != asked.shape:
+        raise ValueError("not as many texts were asked as answered")
+    return Texts(right / numpy.maximum(asked, 1), asked)
 
 
 def losses(metric: Mapping[str, Any]) -> Texts:

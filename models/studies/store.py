@@ -133,9 +133,16 @@ def _check_sink(result: dict[str, Any]) -> None:
                 raise ValueError("windows are missing")
 
 
+def _check_sentences(result: dict[str, Any]) -> None:
+    """Raises where something is missing that a verdict is decided by."""
+    _numbers(result["bleu"], *result["sentence_bleu"])
+    if len(result["sentence_bleu"]) < 2:
+        raise ValueError("sentences are missing")
+
+
 CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "length": _check_length, "memory": _check_memory, "blimp": _check_blimp, "pieces": _check_pieces,
-    "sink": _check_sink}
+    "sink": _check_sink, "sentences": _check_sentences}
 # What makes a kind again, given the model's name; later ones go by what earlier ones found.
 COMMANDS = {kind: f"models.studies.{module}" for kind, module in {
     "picture": "pictures", "length": "lengths", "blimp": "blimp", "sink": "sinks", "memory": "forgetting",

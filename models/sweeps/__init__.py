@@ -9,13 +9,14 @@ tried with the same rates, the same budget and the same seed, and scored by its 
 The rule: the learning rate with the lowest loss at the usual table rate; then, for types that have tables, the table
 rate with the lowest loss at that learning rate. Short trainings like high rates: where a family has a second round, of
 trainings as long as those that seeds are compared by, it begins at that learning rate and goes on to half of it for as
-long as that is better. What the first round found stands until the second is over, and a type that was not
+long as that is no worse. What the first round found stands until the second is over, and a type that was not
 tried with every rate keeps the family's default.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,16 +75,21 @@ def key(trial: dict[str, Any]) -> tuple[str, float, float, int]:
     return trial["attention"], trial["learning_rate"], trial["table_rate"], trial.get("steps", 0)
 
 
+def _loss(trial: dict[str, Any]) -> float:
+    """Infinite where the training diverged: a NaN is neither better nor worse than anything."""
+    return math.inf if math.isnan(trial["loss"]) else trial["loss"]
+
+
 def best_rate(trials: list[dict[str, Any]], attention: str, rates: tuple[float, ...]) -> float | None:
     """The learning rate of lowest loss in the first round, at the usual table rate; None until all were tried."""
-    losses = {t["learning_rate"]: t["loss"] for t in trials
+    losses = {t["learning_rate"]: _loss(t) for t in trials
               if t["attention"] == attention and t["table_rate"] == USUAL_TABLE_RATE and "steps" not in t}
     return min(rates, key=losses.__getitem__) if all(rate in losses for rate in rates) else None
 
 
 def best_table_rate(trials: list[dict[str, Any]], attention: str, rate: float) -> float:
     """The table rate of lowest loss at a learning rate, in the first round; the usual one until all were tried."""
-    losses = {t["table_rate"]: t["loss"] for t in trials
+    losses = {t["table_rate"]: _loss(t) for t in trials
               if t["attention"] == attention and t["learning_rate"] == rate and "steps" not in t}
     known = all(table in losses for table in TABLE_RATES)
     return min(TABLE_RATES, key=losses.__getitem__) if known else USUAL_TABLE_RATE
@@ -95,7 +101,7 @@ def second_round(trials: list[dict[str, Any]], attention: str, plan: Sweep, firs
     Args:
         first: what the first round found.
     """
-    losses = {t["learning_rate"]: t["loss"] for t in trials
+    losses = {t["learning_rate"]: _loss(t) for t in trials
               if t["attention"] == attention and t.get("steps") == plan.second}
     best = rate = first
     while rate in losses and losses[rate] <= losses[best]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,6 @@ def with_texts(metric: dict[str, Any]) -> dict[str, Any]:
     result = dict(metric)
     if "perplexity" in metric:
         result["text_losses"] = [math.log(metric["perplexity"])] * 20
-    if "bleu" in metric:
-        result["sentence_bleu"] = [metric["bleu"]] * 20
     if "accuracy_by_length" in metric:
         result["texts"] = {n: answered(share) for n, share in metric["accuracy_by_length"].items()}
     for what, key, of in ((ALL, "accuracy_by_events", float), (LATE, "accuracy_by_quarter", lambda its: its[-1]),
@@ -54,6 +53,14 @@ def with_texts(metric: dict[str, Any]) -> dict[str, Any]:
         result["readings"] = {policy: {n: its | {"texts": answered(its["accuracy"])} for n, its in by_length.items()}
                               for policy, by_length in metric["readings"].items()}
     return result
+
+
+def timed(quartiles: dict[str, list[float]]) -> list[dict[str, Any]]:
+    """Rows of random's speed against each of these."""
+    keys = ("what", "texts", "tokens")
+    return [dict(zip(keys, its, strict=True)) | {"against": against, "median": 1.0, "quartiles": measured}
+            for its in product(synthesizer.TIMED, synthesizer.TEXTS, synthesizer.TOKENS)
+            for against, measured in quartiles.items()]
 
 
 def answered(share: float) -> dict[str, list[float]]:
@@ -72,7 +79,15 @@ class Made:
         card = {"training": {"steps": steps, "seed": 0}, "metric": metric, "other_seeds": {
             "1": with_texts(times(metric, 1.0005)), "2": with_texts(times(metric, 0.9995))}} | more
         self._write(f"checkpoints/{name}/card.json", card)
+        if "bleu" in metric:
+            self.sentences(name, [metric["bleu"]] * 20)
         return card
+
+    def sentences(self, name: str, values: list[float]) -> None:
+        """What models/studies/sentences.py writes of a model whose card is there."""
+        card = json.loads((self.folder / f"checkpoints/{name}/card.json").read_text())
+        self.measured(f"{name}.sentences.json", {"metric": card["metric"], "bleu": card["metric"]["bleu"],
+                                                 "sentence_bleu": values})
 
     def seeds(self, name: str, metrics: list[dict], steps: int = 1200) -> None:
         for seed, metric in enumerate(metrics):
@@ -157,9 +172,7 @@ def as_the_sources_have_it(made: Made) -> None:
                 "table_std": 0.02, "steps": 1200, "perplexity": {"0": 38.21 * 1.1, "1": 38.21 * 1.0005 * 1.1}}}},
         "relu2_scale": {"scores": "random", "factors": [0.5, 1.0], "relu2_entropy": [2.0, 2.0], "relu2_change": 1e-8,
                         "softmax_entropy": [3.0, 2.0], "softmax_change": 0.5},
-        "speed": {"rows": [{"what": "whole model", "against": against, "texts": 1, "tokens": 128, "median": 0.8,
-                            "quartiles": [0.7, 0.9]} for against in ("softmax", "fused softmax")],
-                  "repetitions": 60},
+        "speed": {"rows": timed({"softmax": [0.7, 0.9], "fused softmax": [0.7, 0.9]}), "repetitions": 60},
         "training_speed": {"rows": [
             {"name": name, "median": 0.9, "quartiles": [0.85, 0.95]} for name in pace.COMPARED]}})
     for name in ("dense", "random", "factorized-random", "random-softmax"):
@@ -195,6 +208,7 @@ def as_the_sources_have_it(made: Made) -> None:
 def heads_as_the_source_has_them(made: Made) -> None:
     """Heads with roles are those that count, of which confidence and relevance agree; gates of three seeds leave few of
     the encoder; and models that were trained to disagree do."""
+    made.card(heads.PRUNED, {"bleu": 39.8})
     bleu = {"translation-softmax": 40.0, **disagreement.BLEU}
     for name, score in bleu.items():
         metric = made.card(name, {"bleu": score})["metric"]

@@ -19,28 +19,47 @@ from models.checkpoint import read_json, write_json
 from models.config import Config
 from models.studies import by_text, seeds, sentences
 from models.studies.bootstrap import error
-from models.tasks import assignment
+from models.tasks import assignment, masked
 from models.tasks.assignment import ALL, ELSEWHERE, LATE, Assignment
+from models.tasks.masked import Masked
 from models.tasks.translation import bleu
 from models.transformer import Transformer
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "slept", "there", "long")
 
 
-def made(count: int, noise: float) -> tuple[list[str], list[list[str]]]:
-    """Translations, and two references each, of which the first is the translation but for some words."""
+def made(count: int, noise: float, more: str = "") -> tuple[list[str], list[list[str]]]:
+    """Translations, and two references each, of which the first is the translation but for some words; the last word is
+    missing, and `more` is there."""
     random = numpy.random.default_rng(3)
     texts = [list(random.choice(WORDS, random.integers(5, 14))) for _ in range(count)]
     found = [[random.choice(WORDS) if random.random() < noise else word for word in text] for text in texts]
-    return [" ".join(its[:-1]) for its in found], [[" ".join(text), " ".join(text[::-1])] for text in texts]
+    return [" ".join(its[:-1]) + more for its in found], [[" ".join(text), " ".join(text[::-1])] for text in texts]
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.3])
-def test_sentences_have_the_corpus_score_as_their_mean(noise: float):
-    """Translations that are too short, so that brevity has its part."""
-    found, references = made(200, noise)
+@pytest.mark.parametrize("more", ["", " long long"])
+def test_sentences_have_the_corpus_score_as_their_mean(noise: float, more: str):
+    """Translations that are too short, so that brevity has its part, and such that are too long."""
+    found, references = made(200, noise, more)
     values = sentences.values_of(*sentences.counts_of(found, references))
     assert values.mean() == pytest.approx(bleu(found, references)[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("more", ["", " long long"])
+def test_a_sentence_is_worth_what_a_little_more_of_it_changes(more: str):
+    """Against BLEU of sentences that count a millionth more, one after the other."""
+    lengths, references, right, possible = sentences.counts_of(*made(30, 0.2, more))
+    assert (lengths.sum() < references.sum()) == (not more)
+
+    def score(weights: numpy.ndarray) -> float:
+        said, there = weights @ lengths, weights @ references
+        return 100 * numpy.exp(numpy.log((weights @ right) / (weights @ possible)).mean() + min(0, 1 - there / said))
+
+    whole = score(numpy.ones(30))
+    slopes = [(score(numpy.ones(30) + 1e-6 * row) - whole) / 1e-6 for row in numpy.eye(30)]
+    assert sentences.values_of(lengths, references, right, possible) == pytest.approx(whole + 30 * numpy.array(slopes),
+                                                                                       abs=1e-2)
 
 
 def test_their_spread_is_what_other_sentences_change():
@@ -57,13 +76,16 @@ def test_a_score_of_nothing_has_no_sentences():
         sentences.values_of(*sentences.counts_of(["cat dog"], [["mouse"]]))
 
 
-@given(st.integers(1, 200).flatmap(lambda count: st.tuples(
+@given(st.integers(2, 200).flatmap(lambda count: st.tuples(
     arrays(bool, count), arrays(int, count, elements=st.integers(0, 7)))))
 def test_shares_of_texts_have_the_share_of_all_as_their_mean(drawn: tuple[numpy.ndarray, numpy.ndarray]):
     right, whose = map(torch.tensor, drawn)
+    whose[0], whose[-1] = 0, 1  # two texts at least
     found = by_text.shares(by_text.counted(right, whose))
     assert (found.values * found.counts).sum() / found.counts.sum() == pytest.approx(float(right.float().mean()))
-    assert found.of_the_same(by_text.shares(by_text.counted(~right, whose)))
+    again = by_text.shares(by_text.counted(~right, whose))
+    assert found.of_the_same(again)
+    assert (found.values + again.values)[found.counts > 0] == pytest.approx(1.0)
 
 
 def test_answers_to_assignments_are_those_of_the_metric(monkeypatch: pytest.MonkeyPatch):
@@ -94,3 +116,21 @@ def test_a_list_of_numbers_takes_one_line(tmp_path: Path):
     assert read_json(tmp_path / "it.json") == value
     text = (tmp_path / "it.json").read_text()
     assert '"b": [1, -2.5e-07, null, true],\n' in text and "[1, 2],\n" in text and '"e": [3]\n' in text
+
+
+def test_guesses_of_hidden_tokens_are_those_of_the_metric(monkeypatch: pytest.MonkeyPatch):
+    """As trained, and under either reading of n."""
+    monkeypatch.setattr(masked, "TEST_TOKENS", 2048)
+    monkeypatch.setattr(masked, "TEST_LENGTHS", (32, 64))
+    monkeypatch.setattr(Masked, "_stream", lambda self, corpus, split: torch.arange(4000) % 4095 + 1)
+    torch.manual_seed(0)
+    config = Config("gau-relu2", vocabulary=Masked.vocabulary, width=16, layers=1, heads=1, causal=False,
+                    trained_length=64)
+    metric = seeds.measured(Transformer(config), Masked())
+    for length in (32, 64):
+        for policy, share in (("", metric["accuracy_by_length"][str(length)]),
+                              *((policy, metric["readings"][policy][str(length)]["accuracy"])
+                                for policy in seeds.READINGS)):
+            found = by_text.guesses(length, policy)(metric)
+            assert numpy.average(found.values, weights=found.counts) == pytest.approx(share, abs=1e-4)
+            assert len(found.values) == 2 * 2048 // masked.STRETCH

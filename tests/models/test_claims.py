@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy
 import pytest
 
 from models.recipes import RECIPES
@@ -25,16 +28,19 @@ from models.studies.claims import (
     gated,
     heads,
     memory,
+    pace,
     retrieval,
     selective,
     synthesizer,
 )
 from models.studies.claims.__main__ import told
+from models.studies.claims.verdict import UNKNOWN, YES, conclude
 from tests.models.made_claims import (
     Made,
     as_the_sources_have_it,
     gates_as_the_source_has_them,
     heads_as_the_source_has_them,
+    timed,
 )
 
 
@@ -264,43 +270,98 @@ def test_chance_of_texts_is_that_of_paired_differences(made: Made):
             "64": {"right": right, "asked": [64] * 60}}}] * 2, 900)
 
     def error(length: int, *kinds: str) -> float:
-        return made.evidence.text_error(*((f"masked-{kind}", by_text.guesses(length)) for kind in kinds))
+        return made.evidence.text_error({900: {0: 0.0, 1: 0.0}}, *(
+            (f"masked-{kind}", by_text.guesses(length)) for kind in kinds))
 
     assert error(64, "gau-softmax", "gau-relu2") == pytest.approx(math.sqrt(2 / 3) / 64 / math.sqrt(60), rel=0.08)
     assert error(64, "gau-softmax") == pytest.approx(10 / 64 / math.sqrt(60), rel=0.08)  # against a limit
     assert math.isnan(error(128, "gau-softmax", "gau-relu2"))  # not measured
 
 
-@pytest.mark.parametrize(("key", "name", "where"), [
-    ("selective-solved", "selective", "all"), ("selective-longer", "softmax", "last quarter"),
-    ("selective-random", "random", "elsewhere")])
-def test_other_assignments_would_have_other_answers(made: Made, key: str, name: str, where: str):
-    """What holds by the means is not clear where texts differ."""
-    as_the_sources_have_it(made)
-    assert made.verdicts()[key] == HOLDS
-    path = made.folder / "checkpoints" / f"assignment-{name}" / "card.json"
+def test_a_text_counts_as_often_as_something_was_asked_of_it(made: Made):
+    """Half of the texts ask nearly nothing, and differ widely."""
+    asked = [100, 1] * 60
+    right = [50 + i % 2 if count == 100 else i % 4 // 2 for i, count in enumerate(asked)]
+    made.seeds("masked-softmax", [{"texts": {"64": {"right": right, "asked": asked}}}] * 2, 900)
+    error = made.evidence.text_error({900: {0: 0.0, 1: 0.0}}, ("masked-softmax", by_text.guesses(64)))
+    assert error < 0.005 < 0.25 / math.sqrt(60)
+
+
+Damage = Callable[[dict[str, Any]], None]
+
+
+def differ(made: Made, name: str, change: Damage) -> None:
+    """Changes what the card's other seeds know of texts."""
+    path = made.folder / "checkpoints" / name / "card.json"
     card = json.loads(path.read_text())
     for metric in card["other_seeds"].values():
-        for its in metric["texts"].values():
-            its[where] = {"right": [0, 100] * 4, "asked": [100] * 8}
+        change(metric)
     path.write_text(json.dumps(card))
+
+
+def losses_differ(metric: dict[str, Any]) -> None:
+    metric["text_losses"] = [loss + 2 * (-1) ** i for i, loss in enumerate(metric["text_losses"])]
+
+
+def answers_differ(*keys: str) -> Damage:
+    """Of half of the texts no answer is right, of the others all, in what these keys lead to; `*` for each."""
+    def change(found: dict[str, Any]) -> None:
+        its = [found]
+        for key in keys[:-1]:
+            its = [value for one in its for value in (one.values() if key == "*" else [one[key]])]
+        for one in its:
+            one[keys[-1]] = {"right": [0, 100] * 4, "asked": [100] * 8}
+
+    return change
+
+
+@pytest.mark.parametrize(("key", "name", "change"), [
+    ("selective-perplexity", "stories-selective", losses_differ),
+    ("selective-wide", "stories-softmax-wide", losses_differ),
+    ("selective-loss", "stories-selective-memory", losses_differ),
+    ("gated-perplexity", "stories-gated", losses_differ),
+    ("synthesizer-close", "stories-dense", losses_differ),
+    ("synthesizer-fixed", "stories-fixed-random", losses_differ),
+    ("synthesizer-floor", "stories-fixed-random", losses_differ),
+    ("synthesizer-alike", "stories-random", losses_differ),
+    ("synthesizer-mixtures", "stories-random-softmax", losses_differ),
+    ("synthesizer-best", "stories-random-softmax", losses_differ),
+    ("selective-solved", "assignment-selective", answers_differ("texts", "*", "all")),
+    ("selective-longer", "assignment-softmax", answers_differ("texts", "*", "last quarter")),
+    ("selective-random", "assignment-random", answers_differ("texts", "*", "elsewhere")),
+    ("normalisation-log-n", "masked-log-n", answers_differ("texts", "512")),
+    ("normalisation-reading", "masked-gau-relu2", answers_differ("readings", "length", "32", "texts")),
+    ("normalisation-cure", "masked-gau-relu2", answers_differ("readings", "fixed", "256", "texts")),
+    ("normalisation-softmax", "masked-gau-softmax-128", answers_differ("texts", "128")),
+])
+def test_other_texts_would_have_another_answer(made: Made, key: str, name: str, change: Damage):
+    """What holds by the means is not clear where texts differ."""
+    as_the_sources_have_it(made)
+    gates_as_the_source_has_them(made)
+    assert made.verdicts()[key] == HOLDS
+    differ(made, name, change)
     assert made.verdicts()[key] == UNSURE
 
 
-@pytest.mark.parametrize("key", ["synthesizer-translation", "disagreement-helps"])
-def test_other_sentences_would_have_another_bleu(made: Made, key: str):
+SYNTHESIZERS = tuple(f"translation-{name}" for name in ("dense", "random", "factorized-random", "random-softmax"))
+
+
+@pytest.mark.parametrize(("key", "names", "bleu", "word"), [
+    ("synthesizer-translation", SYNTHESIZERS, 1.0, HOLDS), ("synthesizer-translation", SYNTHESIZERS, 10.0, UNSURE),
+    ("disagreement-helps", ["translation-disagreement-out"], 0.2, HOLDS),
+    ("disagreement-helps", ["translation-disagreement-out"], 1.0, UNSURE),
+    ("heads-few", [heads.PRUNED], 0.2, HOLDS), ("heads-few", [heads.PRUNED], 2.0, UNSURE)])
+def test_other_sentences_would_have_another_bleu(made: Made, key: str, names: list[str], bleu: float, word: str):
+    """By so much they differ, in turn to either side; one claim asks of shares of BLEU, the others of BLEU."""
     as_the_sources_have_it(made)
     heads_as_the_source_has_them(made)
-    assert made.verdicts()[key] == HOLDS
-    names = {"synthesizer-translation": ["translation-dense", "translation-random", "translation-factorized-random",
-                                         "translation-random-softmax"],
-             "disagreement-helps": ["translation-disagreement-out"]}[key]
+    if key.startswith("synthesizer"):  # whose source has a plain model of its own
+        made.card(pace.PLAIN, {"bleu": synthesizer.BLEU["softmax"]})
     for name in names:
-        path = made.folder / "checkpoints" / name / "card.json"
-        card = json.loads(path.read_text())
-        for metric in card["other_seeds"].values():
-            metric["sentence_bleu"] = [metric["bleu"] * (1 + 0.5 * (-1) ** i) for i in range(20)]
-        path.write_text(json.dumps(card))
+        score = json.loads((made.folder / "checkpoints" / name / "card.json").read_text())["metric"]["bleu"]
+        made.sentences(name, [score + bleu * (-1) ** i for i in range(20)])
+    assert made.verdicts()[key] == word
+    (made.folder / "measurements" / f"{names[0]}.sentences.json").unlink()
     assert made.verdicts()[key] == UNSURE
 
 
@@ -312,26 +373,111 @@ def test_chance_of_texts_is_that_of_the_trainings_that_decide(made: Made):
             {"perplexity": 40.0 + seed, "text_losses": [h + sign * (1 + seed) * own
                                                         for h, own in zip(hard, luck, strict=True)]}
             for seed in range(3)])
-    error = made.evidence.text_error(*((f"stories-{name}", by_text.losses) for name in ("selective", "softmax")))
+    between, error = synthesizer.compared(made.evidence, "selective")
+    assert between == {1200: {0: 0.0, 1: 0.0, 2: 0.0}}
     assert error == pytest.approx(2 * 0.1 / math.sqrt(360), rel=0.08)  # seeds' luck is 1, 2 and 3 times as large
 
 
-@pytest.mark.parametrize("losses", [{}, {"text_losses": []}, {"text_losses": [1.0, 2.0]}])
+def test_texts_are_read_of_the_trainings_that_have_the_number(made: Made):
+    """Longer ones have two seeds, too, but one of them lacks it."""
+    known = {"perplexity": 40.0, "text_losses": [1.0, 2.0, 3.0]}
+    for name in ("selective", "softmax"):
+        made.seeds(f"stories-{name}", [known] * 2)
+        made.card(f"stories-{name}", {"perplexity": 39.0}, steps=4800, other_seeds={"1": {}})
+    between, error = synthesizer.compared(made.evidence, "selective")
+    assert set(between) == {1200, 4800} and error == 0.0
+
+
+def test_a_card_does_not_hide_what_a_short_training_knows_of_texts(made: Made):
+    """Of as many steps: its numbers are those of what ships, in 8 bits."""
+    made.card("stories-softmax", {"perplexity": 40.0}, other_seeds={})
+    made.seeds("stories-softmax", [{"perplexity": 41.0, "text_losses": [1.0, 2.0]}])
+    assert made.evidence.metrics("stories-softmax") == {1200: {0: {"perplexity": 40.0, "text_losses": [1.0, 2.0]}}}
+
+
+@pytest.mark.parametrize("losses", [
+    {}, {"text_losses": []}, {"text_losses": [1.0, 2.0]}, {"text_losses": None}, {"text_losses": [1.0, "x", 3.0]},
+    {"text_losses": [[1.0], [2.0], [3.0]]}, {"text_losses": [1.0, math.nan, 3.0]}, {"text_losses": 7}])
 def test_nothing_is_clear_without_the_losses_of_the_same_texts(made: Made, losses: dict):
     """However far apart the means are."""
     made.seeds("stories-selective", [{"perplexity": 20.0 + i, "text_losses": [1.0, 2.0, 3.0]} for i in range(3)])
     made.seeds("stories-softmax", [{"perplexity": 40.0 + i} | losses for i in range(3)])
-    assert math.isnan(made.evidence.text_error(*((f"stories-{name}", by_text.losses)
-                                                 for name in ("selective", "softmax"))))
+    assert math.isnan(synthesizer.compared(made.evidence, "selective")[1])
     assert made.verdicts()["selective-perplexity"] == UNSURE
+
+
+def test_one_text_tells_nothing_of_others(made: Made):
+    for name, value in (("selective", 20.0), ("softmax", 40.0)):
+        made.seeds(f"stories-{name}", [{"perplexity": value + i, "text_losses": [3.5]} for i in range(3)])
+    assert made.verdicts()["selective-perplexity"] == UNSURE
+
+
+def test_seeds_with_other_texts_are_not_averaged(made: Made):
+    """As after a change of what counts as one: the texts of the first seed that has them are those that are meant."""
+    for name in ("selective", "softmax"):
+        made.seeds(f"stories-{name}", [{"perplexity": 40.0, "text_losses": [1.0, 2.0] * (10 + i)} for i in range(3)])
+    assert synthesizer.compared(made.evidence, "selective")[1] == 0.0
+
+
+@pytest.mark.parametrize("texts", [
+    None, 7, {"24": None}, {"24": {"all": {"right": [1], "asked": [1, 1]}}}, {"24": {"all": {"right": "x"}}},
+    {"24": {"all": {"right": [1, "x"], "asked": [1, 2]}}}])
+def test_damaged_answers_of_texts_decide_nothing(made: Made, texts: object):
+    made.seeds("assignment-selective", [{"accuracy_by_events": {"24": 1.0}, "texts": texts}] * 3, 3000)
+    assert made.verdicts()["selective-solved"] == UNSURE
+
+
+@pytest.mark.parametrize("perplexity", [math.nan, math.inf, "many", None, [1.0]])
+def test_a_training_that_diverged_has_no_number(made: Made, perplexity: object):
+    as_the_sources_have_it(made)
+    made.seeds("stories-selective", [{"perplexity": value} for value in (36.0, perplexity, 36.1)], 4800)
+    assert made.evidence.samples("stories-selective", synthesizer.perplexity)[4800] == {0: 36.0, 2: 36.1}
+    made.verdicts()
+
+
+@pytest.mark.parametrize(("losses", "word"), [
+    ({1: 0.0, 2: 0.0, 4: 0.0, 8: 0.5}, HOLDS), ({1: 0.0, 2: 0.0, 4: 0.5, 8: 0.6}, FAILS),
+    ({1: 0.0, 2: 0.5, 4: 0.6, 8: 0.7}, FAILS), ({1: 0.0, 2: 0.0, 4: None, 8: 0.5}, UNSURE),
+    ({1: None, 2: None, 4: None, 8: None}, UNSURE), ({1: 0.0, 2: None, 4: 0.5, 8: 0.6}, FAILS),
+    ({1: 0.0, 2: 0.0}, UNSURE)])
+def test_memory_that_may_be_enough_is_not_clearly_too_little(losses: dict[int, float | None], word: str):
+    """Nats more than softmax's, None for noise around it: more than 2 times less is asked for."""
+    noise = numpy.array([0.5, -0.5] * 10)
+    windows = {float(factor): noise if more is None else numpy.full(20, more) for factor, more in losses.items()}
+    assert conclude(memory._most({"selective": memory._reach(windows, numpy.zeros(20))})).word == word
+
+
+def test_memory_of_a_model_that_is_not_measured_could_still_decide():
+    lost = memory._reach({1.0: numpy.full(20, 0.5), 4.0: numpy.full(20, 0.6)}, numpy.zeros(20))
+    far = memory.Reach(8.0, math.inf, (1.0, 8.0))
+    assert [memory._most({"selective": one, "memory loss": None})[0].outcome for one in (lost, far)] == [UNKNOWN, YES]
+
+
+@pytest.mark.parametrize(("key", "file"), [
+    ("heads-roles", "stories-softmax.heads.json"), ("heads-agree", "masked-softmax.heads.json")])
+def test_what_is_asked_of_each_model_is_open_while_one_is_missing(made: Made, key: str, file: str):
+    as_the_sources_have_it(made)
+    heads_as_the_source_has_them(made)
+    assert made.verdicts()[key] == HOLDS
+    (made.folder / "measurements" / file).unlink()
+    assert made.verdicts()[key] == OPEN
+
+
+@pytest.mark.parametrize(("key", "part"), [("disagreement-slower", "training_speed"), ("synthesizer-speed", "speed")])
+def test_speed_is_open_while_a_row_is_missing(made: Made, key: str, part: str):
+    as_the_sources_have_it(made)
+    assert made.verdicts()[key] == HOLDS
+    path = made.folder / "measurements" / "claims.json"
+    found = json.loads(path.read_text())
+    found[part]["rows"] = [row for row in found[part]["rows"] if "out" not in row.get("name", "")][:15]
+    path.write_text(json.dumps(found))
+    assert made.verdicts()[key] == OPEN
 
 
 @pytest.mark.parametrize(("fused", "verdict"), [
     ([0.7, 0.9], HOLDS), ([0.9, 1.1], UNSURE), ([1.1, 1.2], PART), (None, OPEN)])
 def test_random_is_timed_against_both_kinds_of_softmax(made: Made, fused: list[float] | None, verdict: str):
-    row = {"what": "whole model", "texts": 1, "tokens": 128, "median": 1.0}
-    rows = [row | {"against": "softmax", "quartiles": [0.7, 0.9]}]
-    rows += [row | {"against": "fused softmax", "quartiles": fused}] if fused else []
+    rows = timed({"softmax": [0.7, 0.9]} | ({"fused softmax": fused} if fused else {}))
     made.measured("claims.json", {"speed": {"rows": rows, "repetitions": 60}})
     assert made.verdicts()["synthesizer-speed"] == verdict
 

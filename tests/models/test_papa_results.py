@@ -40,7 +40,7 @@ def test_drops_by_hand():
     assert its.mean_drop("learned", 16) == pytest.approx(0.1) and its.mean_drop("learned", 8) == pytest.approx(0.05)
     assert its.mean_drop("removed", 16) is None and its.mean_drop("random", 16) == pytest.approx(0.1)
     seeds = its.mean_drop_by_seed("learned", 16)
-    assert seeds == pytest.approx([1 - (0.72 + step) / 0.8 for step in (-0.001, 0, 0.001)])
+    assert seeds == pytest.approx([1 - (0.72 + step) / (0.8 + step) for step in (-0.001, 0, 0.001)])
     assert its.quality == pytest.approx(0.8)
 
 

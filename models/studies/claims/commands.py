@@ -21,7 +21,7 @@ def measured(part: str, names: Sequence[str] = ()) -> str:
     return (seeds if names else "") + f"python -m models.studies.claims {part}"
 
 
-def learned(kinds: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> str:
+def learned(kinds: Sequence[str], runs: Sequence[Mapping[str, Any]], extra: str = "") -> str:
     """Learns gates on these kinds of heads again, a line a seed: at the strengths of these runs."""
     command = f"python -m models.pruned --kinds {' '.join(kinds)}"
     together: dict[tuple[int, int], list[str]] = {}
@@ -29,4 +29,4 @@ def learned(kinds: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> str:
         together.setdefault((run["steps"], run["seed"]), []).append(f"{run['strength']:g}")
     lines = [f"{command} --strengths {' '.join(strengths)} --steps {steps} --seed {seed}"
              for (steps, seed), strengths in together.items()]
-    return "\n".join([*(lines or [command]), "python -m models.studies.claims"])
+    return "\n".join(filter(None, [*(lines or [command]), extra, "python -m models.studies.claims"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from models.damage import broken
 from models.recipes import is_current
 from models.studies import by_text, store
 from models.studies.bootstrap import error
-from models.studies.claims.verdict import deciding
+from models.studies.claims.verdict import Samples, deciding
 from models.studies.seeds import SEEDS, read_seeds, that_count
 from models.words import told
 
@@ -48,7 +48,7 @@ class Evidence:
         if name not in self._metrics:
             try:
                 self._metrics[name] = self._collected(name)
-            except (KeyError, TypeError, ValueError, AttributeError):  # of a damaged file, which `damaged` tells of
+            except (LookupError, TypeError, ValueError, AttributeError, OverflowError):  # damaged, which `damaged` says
                 self._metrics[name] = {}
         return self._metrics[name]
 
@@ -61,9 +61,11 @@ class Evidence:
             own = card["metric"] | {what: found for what, found in also.items() if found}
             others = {int(seed): metric for seed, metric in card.get("other_seeds", {}).items()}
             result[card["training"]["steps"]] = {card["training"]["seed"]: own} | others
-        seeds = _read_dict(self._seeds / f"{name}.json")
-        if seeds and (metrics := that_count(name, seeds)):
-            result[seeds["steps"]] = metrics | result.get(seeds["steps"], {})
+        seeds = _read_dict(self._seeds / f"{name}.json") or {"metrics": {}, "steps": 0}
+        for seed, metric in that_count(name, seeds).items():
+            # What ships has numbers of its own, in 8 bits; what single texts came to stands with the short training.
+            its = result.setdefault(seeds["steps"], {})
+            its[seed] = metric | its.get(seed, {})
         return result
 
     def samples(self, name: str, read: Callable[[Metric], float]) -> dict[int, dict[int, float]]:
@@ -72,9 +74,11 @@ class Evidence:
         for steps, metrics in self.metrics(name).items():
             for seed, metric in metrics.items():
                 try:
-                    result.setdefault(steps, {})[seed] = float(read(metric))
-                except KeyError:
+                    value = float(read(metric))
+                except (LookupError, TypeError, ValueError):  # not there, or damaged
                     continue
+                if math.isfinite(value):  # a training that diverged has no number
+                    result.setdefault(steps, {})[seed] = value
         return {steps: values for steps, values in result.items() if values}
 
     def card(self, name: str) -> dict[str, Any]:
@@ -131,29 +135,38 @@ class Evidence:
         return {point["factor"]: numpy.array(point["losses"]) for point in points
                 if "losses" in point and (point["way"] == way or point["factor"] == 1)}
 
-    def text_error(self, *sides: tuple[str, by_text.Reader]) -> float:
-        """Standard error, by the choice of texts, of what decides about a model or between two: the mean over seeds of
-        their difference, of the trainings with the most steps that have two seeds or more in common.
+    def text_error(self, samples: Samples, *sides: tuple[str, by_text.Reader]) -> float:
+        """Standard error, by the choice of texts, of the mean that `samples` decide by.
 
-        NaN, with which nothing is clear, where none of these trainings says what single texts came to.
+        NaN, with which nothing is clear, where none of the seeds that decide says what single texts came to.
 
         Args:
-            sides: name, and what reads its texts; one for a model that is held against a limit.
+            samples: what is judged, as verdict.differences.
+            sides: name, and what reads its texts; one of a model that is held against a limit, two of a difference.
         """
-        metrics = [self.metrics(name) for name, _ in sides]
-        common = {steps: sorted(set.intersection(*(set(its[steps]) for its in metrics)))
-                  for steps in set.intersection(*map(set, metrics))}
-        steps = deciding({steps: dict.fromkeys(seeds, 0.0) for steps, seeds in common.items()})
-        over, counts = [], None
-        for seed in common.get(steps, []):
-            try:
-                first, *others = (read(its[steps][seed]) for its, (_, read) in zip(metrics, sides, strict=True))
-            except KeyError:
-                continue
-            if all(first.of_the_same(its) for its in (first, *others)):
-                over.append(first.values - sum(its.values for its in others))
-                counts = first.counts
-        return error(numpy.mean(over, 0), counts) if over else math.nan
+        steps = deciding(samples)
+        found = [its for seed in samples.get(steps, ()) if (its := self._over(sides, steps, seed))]
+        same = [its for its in found if its.of_the_same(found[0])]
+        return error(numpy.mean([its.values for its in same], 0), same[0].counts) if same else math.nan
+
+    def _over(self, sides: Sequence[tuple[str, by_text.Reader]], steps: int, seed: int) -> by_text.Texts | None:
+        """Of one seed, text by text, the first side less the other; None where one of them says nothing."""
+        try:
+            first, *others = (read(self.metrics(name)[steps][seed]) for name, read in sides)
+        except (LookupError, TypeError, ValueError):  # of a seed from before texts were kept, or a damaged one
+            return None
+        if not all(its.of_the_same(first) for its in others):
+            return None
+        return by_text.Texts(first.values - sum(its.values for its in others), first.counts)
+
+    def sentence_error(self, one: str, other: str) -> float:
+        """Standard error of the difference in BLEU between two models that ship, by the choice of sentences; NaN where
+        that is not measured."""
+        try:
+            first, second = (by_text.sentences(self.study(name, "sentences")) for name in (one, other))
+        except (LookupError, TypeError, ValueError):
+            return math.nan
+        return error(first.values - second.values) if first.of_the_same(second) else math.nan
 
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
         """Length -> mean entropy of each head in nats, all layers in one list; empty as `memory` is."""
@@ -172,7 +185,9 @@ def damaged() -> list[str]:
     for name in catalogue.names():
         checks.append(partial(checkpoint.complete_card, checkpoint.CHECKPOINTS / name))
         checks.append(partial(read_seeds, name))
-        checks += [partial(store.read, name, kind) for kind in store.CHECKS]
+    for path in sorted(store.MEASUREMENTS.glob("*.*.json")):
+        name, kind, _ = path.name.rsplit(".", 2)
+        checks.append(partial(store.read, name, kind))
     for check in checks:
         try:
             check()

@@ -7,12 +7,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.studies import by_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Claim, Statement
-from models.studies.claims.synthesizer import perplexity
-from models.studies.claims.verdict import below, below_in_texts, conclude, differences
+from models.studies.claims.synthesizer import compared, perplexity
+from models.studies.claims.verdict import below, below_in_texts, conclude
 from models.tasks.stories import CONTEXT
 from models.words import N_, listed, told
 
@@ -38,8 +37,8 @@ def claim(evidence: Evidence) -> Claim:
 def _perplexity(evidence: Evidence) -> Statement:
     samples = {name: evidence.samples(name, perplexity) for name in MODELS}
     over = tables.ratios(samples[GATED], samples[PLAIN])
-    check = below(told("gated below softmax"), differences(samples[GATED], samples[PLAIN], math.log),
-                  texts=evidence.text_error((GATED, by_text.losses), (PLAIN, by_text.losses)))
+    between, texts = compared(evidence, "gated")
+    check = below(told("gated below softmax"), between, texts=texts)
     points = tables.dots([(TITLES[GATED], None, over)])
     alt = listed((told("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
                   for steps, values in over.items()), "; ")

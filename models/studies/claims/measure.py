@@ -28,17 +28,16 @@ from models.recipes import RECIPES, short_recipe, task_of
 from models.stack import own
 from models.studies import seeds, store
 from models.studies.claims.pace import training_speed
+from models.studies.claims.synthesizer import AGAINST, TEXTS, TIMED, TOKENS
 from models.tasks.base import generator
 from models.tasks.masked import LENGTH, Masked
 from models.tasks.stories import CONTEXT, VOCABULARY, Stories
 from models.training import train
 from models.transformer import Transformer
-from models.words import N_
 
-FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # on scores
+FACTORS = (0.25, 0.6, 1.0, 1.7, 4.0)  # on scores; powers of two alone would change no bit of any number
 DISCOUNT = 0.75  # taken from every pair that was seen, for those that were not (Ney, Essen and Kneser 1994)
 REPETITIONS = 60  # of each timing
-TEXTS = (1, 8)  # at once
 LEVEL = 0.02  # standard deviation of scores that make nearly even weights; learned tables begin so
 READ_BOTH_WAYS = ("masked-gau-relu2", "masked-gau-relu2-mixed", "masked-gau-relu2-learned")
 
@@ -162,15 +161,16 @@ def speed(data: Path, runs: Path) -> dict[str, Any]:
     of both alternate, each pair gives a ratio, and median and quartiles of the ratios are kept. Softmax is our own,
     whose weights can be seen, and torch's fused one, which never has them in memory."""
     random = Transformer(RECIPES["stories-random"].config).eval()
-    others = {N_("softmax"): Transformer(RECIPES["stories-softmax"].config).eval(), N_("fused softmax"): fused()}
+    others = dict(zip(AGAINST, (Transformer(RECIPES["stories-softmax"].config).eval(), fused()), strict=True))
     rows = []
-    for tokens in (128, 256):
+    for tokens in TOKENS:
         for texts in TEXTS:
             ids = torch.randint(1, VOCABULARY, (texts, tokens), generator=generator(5))
             x = torch.randn(texts, tokens, random.config.width, generator=generator(6))
             rotary = rotary_table(tokens, random.config.head_width)
-            for what, work in ((N_("attention layer"), lambda m, x=x, r=rotary: m.blocks[0].attention(x, r, UNTOUCHED)),
-                               (N_("whole model"), lambda m, ids=ids: m.logits(m(ids)))):
+            layer, model = TIMED
+            for what, work in ((layer, lambda m, x=x, r=rotary: m.blocks[0].attention(x, r, UNTOUCHED)),
+                               (model, lambda m, ids=ids: m.logits(m(ids)))):
                 for against, other in others.items():
                     ratios = [_seconds(work, random) / _seconds(work, other) for _ in range(REPETITIONS + 5)][5:]
                     first, median, third = statistics.quantiles(ratios, n=4)

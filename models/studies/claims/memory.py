@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from numpy import ndarray
 
@@ -11,13 +13,14 @@ from models.studies.claims import tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Statement
 from models.studies.claims.verdict import (
+    NO,
     TOLERANCE,
+    UNCLEAR,
     UNKNOWN,
     YES,
     Check,
     below_in_texts,
     conclude,
-    fact,
 )
 from models.words import N_, listed, told
 
@@ -52,7 +55,7 @@ def statements(evidence: Evidence) -> list[Statement]:
                  plain=THEIRS["selective"], trained=THEIRS["memory loss"]))]
 
 
-Wanted = Callable[[Mapping[str, float | None]], list[Check]]
+Wanted = Callable[[Mapping[str, "Reach | None"]], list[Check]]
 
 
 def _statement(evidence: Evidence, context: str, wanted: Wanted, key: str, text: str, rule: str) -> Statement:
@@ -69,10 +72,11 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, key: str, text:
                   for title, (name, _) in its.items()}
     windows = {title: evidence.memory_losses(f"stories-{name}", way) for title, (name, way) in its.items()}
     whole = windows["softmax, the oldest go"].get(1)
-    best = {title: _equal_up_to(windows[title], whole if comparable[title] else None) for title in THEIRS}
+    reached = {title: _reach(windows[title], whole if comparable[title] else None) for title in THEIRS}
     # Where even all of the memory is not enough, there is nothing that F could choose well.
-    checks = wanted(best) + [_by_mask(title, factor, windows[title], windows[f"{title}, the oldest go"])
-                             for title, factor in best.items() if factor is None or factor > 1]
+    checks = wanted(reached) + [_by_mask(title, its.factor if its else None, windows[title],
+                                         windows[f"{title}, the oldest go"])
+                                for title, its in reached.items() if its is None or its.factor > 1]
     factors = sorted({factor for curve in curves.values() for factor in curve})
     table = [{N_("perplexity with 1 / x of the memory"): told(title)} | {
         f"{factor:g}x": f"{curve[factor]:.2f}" if factor in curve else tables.NOTHING for factor in factors}
@@ -95,16 +99,18 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, key: str, text:
              "oldest tokens are not far away. In the source the gain grows with the context."))
 
 
-def _most(best: Mapping[str, float | None]) -> list[Check]:
-    known = [factor for factor in best.values() if factor is not None]
-    return [fact(told("more than half of the memory dropped, here up to {known:g}x", known=max(known, default=0)),
-                 max(known) > MOST if known else None)]
+def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
+    """Is it so for any of them?"""
+    outcomes = [UNKNOWN if its is None else its.beyond(MOST) for its in reached.values()]
+    outcome = next(word for word in (YES, UNKNOWN, UNCLEAR, NO) if word in outcomes)
+    known = max((its.factor for its in reached.values() if its is not None), default=0)
+    return [Check(told("more than half of the memory dropped, here up to {known:g}x", known=known), outcome)]
 
 
-def _as_theirs(best: Mapping[str, float | None]) -> list[Check]:
-    return [fact(told("{title}: {theirs:g}x less memory, here {known:g}x", title=told(title), theirs=THEIRS[title],
-                      known=factor or 0), None if factor is None else factor >= THEIRS[title])
-            for title, factor in best.items()]
+def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
+    return [Check(told("{title}: {theirs:g}x less memory, here {known:g}x", title=told(title), theirs=THEIRS[title],
+                       known=its.factor if its else 0), UNKNOWN if its is None else its.at_least(THEIRS[title]))
+            for title, its in reached.items()]
 
 
 def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows) -> Check:
@@ -115,17 +121,38 @@ def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows)
     return below_in_texts(told("{what} at {factor:g}x", what=what, factor=factor), chosen[factor] - oldest[factor])
 
 
-def _equal_up_to(windows: Windows, whole: ndarray | None) -> float | None:
-    """The largest factor up to which the loss is clearly no worse than `whole`, window by window; None while that is
-    not measured."""
+@dataclass(frozen=True)
+class Reach:
+    """How much less memory is still enough.
+
+    Attributes:
+        factor: the largest up to which the loss is clearly no worse than with all of softmax's; 0 if it never is.
+        lost: the smallest at which it clearly is worse than that; infinite if it never is.
+        measured: all that were looked at.
+    """
+
+    factor: float
+    lost: float
+    measured: tuple[float, ...]
+
+    def at_least(self, wanted: float) -> str:
+        """Does it reach so far? Not, where it was lost up to the first factor that would show it."""
+        shows = min((its for its in self.measured if its >= wanted), default=math.inf)
+        return YES if self.factor >= wanted else NO if self.lost <= shows < math.inf else UNCLEAR
+
+    def beyond(self, least: float) -> str:
+        return self.at_least(math.nextafter(least, math.inf))
+
+
+def _reach(windows: Windows, whole: ndarray | None) -> Reach | None:
+    """Window by window; None while that is not measured."""
     if not windows or whole is None:
         return None
-    result = 0.0
-    for factor in sorted(windows):
-        if below_in_texts("", windows[factor] - whole, math.log1p(TOLERANCE)).outcome != YES:
-            break
-        result = factor
-    return result
+    outcomes = {factor: below_in_texts("", windows[factor] - whole, math.log1p(TOLERANCE)).outcome
+                for factor in sorted(windows)}
+    enough = list(itertools.takewhile(lambda factor: outcomes[factor] == YES, outcomes))
+    return Reach(max(enough, default=0.0), min((its for its, word in outcomes.items() if word == NO), default=math.inf),
+                 tuple(outcomes))
 
 
 def largest_factor(curve: dict[float, float], limit: float | None) -> float | None:

@@ -65,14 +65,14 @@ def _events_chart(answers: Mapping[str, Mapping[int, Samples]], names: tuple[str
                  told("events; training ended at {trained}", trained=TRAINED), alt=alt, form=".0%")
 
 
-def _texts(evidence: Evidence, events: int, among: str, *kinds: str) -> float:
+def _texts(evidence: Evidence, samples: Samples, events: int, among: str, *kinds: str) -> float:
     """Standard error by the choice of texts; `among` as in Answered.among."""
-    return evidence.text_error(*((f"assignment-{kind}", by_text.answers(events, among)) for kind in kinds))
+    return evidence.text_error(samples, *((f"assignment-{kind}", by_text.answers(events, among)) for kind in kinds))
 
 
 def _solves(evidence: Evidence, samples: Samples, events: int, among: str, what: str) -> Check:
-    return below(what, {steps: {seed: SOLVED - value for seed, value in values.items()}
-                        for steps, values in samples.items()}, texts=_texts(evidence, events, among, "selective"))
+    missing = {steps: {seed: SOLVED - value for seed, value in values.items()} for steps, values in samples.items()}
+    return below(what, missing, texts=_texts(evidence, missing, events, among, "selective"))
 
 
 def _solved(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
@@ -94,9 +94,9 @@ def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
                       told("at least {solved:.0%} right in the last quarter of {events} events", solved=SOLVED,
                            events=events)) for events in LONG]
     checks += [below(told("selective above {kind} in the last quarter of {events} events", kind=KINDS[other],
-                          events=events), differences(late[other][events], late["selective"][events]),
-                     texts=_texts(evidence, events, LATE, other, "selective"))
-               for other in ("softmax", "log-n") for events in LONG]
+                          events=events), between, texts=_texts(evidence, between, events, LATE, other, "selective"))
+               for other in ("softmax", "log-n") for events in LONG
+               for between in [differences(late[other][events], late["selective"][events])]]
     names = ("selective", "softmax", "log-n")
     rows = tables.wide([(told("{kind}, last quarter", kind=KINDS[name]), {
         events: late[name].get(events, {}) for events in EVENTS}) for name in names], EVENTS, "events")
@@ -114,10 +114,11 @@ def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
 
 def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
     away = {name: evidence.samples(f"assignment-{name}", elsewhere(TRAINED)) for name in ("random", "softmax")}
+    between = differences(away["random"], away["softmax"])
     checks = [below(told("random below {lost:.0%} where the event before names another variable", lost=LOST),
-                    away["random"], LOST, _texts(evidence, TRAINED, ELSEWHERE, "random")),
-              below(told("random below softmax there"), differences(away["random"], away["softmax"]),
-                    texts=_texts(evidence, TRAINED, ELSEWHERE, "random", "softmax"))]
+                    away["random"], LOST, _texts(evidence, away["random"], TRAINED, ELSEWHERE, "random")),
+              below(told("random below softmax there"), between,
+                    texts=_texts(evidence, between, TRAINED, ELSEWHERE, "random", "softmax"))]
     names = ("random", "softmax", "selective")
     kinds = {name: {events: evidence.samples(f"assignment-{name}", elsewhere(events)) for events in EVENTS}
              for name in names}

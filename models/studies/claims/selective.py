@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Mapping
 
-from models.studies import by_text
 from models.studies.claims import commands, memory, retrieval, tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Claim, Statement
-from models.studies.claims.synthesizer import perplexity
+from models.studies.claims.synthesizer import compared, perplexity
 from models.studies.claims.verdict import (
     TOLERANCE,
     Check,
@@ -18,7 +16,6 @@ from models.studies.claims.verdict import (
     below,
     below_in_texts,
     conclude,
-    differences,
     no_worse,
 )
 from models.words import N_, listed, told
@@ -71,13 +68,9 @@ def _pair(samples: Mapping[str, Samples], name: str, check: Check, theirs: str, 
                      command=commands.evaluated([f"stories-{against}", f"stories-{name}"]), **words)
 
 
-def _texts(evidence: Evidence, name: str, against: str = "softmax") -> float:
-    return evidence.text_error((f"stories-{name}", by_text.losses), (f"stories-{against}", by_text.losses))
-
-
 def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
-    check = below(told("selective below softmax"), differences(samples["selective"], samples["softmax"], math.log),
-                  texts=_texts(evidence, "selective"))
+    between, texts = compared(evidence, "selective")
+    check = below(told("selective below softmax"), between, texts=texts)
     return _pair(samples, "selective", check, told("below 1"), also=("softmax-512", "selective-512"),
                  key="selective-perplexity",
                  text=told("Selective attention has a lower perplexity than softmax at the same size."),
@@ -90,9 +83,8 @@ def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement
 
 
 def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
-    check = no_worse(told("selective not above softmax with twice the heads"),
-                     differences(samples["selective"], samples["softmax-wide"], math.log),
-                     texts=_texts(evidence, "selective", "softmax-wide"))
+    between, texts = compared(evidence, "selective", "softmax-wide")
+    check = no_worse(told("selective not above softmax with twice the heads"), between, texts=texts)
     return _pair(samples, "selective", check, told("1, about"), "softmax-wide", key="selective-wide",
                  text=told("Selective attention reads as well as softmax with twice the heads."),
                  source=told("equal to a standard transformer with about twice the heads and parameters of attention"),
@@ -103,9 +95,8 @@ def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
 
 
 def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
-    check = no_worse(told("with the memory loss not above softmax"),
-                     differences(samples["selective-memory"], samples["softmax"], math.log),
-                     texts=_texts(evidence, "selective-memory"))
+    between, texts = compared(evidence, "selective-memory")
+    check = no_worse(told("with the memory loss not above softmax"), between, texts=texts)
     return _pair(samples, "selective-memory", check, told("1 or less"), key="selective-loss",
                  text=told("Trained to forget more (memory loss), it is still no worse than softmax."),
                  source=told("not recoverable: no number for this in what we read"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import product
+from statistics import fmean
 
 from models.studies import by_text
 from models.studies.claims import commands, tables, transfer, translated
@@ -17,6 +19,7 @@ from models.studies.claims.verdict import (
     Samples,
     below,
     conclude,
+    deciding,
     differences,
     fact,
     no_worse,
@@ -39,6 +42,9 @@ TABLES = told("Read in a complete copy of the paper's tables, not in the paper i
 
 CLOSE = 1.15  # perplexity over softmax's; in the source the learned kinds end at 1.11, fixed random has 1.32
 ALIKE = 1.05  # of two perplexities; in the source random and dense differ by 0.7%
+# What random is timed in and against, how many texts at once and how long; measure.py does it.
+TIMED, AGAINST = (N_("attention layer"), N_("whole model")), (N_("softmax"), N_("fused softmax"))
+TEXTS, TOKENS = (1, 8), (128, 256)
 HALF = 0.5  # of the way, in nats, from no attention to softmax
 
 
@@ -55,8 +61,8 @@ def claim(evidence: Evidence) -> Claim:
                       "(BLEU). Here: 2.3 to 4.7 million, children's books and short stories, minutes of training. "
                       "Numbers are perplexities divided by softmax's: 1 is as good as softmax, higher is worse."),
                  tuple(_stories(*TITLES)), "stories",
-                 [_close(evidence, samples, over), _worse(evidence, samples, over), _floor(evidence, samples),
-                  _alike(evidence, samples, over), _mixtures(evidence, samples, over), _best(evidence, samples, over),
+                 [_close(evidence, over), _worse(evidence, samples, over), _floor(evidence, samples),
+                  _alike(evidence, over), _mixtures(evidence, over), _best(evidence, over),
                   _speed(evidence), translated.statement(evidence, TITLES, BLEU),
                   *transfer.statements(evidence, TITLES)])
 
@@ -65,8 +71,11 @@ def _ratio(name: str) -> float:
     return LM1B[name] / LM1B["softmax"]
 
 
-def _logarithms(samples: Mapping[str, Samples], one: str, other: str = "softmax") -> dict[int, dict[int, float]]:
-    return differences(samples[one], samples[other], math.log)
+def compared(evidence: Evidence, one: str, other: str = "softmax") -> tuple[Samples, float]:
+    """Of two stories models the differences of perplexity in nats, and their standard error by the choice of texts."""
+    first, second = f"stories-{one}", f"stories-{other}"
+    between = differences(evidence.samples(first, perplexity), evidence.samples(second, perplexity), math.log)
+    return between, evidence.text_error(between, (first, by_text.losses), (second, by_text.losses))
 
 
 def _ratio_table(over: Mapping[str, Samples], names: tuple[str, ...]) -> list[dict[str, str]]:
@@ -88,15 +97,10 @@ def _stories(*names: str) -> list[str]:
     return [f"stories-{name}" for name in names]
 
 
-def _texts(evidence: Evidence, one: str, other: str = "softmax") -> float:
-    """Standard error by the choice of texts, of a difference in nats."""
-    return evidence.text_error((f"stories-{one}", by_text.losses), (f"stories-{other}", by_text.losses))
-
-
-def _close(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
-    checks = [below(told("{kind} within {close:.0%} of softmax", kind=TITLES[name], close=CLOSE - 1),
-                    _logarithms(samples, name), math.log(CLOSE), _texts(evidence, name))
-              for name in LEARNED]
+def _close(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
+    checks = [below(told("{kind} within {close:.0%} of softmax", kind=TITLES[name], close=CLOSE - 1), between,
+                    math.log(CLOSE), texts)
+              for name in LEARNED for between, texts in [compared(evidence, name)]]
     return Statement(
         "synthesizer-close", told("Every Synthesizer that learns its scores comes close to softmax attention."),
         told("perplexity 0.98 to 1.11 of softmax's on LM1B"), TABLES,
@@ -110,9 +114,8 @@ def _close(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str
 
 def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
     others = ("softmax", *LEARNED)
-    checks = [below(told("fixed random above {kind}", kind=TITLES[name]),
-                    _logarithms(samples, name, "fixed-random"), texts=_texts(evidence, name, "fixed-random"))
-              for name in others]
+    checks = [below(told("fixed random above {kind}", kind=TITLES[name]), between, texts=texts)
+              for name in others for between, texts in [compared(evidence, name, "fixed-random")]]
     names = ("fixed-random", *LEARNED)
     level = evidence.measured_of("stories-fixed-random", "fixed_scale")
     control = {level["steps"]: {int(seed): value for seed, value in level["perplexity"].items()}} if level else {}
@@ -139,10 +142,15 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
             (told("last token alone"), trained), (told("all gates at 0"), untrained)]
     shares = {name: _share(ours["softmax"], ours["fixed-random"], floor) for name, floor in (
         (told("the last token alone"), trained), (told("all gates at 0"), untrained))}
-    check = below(told("more than half of the way from the last token alone to softmax"), {
+    missing = {
         steps: {seed: HALF - share for seed, value in values.items() if (share := _share(
             samples["softmax"][steps].get(seed), value, trained)) is not None}
-        for steps, values in samples["fixed-random"].items() if steps in samples["softmax"]})
+        for steps, values in samples["fixed-random"].items() if steps in samples["softmax"]}
+    # The share is 1 less the distance over the way, and what makes a text hard is as hard for the floor.
+    steps = deciding(missing)
+    way = math.log(trained / fmean(samples["softmax"][steps].values())) if trained and steps else math.nan
+    texts = evidence.text_error(missing, *((f"stories-{name}", by_text.losses) for name in ("fixed-random", "softmax")))
+    check = below(told("more than half of the way from the last token alone to softmax"), missing, texts=texts / way)
     known = [(name, value) for name, value in rows if value is not None]
     table = [{N_("attention"): name, N_("source"): tables.NOTHING,
               N_("here, perplexity"): f"{value:.1f}" if value is not None else tables.NOTHING} for name, value in rows]
@@ -171,10 +179,10 @@ def _share(softmax: float | None, fixed: float | None, floor: float | None) -> f
     return math.log(floor / fixed) / math.log(floor / softmax)
 
 
-def _alike(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
+def _alike(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     names = ("random", "dense")
-    check = within(told("random and dense alike"), _logarithms(samples, *names), math.log(ALIKE),
-                   _texts(evidence, *names))
+    between, texts = compared(evidence, *names)
+    check = within(told("random and dense alike"), between, math.log(ALIKE), texts)
     return Statement(
         "synthesizer-alike", told("Random, which never looks at the text, is about as good as dense, which does."),
         told("40.60 and 40.88 on LM1B"), TABLES,
@@ -185,9 +193,9 @@ def _alike(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str
              "length."))
 
 
-def _mixtures(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
-    checks = [no_worse(told("{kind} at softmax or better", kind=TITLES[name]),
-                       _logarithms(samples, name), texts=_texts(evidence, name)) for name in MIXED]
+def _mixtures(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
+    checks = [no_worse(told("{kind} at softmax or better", kind=TITLES[name]), between, texts=texts)
+              for name in MIXED for between, texts in [compared(evidence, name)]]
     return Statement(
         "synthesizer-mixtures", told("Mixed with softmax, Synthesizers are as good as softmax or better."),
         told("LM1B: dense + softmax 37.27, random + softmax 40.05, softmax 38.21; BLEU 27.57, 28.47, 27.67"),
@@ -198,11 +206,11 @@ def _mixtures(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[
         told("A mixture begins with half of each, and must learn how much of softmax to let through."))
 
 
-def _best(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
+def _best(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     best = "random-softmax"
     others = ("softmax", *(name for name in LEARNED if name != best))
-    checks = [below(told("{kind} below {other}", kind=TITLES[best], other=TITLES[name]),
-                    _logarithms(samples, best, name), texts=_texts(evidence, best, name)) for name in others]
+    checks = [below(told("{kind} below {other}", kind=TITLES[best], other=TITLES[name]), between, texts=texts)
+              for name in others for between, texts in [compared(evidence, best, name)]]
     names = (best, *(name for name in LEARNED if name != best))
     rows = tables.table([(TITLES[name], f"{_ratio(name):.3f} · {BLEU[name]:.2f}", over[name]) for name in names],
                         theirs=N_("source, LM1B · BLEU"))
@@ -220,8 +228,10 @@ def _speed(evidence: Evidence) -> Statement:
     rows = evidence.measured.get("speed", {}).get("rows", [])
     checks = [Check(told("{row} faster", row=_place(row)),
                     YES if row["quartiles"][1] < 1 else NO if row["quartiles"][0] > 1 else UNCLEAR) for row in rows]
-    checks += [fact(told("faster than {other}", other=told(other)), None) for other in ("softmax", "fused softmax")
-               if not any(row.get("against", "softmax") == other for row in rows)]
+    known = {_place(row) for row in rows}
+    planned = [_place(dict(zip(("what", "against", "texts", "tokens"), its, strict=True)))
+               for its in product(TIMED, AGAINST, TEXTS, TOKENS)]
+    checks += [fact(told("{row} faster", row=place), None) for place in planned if place not in known]
     table = [{N_("what"): _place(row), "source": tables.NOTHING,
               N_("here, time of random / its"): told("{median:.2f} ({low:.2f} to {high:.2f})", median=row["median"],
                                                          low=row["quartiles"][0], high=row["quartiles"][1])}
@@ -251,4 +261,4 @@ def _speed(evidence: Evidence) -> Statement:
 def _place(row: dict) -> str:
     """As in `whole model, 8 × 256, against fused softmax`: texts at once, tokens of each."""
     return told("{what}, {texts} × {tokens}, against {other}", what=told(row["what"]), texts=row["texts"],
-                tokens=row["tokens"], other=told(row.get("against", "softmax")))
+                tokens=row["tokens"], other=told(row["against"]))

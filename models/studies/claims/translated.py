@@ -30,12 +30,13 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
     """
     plain = evidence.samples(PLAIN, bleu)
     samples = {name: evidence.samples(f"translation-{name}", bleu) for name in (*ALONE, MIXED)}
-    chance = {name: evidence.text_error((PLAIN, by_text.sentence_logs), (f"translation-{name}", by_text.sentence_logs))
-              for name in samples}
-    checks = [below(told("{kind}: less than {lost:.0%} of BLEU lost", kind=titles[name], lost=LOST),
-                    differences(plain, samples[name], math.log), -math.log(1 - LOST), chance[name]) for name in ALONE]
-    checks.append(no_worse(told("{kind} at softmax or better", kind=titles[MIXED]),
-                           differences(plain, samples[MIXED], math.log), texts=chance[MIXED]))
+    between = {name: differences(plain, its, math.log) for name, its in samples.items()}
+    texts = {name: evidence.text_error(its, (PLAIN, by_text.sentence_logs),
+                                       (f"translation-{name}", by_text.sentence_logs)) for name, its in between.items()}
+    checks = [below(told("{kind}: less than {lost:.0%} of BLEU lost", kind=titles[name], lost=LOST), between[name],
+                    -math.log(1 - LOST), texts[name]) for name in ALONE]
+    checks.append(no_worse(told("{kind} at softmax or better", kind=titles[MIXED]), between[MIXED],
+                           texts=texts[MIXED]))
     names = [PLAIN, *(f"translation-{name}" for name in samples)]
     every = {"softmax": plain, **samples}
     rows = tables.table([(titles[name], f"{theirs[name]:.2f}", its) for name, its in every.items()], ".2f",

@@ -3,8 +3,9 @@
 A difference is paired: two models trained with the same seed and steps, so on the same texts in the same order, and
 measured on the same held-out texts. The largest number of steps with two seeds or more decides, by its mean m and
 
-    c² = (t s)² + (z e)²    s: standard error over seeds, t: Student's of seeds − 1    (each 95% on one side:
-                            e: standard error by the choice of texts, z: the normal    Zou and Donner 2008)
+    c² = (t s)² + (u e)²    s: standard error over seeds, t: Student's of seeds − 1 at 95% on one side
+                            e: standard error by the choice of texts, u: the same of fifty texts
+                            (squares of each one's own limits: Zou and Donner 2008)
 
     clearly below a limit: m + c < limit     clearly not: m − c > limit     else it cannot be told
 
@@ -30,8 +31,8 @@ HOLDS, PART, FAILS = N_("holds"), N_("holds in part"), N_("does not hold here")
 UNSURE, OPEN = N_("inconclusive"), N_("not measured yet")
 YES, NO, UNCLEAR, UNKNOWN = "yes", "no", "unclear", "unknown"
 
-NORMAL = 1.645  # z at 95%, one side: of hundreds of texts
 STUDENT = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83)  # t at 95%, one side, 1 to 9 degrees of freedom
+MANY = 1.68  # the same of fifty texts, which are the fewest that there are
 TOLERANCE = 0.01  # what `no worse` allows: 1% of perplexity, or one point of accuracy
 
 Samples = Mapping[int, Mapping[int, float]]  # steps -> seed -> value
@@ -85,7 +86,7 @@ def spread(values: Sequence[float], texts: float = 0.0) -> tuple[float, float]:
     """
     student = STUDENT[min(len(values) - 1, len(STUDENT)) - 1]
     error = statistics.stdev(values) / math.sqrt(len(values))
-    return statistics.fmean(values), math.hypot(student * error, NORMAL * texts)
+    return statistics.fmean(values), math.hypot(student * error, MANY * texts)
 
 
 def below(what: str, samples: Samples, limit: float = 0.0, texts: float = 0.0) -> Check:

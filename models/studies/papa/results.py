@@ -53,11 +53,11 @@ class Task:
         return 1 - fmean(now) / fmean(before)
 
     def drops(self, way: str, count: int, heads: int) -> tuple[float, ...]:
-        """The same seed by seed, each against the mean of the untouched model's."""
+        """The same seed by seed, each against the untouched model's of that seed: its probe is the same."""
         before = self.at(LEARNED, 0, heads)
-        if not before or fmean(before) < LEAST:
+        if not before or fmean(before) < LEAST or min(before) <= 0:
             return ()
-        return tuple(1 - its / fmean(before) for its in self.at(way, count, heads))
+        return tuple(1 - its / own for its, own in zip(self.at(way, count, heads), before, strict=False))
 
 
 @dataclass(frozen=True, eq=False)
