@@ -25,9 +25,13 @@ def choose(first: str) -> None:
     if not others:
         st.info(_("No other model reads the same texts as {model}.", model=literal(first)))
         return
-    st.pills(_("Beside {model}, up to {most}", model=literal(called(first)), most=MAX_COMPARED), others,
-             selection_mode="multi", key=session.COMPARED, format_func=lambda name: literal(called(name)),
-             on_change=events.on_compared)
+    compared = session.history().present.compared
+    label = _("Beside {model}, up to {most}", model=literal(called(first)), most=MAX_COMPARED) \
+        if len(compared) < MAX_COMPARED else \
+        _("Beside {model}; one more takes the place of {other}", model=literal(called(first)),
+          other=literal(called(compared[0])))
+    st.pills(label, others, selection_mode="multi", key=session.COMPARED,
+             format_func=lambda name: literal(called(name)), on_change=events.on_compared)
 
 
 def offer(first: str) -> None:

@@ -93,7 +93,7 @@ def draw(model: str, reading: Reading, state: LabState) -> None:
         with st.container(height=HEIGHT + (MEMORY_HEIGHT if budgets else 0), border=False):
             st.caption(_("What the model writes on, as trained and with your changes."))
         return
-    places = _places(bool(state.plan), bool(budgets))
+    places = _places(bool(state.plan), bool(budgets), running)
     _show(now, places, state)
     if not running:
         return
@@ -132,11 +132,12 @@ def _begun(lab: Lab, key: tuple) -> Continuation:
     return now
 
 
-def _places(has_plan: bool, has_memory: bool) -> list[DeltaGenerator]:
+def _places(has_plan: bool, has_memory: bool, running: bool) -> list[DeltaGenerator]:
     """Where the text as trained, the one under the plan, and the one within a memory stand, what each is called
-    before it: as high together however much is written, each scrolled to what was written last."""
+    before it: as high together however much is written, each scrolled to what was written last while it is written,
+    and to its beginning, where two of them part, when it is there."""
     def box(height: int) -> list[DeltaGenerator]:
-        return [st.empty(), st.container(height=height, border=False, autoscroll=True).empty()]
+        return [st.empty(), st.container(height=height, border=False, autoscroll=running).empty()]
 
     shown = box(HEIGHT // (1 + has_plan) - LABEL)
     planned = box(HEIGHT // 2 - LABEL) if has_plan else shown

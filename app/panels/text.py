@@ -77,7 +77,7 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
     titles = {text: _(title) for title, text in lab.task.examples}
     with st.container(horizontal=True, key="reading"):  # style.css: how wide both are
         st.text_input(_("Text"), key=session.TEXT, on_change=events.on_text, live="200ms", autocomplete="off",
-                      label_visibility="collapsed", placeholder=lab.task.examples[0][1])
+                      label_visibility="collapsed", placeholder=cut(reading.shown, EXCERPT))
         st.selectbox(_("Examples"), list(titles), key=session.EXAMPLE, index=None, placeholder=_("Examples"),
                      format_func=lambda example: titles.get(example, ""), on_change=events.on_example,
                      label_visibility="collapsed")

@@ -76,9 +76,9 @@ def _claims() -> None:
     with st.container(key="about-claim"):
         st.caption(linked(f"{plain(claim.source)}. {plain(_(claim.setting))}"))
     if claim.waiting:
-        st.info(_("These weights are compared with nothing until they are trained again, for the sweep has chosen "
-                  "another learning rate since: {names}. Trainings of several seeds, where there are any, have it.",
-                  names=literal(", ".join(claim.waiting))), icon=":material/hourglass_empty:")
+        st.caption(_("These models wait to be trained again at a learning rate that turned out better. Until then "
+                     "their weights are compared with nothing; what is said of several seeds was trained at it "
+                     "already. {names}", names=literal(", ".join(claim.waiting))))
     groups = [(word, [its for its in claim.statements if its.verdict.word == word]) for word in BADGES]
     _overview([(word, its) for word, its in groups if its])
     specs = _specs(claim.key, stamp)
@@ -132,7 +132,7 @@ _HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # that is a minus
 def _statement(statement: Statement, spec: Spec | None, above: Statement | None) -> None:
     """One card. `above`: an earlier one with the same table, which is not shown again."""
     colour, icon = BADGES[statement.verdict.word]
-    is_wide = len(columns_of(statement)) > WIDE
+    is_wide = len(columns_of(statement)) > WIDE or len(statement.table) > LONG
     with st.container(border=True, key=f"claim-{colour}-{statement.key}"):
         words, picture = st.columns(2, gap="large") if spec else (st.container(), None)
         with words:
@@ -172,6 +172,7 @@ CURVES = "learning curves"  # among a claim's charts
 
 
 WIDE = 7  # columns of a table that has not the room of half a page
+LONG = 20  # rows that would leave the other half bare
 
 
 def columns_of(statement: Statement) -> list[str]:

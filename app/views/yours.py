@@ -90,11 +90,11 @@ def _forms() -> Lab | None:
     if job is not None:
         progress.draw(job, _ended)
         return None
-    if st.session_state.get(session.JOB_PROBLEM):
-        st.error(literal(_(st.session_state[session.JOB_PROBLEM])))
     _from_hub(hosted)
     if not hosted:
         _from_folder()
+    if st.session_state.get(session.JOB_PROBLEM):
+        st.error(literal(_(st.session_state[session.JOB_PROBLEM])))
     present = session.history().present.model
     lab = models.held(present) if is_foreign(present) else None
     if lab is not None:
@@ -125,6 +125,7 @@ def _from_hub(hosted: bool) -> None:
 def _look() -> None:
     """Asks the Hub for a model's size; remembers what it said: an answer takes seconds, and a page is drawn often."""
     repo = session.widget(session.HUB_ID, str, "")
+    st.session_state[session.JOB_PROBLEM] = ""  # of what was tried before
     try:
         limits.spend(limits.DOWNLOADS)
     except limits.LimitError as error:
@@ -148,11 +149,11 @@ def _size(name: str) -> tuple[str, bool]:
 
 
 def _from_folder() -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        folder = st.text_input(_("A folder on this machine"), key=session.FOLDER, placeholder="/home/me/models/mine",
-                               help=_("As transformers' save_pretrained writes it: config.json, model.safetensors, "
-                                      "tokenizer.json"))
-        st.button(_("Open folder"), key="open folder", disabled=not folder, on_click=_start_folder)
+    with st.form("folder", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(_("A folder on this machine"), key=session.FOLDER, placeholder="/home/me/models/mine",
+                      help=_("As transformers' save_pretrained writes it: config.json, model.safetensors, "
+                             "tokenizer.json"))
+        st.form_submit_button(_("Open folder"), key="open folder", on_click=_start_folder)  # Enter does so, too
 
 
 def _start(name: str) -> None:
@@ -168,8 +169,11 @@ def _start(name: str) -> None:
 
 
 def _start_folder() -> None:
-    folder = Path(session.widget(session.FOLDER, str, ""))
-    st.session_state[session.JOB_PROBLEM] = ""
+    asked = session.widget(session.FOLDER, str, "").strip()
+    if not asked:
+        return
+    folder = Path(asked)
+    st.session_state[session.JOB_PROBLEM], st.session_state[session.LOOKED] = "", ("", "", False)
     visitor_models.set_job(Job(told("Opening {name}", name=folder.name),
                                lambda tell, cancelled: models.load_folder(folder)).start())
 

@@ -11,6 +11,12 @@ const shownPercent = value => {
   return percent > 99.9 ? 100 : Number(percent.toFixed(1));
 };
 
+/** A change in three decimals, of the numbers as they are shown; of what is no change as it is. */
+const shownChange = (old, now) => {
+  const [before, after] = [old, now].map(value => Number(value.toFixed(3)));
+  return lab.number(Math.abs(now - old) < SAME ? now - old : after - before, 3, true);
+};
+
 /** A row of the prediction: {label, title, right, before, after (lengths in %), numbers, points}. */
 lab.effectRow = ({ label, before, after, right }, changed) => ({
   label: lab.cut(lab.token(label), 24) + (right ? ' ✓' : ''),
@@ -38,7 +44,7 @@ lab.factLine = ({ name, term, before, after, unit = '' }, changed, judged = fals
   if (!changed || now === null) return { name, term, text: withUnit((old ?? now).toFixed(3), unit), verdict: null };
   if (old === null) return { name, term, text: withUnit(now.toFixed(3), unit), verdict: null };
   const [arrow, word, className] = lab.verdict(now - old, judged);
-  const change = lab._('{arrow} {change}, {word}', { arrow, change: lab.number(now - old, 3, true), word });
+  const change = lab._('{arrow} {change}, {word}', { arrow, change: shownChange(old, now), word });
   return { name, term, text: `${old.toFixed(3)} → ${now.toFixed(3)} `, verdict: { className, text: change } };
 };
 
@@ -105,7 +111,7 @@ lab.stripSentence = ({ token, before, after }, { unit, worse_is_more: judged, wh
   return lab._('{token}: {what} {before} → {now} ({change}, {word})', {
     ...said,
     before: before.toFixed(3),
-    change: lab.number(change, 3, true),
+    change: shownChange(before, after),
     word: lab.verdict(change, judged)[1],
   }).replace(/  +/g, ' ');
 };

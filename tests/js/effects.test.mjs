@@ -63,6 +63,8 @@ test('how far the answer moved, the surprise at the text, and whether it is wors
     [SURPRISE, '2.250 → 2.000 ', '▼ −0.250, better'],
   ]);
   assert.equal(texts({ before: 2, after: 2.0001 }, { kl: 0 })[1][2], '= ±0.000, no change');
+  // Of the numbers as they are shown, which whoever looks can take from each other.
+  assert.deepEqual(texts({ before: 4.0284, after: 4.2166 }, { kl: 1 })[1].slice(1), ['4.028 → 4.217 ', '▲ +0.189, worse']);
   assert.deepEqual(texts({ before: 2, after: 2, changed: false }, { kl: 0 }), [
     [MOVES, 'nothing is changed yet', undefined],
     [SURPRISE, '2.000 nats', undefined],

@@ -121,7 +121,7 @@ def _average(studies: Sequence[Study]) -> Statement:
     checks = [_by_seed(told(what, model=study.title), study.mean_drop_by_seed(LEARNED, study.heads), AVERAGE)
               for study in studies] or _missing(told("any model"))
     return Statement(
-        "papa-average", told("With all heads constant a frozen encoder loses 8% on average."),
+        "papa-average", told("With all heads constant frozen encoders lose no more than 8% on average."),
         told("8% on average over six tasks and six models"), ABSTRACT,
         told("the mean over the tasks of the relative drop is below 8%, for each model, beyond the chance of three "
              "probes"),

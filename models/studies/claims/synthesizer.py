@@ -59,7 +59,8 @@ def claim(evidence: Evidence) -> Claim:
                  "Tay et al. 2020, arXiv 2005.00743",
                  told("The source trained models of 53 to 74 million parameters on LM1B (perplexity) and WMT'14 "
                       "(BLEU). Here: 2.3 to 4.7 million, children's books and short stories, minutes of training. "
-                      "Numbers are perplexities divided by softmax's: 1 is as good as softmax, higher is worse."),
+                      "Perplexities are divided by softmax's: 1 is as good as softmax, higher is worse; of BLEU "
+                      "and scores of tasks higher is better."),
                  tuple(_stories(*TITLES)), "stories",
                  [_close(evidence, over), _worse(evidence, samples, over), _floor(evidence, samples),
                   _alike(evidence, over), _mixtures(evidence, over), _best(evidence, over),

@@ -11,7 +11,7 @@ from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
 from models.studies.claims.pace import PLAIN
 from models.studies.claims.statement import Chart, Statement
-from models.studies.claims.verdict import below, conclude, differences, no_worse
+from models.studies.claims.verdict import below, conclude, differences
 from models.words import N_, listed, told
 
 ALONE, MIXED = ("dense", "random", "factorized-random"), "random-softmax"
@@ -35,8 +35,7 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
                                        (f"translation-{name}", by_text.sentence_logs)) for name, its in between.items()}
     checks = [below(told("{kind}: less than {lost:.0%} of BLEU lost", kind=titles[name], lost=LOST), between[name],
                     -math.log(1 - LOST), texts[name]) for name in ALONE]
-    checks.append(no_worse(told("{kind} at softmax or better", kind=titles[MIXED]), between[MIXED],
-                           texts=texts[MIXED]))
+    checks.append(below(told("{kind} above softmax", kind=titles[MIXED]), between[MIXED], texts=texts[MIXED]))
     names = [PLAIN, *(f"translation-{name}" for name in samples)]
     every = {"softmax": plain, **samples}
     rows = tables.table([(titles[name], f"{theirs[name]:.2f}", its) for name, its in every.items()], ".2f",
@@ -56,8 +55,8 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
         told("With Synthesizers models translate nearly as well, and with random + softmax better."),
         told("BLEU 27.27 to 27.43 alone, 28.47 random + softmax, 27.67 softmax (WMT'14 English to German)"),
         told("Read in a complete copy of the paper's tables, not in the paper itself."),
-        told("each of three alone loses less than {lost:.0%} of softmax's BLEU, and random + softmax less than 1%; "
-             "beyond chance. All have one pass over the pairs", lost=LOST),
+        told("each of three alone loses less than {lost:.0%} of softmax's BLEU, and random + softmax has more than "
+             "softmax; beyond chance. All have one pass over the pairs", lost=LOST),
         conclude(checks), rows,
         Chart("dots", points, told("BLEU divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
         if any(over.values()) else None,
