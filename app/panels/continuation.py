@@ -88,7 +88,7 @@ def draw(model: str, reading: Reading, state: LabState) -> None:
         now = st.session_state[session.CONTINUATION] = _begun(lab, key)
         running = now.running
     st.button(_("Stop") if running else _("Continue the text"), key="continue", on_click=start_or_stop,
-                  disabled=reason is not None, help=reason)
+                  disabled=reason is not None and not running, help=None if running else reason)
     if now is None:
         with st.container(height=HEIGHT + (MEMORY_HEIGHT if budgets else 0), border=False):
             st.caption(_("What the model writes on, as trained and with your changes."))
@@ -137,7 +137,9 @@ def _places(has_plan: bool, has_memory: bool, running: bool) -> list[DeltaGenera
     before it: as high together however much is written, each scrolled to what was written last while it is written,
     and to its beginning, where two of them part, when it is there."""
     def box(height: int) -> list[DeltaGenerator]:
-        return [st.empty(), st.container(height=height, border=False, autoscroll=running).empty()]
+        label = st.empty()
+        place = st.container() if running else st.columns(1)[0]  # another one, or it would stay scrolled
+        return [label, place.container(height=height, border=False, autoscroll=running).empty()]
 
     shown = box(HEIGHT // (1 + has_plan) - LABEL)
     planned = box(HEIGHT // 2 - LABEL) if has_plan else shown

@@ -171,3 +171,12 @@ def test_a_card_opens_its_model(monkeypatch):
     monkeypatch.setattr(events, "held", lambda name: SimpleNamespace() if name == "x" else None)
     events.on_chooser({"type": "model", "model": "assignment-selective"})
     assert history.present.model == "assignment-selective"
+
+
+def test_it_is_said_who_makes_room_for_a_fourth():
+    def label(*names: str) -> str:
+        beside = " ".join(f"assignment-{name}" for name in names)
+        return opened(page="compare", model="assignment-softmax", **{"with": beside}).get("button_group")[0].label
+
+    assert label("random", "log-n") == "Beside softmax, up to 3"
+    assert label("random", "log-n", "selective") == "Beside softmax; one more takes the place of random"

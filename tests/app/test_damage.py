@@ -183,3 +183,24 @@ def test_damaged_numbers_of_claims_are_named(file: str, damage: Callable[[Path],
         assert "git checkout" in told
     length = opened(page="length", model=DAMAGED)
     assert not length.exception and bool(length.error) == ("seed" in file)
+
+
+def test_a_claim_whose_numbers_are_damaged_leaves_the_others(house: Path):
+    """Readable as a file, and of another shape than it was written in."""
+    damage = edited(lambda found: found | {"speed": {"rows": [{"what": "whole model"}]}})
+    damage(house / "studies/measurements/claims.json")
+    app = opened(page="results", model=OTHER_FAMILY, claim="selective")
+    assert not app.exception
+    told = [error.value.replace("\\", "") for error in app.error]
+    assert any("synthesizer" in said and "git checkout -- models/checkpoints models/studies" in said for said in told)
+    assert len([badge for badge in app.markdown if "badge" in badge.value]) > 5  # the statements of the other claims
+    assert app.segmented_control[0].options[0] == "Selective attention"  # the first was Synthesizer's
+
+
+def test_a_measurement_of_any_kind_is_named_on_results(house: Path):
+    cut(house / "studies/measurements/translation-softmax.sentences.json")
+    cut(house / "studies/measurements/masked-middle-900.transfer.json")
+    app = opened(page="results", model=OTHER_FAMILY)
+    assert not app.exception
+    told = "".join(error.value for error in app.error).replace("\\", "")
+    assert "translation-softmax.sentences.json" in told and "masked-middle-900.transfer.json" in told
