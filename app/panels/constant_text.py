@@ -21,20 +21,20 @@ from models.studies.papa.results import Study
 FARTHEST = 5  # heads that are named at each end
 
 
+def elsewhere(study: Study) -> str:
+    """Why a study that is not of the page's model says nothing of the typed text."""
+    if study.moment:
+        return _("This study is of {study}, which does not ship: what it would say of your text cannot be asked.",
+                 study=literal(study.title))
+    if study.name in catalogue.names():
+        return _("This study is of {study}; choose that model above to see it read your text.",
+                 study=literal(study.title))
+    return _("This study is of {study}; open that model on the page *Your model* to see it read your text.",
+             study=literal(study.title))
+
+
 def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
-    """The section."""
-    if lab.fingerprint != study.weights:
-        if study.moment:
-            said = _("This study is of {study}, which does not ship: what it would say of your text cannot be asked.",
-                     study=literal(study.title))
-        elif study.name in catalogue.names():
-            said = _("This study is of {study}; choose that model above to see it read your text.",
-                     study=literal(study.title))
-        else:
-            said = _("This study is of {study}; open that model on the page *Your model* to see it read your text.",
-                     study=literal(study.title))
-        st.caption(said)
-        return
+    """The section; `lab` is the study's."""
     st.markdown(_("**The text in the box**, read by {model}: what the probes say before, and with {n} heads constant.",
                   model=literal(called(lab.name)), n=count))
     loaded = _shipped(study.name, task, _stamp(study.name, task))

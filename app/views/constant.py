@@ -52,14 +52,16 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     study = _chosen(studies, lab, shown)
     counts = study.counts
     count = counts[shown.step]
-    _choose(studies, study, shown, reads=lab.fingerprint == study.weights)
+    reads = lab.fingerprint == study.weights
+    _choose(studies, study, shown, reads)
     with st.container(key="constant"):  # style.css: below each other where there is no room
         left, right = st.columns([60, 40], gap="medium")
     # What a typed text changes comes first.
     with right:
         _table(study, count)
         task = shown.task if shown.task in study.tasks else next(iter(study.tasks))
-        constant_text.draw(lab, study, reading.shown, task, count)
+        if reads:
+            constant_text.draw(lab, study, reading.shown, task, count)
         st.caption(_("Measured in {minutes} minutes of one core. Measure it again: {command}",
                      minutes=round(study.cpu_seconds / 60), command=f"`{study.command}`"))
     with left:
@@ -114,6 +116,8 @@ def _choose(studies: dict[str, Study], study: Study, shown: ConstantView, reads:
         if reads:
             st.selectbox(_("Task of the text"), [*study.tasks], key=session.CONSTANT_TASK, on_change=on_constant,
                          format_func=lambda key: _(study.tasks[key].title), width=220)
+        else:  # beside the choice, since the box above it seems to say otherwise
+            st.caption(constant_text.elsewhere(study))
 
 
 # What was measured. All numbers of heads are in the browser already, which goes from one to another by itself.
