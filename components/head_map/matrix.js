@@ -2,7 +2,8 @@
 // upper one whenever the pointer moves.
 
 const TOP = 62; // px for the key tokens, of layout.js
-const LABEL = 15; // px that a label needs of its axis
+const LABEL = 12; // px that a label needs of its axis
+const [SMALLEST, USUAL] = [11, 13]; // px of its type: where cells are small all labels are, before every other one goes
 const BELOW = 12; // px that stay free under a matrix before a class
 const FADED = 0.22; // of a pruned head's weights, as on its tile
 
@@ -45,7 +46,7 @@ lab.matrix = onPoint => {
     canvas.height = size.height * size.ratio;
     const context = canvas.getContext('2d');
     context.scale(size.ratio, size.ratio);
-    context.font = lab.font(13);
+    context.font = lab.font(USUAL);
     return context;
   };
 
@@ -111,12 +112,14 @@ lab.matrix = onPoint => {
     if (now.pruned) crossOut(context, colours.ink);
     context.fillStyle = colours.ink;
     const every = Math.ceil(LABEL / cell);
+    context.font = lab.font(Math.max(SMALLEST, Math.min(USUAL, Math.floor(every * cell) - 1)));
     now.rows.forEach((_, i) => {
       if (i % every === 0) rowLabel(context, i);
     });
     now.columns.forEach((_, j) => {
       if (j % every === 0) columnLabel(context, j);
     });
+    context.font = lab.font(USUAL);
     context.globalAlpha = 0.72;
     context.textAlign = 'right';
     context.textBaseline = 'alphabetic';
