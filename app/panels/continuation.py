@@ -23,6 +23,7 @@ MOST = 128  # tokens of a continuation; our models read no longer texts, of othe
 CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
 HEIGHT, MEMORY_HEIGHT = 240, 120  # pixels of the texts together, and of the one within a memory below them
 LABEL = 28  # of which what a text is called, which stays while the text below it scrolls
+GAP = 8  # between two of them
 
 
 @dataclass
@@ -141,8 +142,9 @@ def _places(has_plan: bool, has_memory: bool, running: bool) -> list[DeltaGenera
         place = st.container() if running else st.columns(1)[0]  # another one, or it would stay scrolled
         return [label, place.container(height=height, border=False, autoscroll=running).empty()]
 
-    shown = box(HEIGHT // (1 + has_plan) - LABEL)
-    planned = box(HEIGHT // 2 - LABEL) if has_plan else shown
+    height = (HEIGHT - GAP) // 2 if has_plan else HEIGHT
+    shown = box(height - LABEL)
+    planned = box(height - LABEL) if has_plan else shown
     return [*shown, *planned, *(box(MEMORY_HEIGHT) if has_memory else ())]
 
 

@@ -169,10 +169,7 @@ def _start(name: str) -> None:
 
 
 def _start_folder() -> None:
-    asked = session.widget(session.FOLDER, str, "").strip()
-    if not asked:
-        return
-    folder = Path(asked)
+    folder = Path(session.widget(session.FOLDER, str, ""))
     st.session_state[session.JOB_PROBLEM], st.session_state[session.LOOKED] = "", ("", "", False)
     visitor_models.set_job(Job(told("Opening {name}", name=folder.name),
                                lambda tell, cancelled: models.load_folder(folder)).start())

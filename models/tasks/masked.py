@@ -107,7 +107,7 @@ class Masked(Stories):
             else:
                 self._read_piece(piece, place, ids, targets, stops)
             place += len(piece)
-        if not valid.strip():
+        if len(ids) == 1:
             raise InputError(told("Type a sentence with a hidden word, like The cat [MASK] on the mat"), 0, len(text))
         left_out = max(0, len(ids) - limit)
         ids, targets, stops = ids[:limit], targets[:limit], stops[:limit]

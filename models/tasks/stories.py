@@ -99,10 +99,9 @@ class Stories(Task):
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         limit = limit or self.limit
-        valid = readable(text)
-        encoding = self.tokenizer.encode(valid, add_special_tokens=False)
+        encoding = self.tokenizer.encode(readable(text), add_special_tokens=False)
         ids = [0, *encoding.ids]
-        if not valid.strip():
+        if len(ids) == 1:
             raise InputError(told("Type the beginning of a story, like Once upon a time"), 0, len(text))
         left_out, ids = max(0, len(ids) - limit), ids[:limit]
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), (len(ids) - 1,), (*ids[1:], -1), left_out,

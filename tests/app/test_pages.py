@@ -302,7 +302,7 @@ def test_a_damaged_checkpoint_is_told_without_a_trace(monkeypatch, tmp_path):
 
 def test_an_empty_box_shows_the_text_that_is_computed():
     app = opened(model="stories-softmax", text="Once upon a time")
-    app.text_input[0].set_value("  ").run()
+    app.text_input[0].set_value("").run()
     assert app.text_input[0].placeholder == "Once upon a time"
     notice = sent(app, "notice")[0]
     assert "Type the beginning of a story" in notice["messages"][-1] and notice["status"].endswith("Once upon a time")

@@ -45,6 +45,14 @@ def opened() -> AppTest:
     return app.run()
 
 
+def keyed(found: list[Claim]) -> dict[str, Claim]:
+    return {claim.key: claim for claim in found}
+
+
+def waiting(app: AppTest) -> list[str]:
+    return [its.value.replace("\\", "") for its in app.caption if "wait to be trained again" in its.value]
+
+
 def texts(app: AppTest) -> str:
     shown = "\n".join(element.value for kind in ("markdown", "caption") for element in app.get(kind)).replace("\\", "")
     return re.sub(r"\[([^\]]*)\]\(https://[^)]*\)", r"\1", shown)  # a paper's number is a link
@@ -104,7 +112,7 @@ def test_a_broken_link_is_told_where_there_is_no_text_box(page: str):
 
 
 def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "_found", lambda stamp: claims(Evidence(tmp_path, tmp_path, tmp_path)))
+    monkeypatch.setattr(results, "_found", lambda stamp: keyed(claims(Evidence(tmp_path, tmp_path, tmp_path))))
     monkeypatch.setattr(results, "_stamp", lambda: ())  # or charts of the real one, which are remembered by it, come
     app = opened()
     assert not app.exception
@@ -120,21 +128,21 @@ CHARTS = (Chart("dots", [{"name": "a [b](c)", "value": 1.0, "which": "source"},
 
 def test_learning_curves_are_drawn_where_cards_have_them(monkeypatch):
     claim = replace(made_up()[0], key="curves", curves=CHARTS[1])
-    monkeypatch.setattr(results, "_found", lambda stamp: [claim])
+    monkeypatch.setattr(results, "_found", lambda stamp: keyed([claim]))
     app = opened()
     assert "curves" in [header["what"] for header, _ in all_sent(app, "chart")]
     assert "before learning curves were kept" not in texts(app)
-    monkeypatch.setattr(results, "_found", lambda stamp: [replace(claim, key="none", curves=None)])
+    monkeypatch.setattr(results, "_found", lambda stamp: keyed([replace(claim, key="none", curves=None)]))
     assert "before learning curves were kept" in texts(opened())
 
 
 def test_models_that_wait_to_be_trained_again_are_named(monkeypatch):
     claim = replace(made_up()[0], waiting=("stories-[a](b)",))
-    monkeypatch.setattr(results, "_found", lambda stamp: [claim])
-    shown = [info.value.replace("\\", "") for info in opened().info]
-    assert len(shown) == 1 and "stories-[a](b)" in shown[0] and "learning rate" in shown[0]
-    monkeypatch.setattr(results, "_found", lambda stamp: made_up())
-    assert not opened().info
+    monkeypatch.setattr(results, "_found", lambda stamp: keyed([claim]))
+    shown = [its for its in waiting(opened()) if "stories-[a](b)" in its]
+    assert len(shown) == 1 and "learning rate" in shown[0]
+    monkeypatch.setattr(results, "_found", lambda stamp: keyed(made_up()))
+    assert not waiting(opened())
 
 
 def made_up() -> list[Claim]:
@@ -148,7 +156,7 @@ def made_up() -> list[Claim]:
 
 
 def test_verdicts_are_words_and_reasons_say_whether_they_were_tested(monkeypatch):
-    monkeypatch.setattr(results, "_found", lambda stamp: made_up())
+    monkeypatch.setattr(results, "_found", lambda stamp: keyed(made_up()))
     app = opened()
     assert not app.exception
     shown = texts(app)

@@ -50,7 +50,8 @@ def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatc
     assert set(found["metrics"]["1"]["accuracy_by_events"]) == {"6", "12", "24"}
     recipe = RECIPES[name]
     assert found["metrics"]["1"]["learning_rate"] == recipe.learning_rate
-    assert [path.name for path in (tmp_path / "runs" / name).iterdir()] == [f"short-{recipe.learning_rate:g}-10-1"]
+    assert [path.name for path in (tmp_path / "runs" / name).iterdir()] == [
+        f"short-{recipe.learning_rate:g}-{recipe.table_rate:g}-1"]
 
 
 def test_seeds_at_another_rate_than_the_recipe_are_left_out(tmp_path: Path):
