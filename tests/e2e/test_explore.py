@@ -189,7 +189,8 @@ def test_what_is_written_does_not_push_the_page_about(visit):
     page.wait_for_timeout(1000)  # until all that is drawn has found its height
     before = work.bounding_box()["height"]
     page.get_by_role("button", name="Continue the text").click()
-    expect(page.get_by_role("button", name="Continue the text")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("As trained", exact=True)).to_be_visible(timeout=90_000)  # no seconds are left
+    expect(page.get_by_role("button", name="Continue the text")).to_be_visible()
     expect(page.get_by_text("As trained", exact=True)).to_be_in_viewport()
     written = page.get_by_text(re.compile(r"^…"))
     assert written.count() == 2 and len(written.first.inner_text().split()) > 30
