@@ -6,7 +6,7 @@ drawn again as in models/studies/bootstrap.py: what counts as one is said there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,18 @@ class Texts:
 
 # Of a training's metric; raises KeyError where it has none, and TypeError or ValueError for what is damaged.
 Reader = Callable[[Mapping[str, Any]], Texts]
+
+
+def difference(sides: Iterable[Texts]) -> Texts | None:
+    """Text by text, the first side less the others, or that of one alone; None where they are of other texts, or where
+    one that is read on the way is not there (an older training's) or damaged."""
+    try:
+        first, *others = sides
+    except (LookupError, TypeError, ValueError):
+        return None
+    if not all(its.of_the_same(first) for its in others):
+        return None
+    return Texts(first.values - sum(its.values for its in others), first.counts)
 
 
 def counted(right: Tensor, whose: Tensor) -> dict[str, list[int]]:

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy
 import pytest
 
 from models.recipes import RECIPES
-from models.studies import by_text
 from models.studies.claims import (
     FAILS,
     HOLDS,
@@ -28,7 +25,6 @@ from models.studies.claims import (
     gated,
     heads,
     memory,
-    pace,
     retrieval,
     selective,
     synthesizer,
@@ -259,172 +255,6 @@ def test_seeds_at_another_rate_than_the_recipes_are_not_compared(made: Made):
     made.seeds(name, [{"perplexity": 50.0 + i, "learning_rate": rate} for i, rate in enumerate((now, 2 * now, now))],
                1200)
     assert made.evidence.samples(name, synthesizer.perplexity) == {1200: {0: 50.0, 2: 52.0}}
-
-
-def test_chance_of_texts_is_that_of_paired_differences(made: Made):
-    """Two models on the same texts: what makes a text hard is hard for both, and drops out."""
-    hard = [40 - 5 * (i % 7) for i in range(60)]
-    for name, more in (("gau-softmax", [0] * 60), ("gau-relu2", [2 + i % 3 - 1 for i in range(60)])):
-        right = [one + other for one, other in zip(hard, more, strict=True)]
-        made.seeds(f"masked-{name}", [{"accuracy_by_length": {"64": 0.4}, "texts": {
-            "64": {"right": right, "asked": [64] * 60}}}] * 2, 900)
-
-    def error(length: int, *kinds: str) -> float:
-        return made.evidence.text_error({900: {0: 0.0, 1: 0.0}}, *(
-            (f"masked-{kind}", by_text.guesses(length)) for kind in kinds))
-
-    assert error(64, "gau-softmax", "gau-relu2") == pytest.approx(math.sqrt(2 / 3) / 64 / math.sqrt(60), rel=0.08)
-    assert error(64, "gau-softmax") == pytest.approx(10 / 64 / math.sqrt(60), rel=0.08)  # against a limit
-    assert math.isnan(error(128, "gau-softmax", "gau-relu2"))  # not measured
-
-
-def test_a_text_counts_as_often_as_something_was_asked_of_it(made: Made):
-    """Half of the texts ask nearly nothing, and differ widely."""
-    asked = [100, 1] * 60
-    right = [50 + i % 2 if count == 100 else i % 4 // 2 for i, count in enumerate(asked)]
-    made.seeds("masked-softmax", [{"texts": {"64": {"right": right, "asked": asked}}}] * 2, 900)
-    error = made.evidence.text_error({900: {0: 0.0, 1: 0.0}}, ("masked-softmax", by_text.guesses(64)))
-    assert error < 0.005 < 0.25 / math.sqrt(60)
-
-
-Damage = Callable[[dict[str, Any]], None]
-
-
-def differ(made: Made, name: str, change: Damage) -> None:
-    """Changes what the card's other seeds know of texts."""
-    path = made.folder / "checkpoints" / name / "card.json"
-    card = json.loads(path.read_text())
-    for metric in card["other_seeds"].values():
-        change(metric)
-    path.write_text(json.dumps(card))
-
-
-def losses_differ(metric: dict[str, Any]) -> None:
-    metric["text_losses"] = [loss + 2 * (-1) ** i for i, loss in enumerate(metric["text_losses"])]
-
-
-def answers_differ(*keys: str) -> Damage:
-    """Of half of the texts no answer is right, of the others all, in what these keys lead to; `*` for each."""
-    def change(found: dict[str, Any]) -> None:
-        its = [found]
-        for key in keys[:-1]:
-            its = [value for one in its for value in (one.values() if key == "*" else [one[key]])]
-        for one in its:
-            one[keys[-1]] = {"right": [0, 100] * 4, "asked": [100] * 8}
-
-    return change
-
-
-@pytest.mark.parametrize(("key", "name", "change"), [
-    ("selective-perplexity", "stories-selective", losses_differ),
-    ("selective-wide", "stories-softmax-wide", losses_differ),
-    ("selective-loss", "stories-selective-memory", losses_differ),
-    ("gated-perplexity", "stories-gated", losses_differ),
-    ("synthesizer-close", "stories-dense", losses_differ),
-    ("synthesizer-fixed", "stories-fixed-random", losses_differ),
-    ("synthesizer-floor", "stories-fixed-random", losses_differ),
-    ("synthesizer-alike", "stories-random", losses_differ),
-    ("synthesizer-mixtures", "stories-random-softmax", losses_differ),
-    ("synthesizer-best", "stories-random-softmax", losses_differ),
-    ("selective-solved", "assignment-selective", answers_differ("texts", "*", "all")),
-    ("selective-longer", "assignment-softmax", answers_differ("texts", "*", "last quarter")),
-    ("selective-random", "assignment-random", answers_differ("texts", "*", "elsewhere")),
-    ("normalisation-log-n", "masked-log-n", answers_differ("texts", "512")),
-    ("normalisation-reading", "masked-gau-relu2", answers_differ("readings", "length", "32", "texts")),
-    ("normalisation-cure", "masked-gau-relu2", answers_differ("readings", "fixed", "256", "texts")),
-    ("normalisation-softmax", "masked-gau-softmax-128", answers_differ("texts", "128")),
-])
-def test_other_texts_would_have_another_answer(made: Made, key: str, name: str, change: Damage):
-    """What holds by the means is not clear where texts differ."""
-    as_the_sources_have_it(made)
-    gates_as_the_source_has_them(made)
-    assert made.verdicts()[key] == HOLDS
-    differ(made, name, change)
-    assert made.verdicts()[key] == UNSURE
-
-
-SYNTHESIZERS = tuple(f"translation-{name}" for name in ("dense", "random", "factorized-random", "random-softmax"))
-
-
-@pytest.mark.parametrize(("key", "names", "bleu", "word"), [
-    ("synthesizer-translation", SYNTHESIZERS, 1.0, HOLDS), ("synthesizer-translation", SYNTHESIZERS, 10.0, UNSURE),
-    ("disagreement-helps", ["translation-disagreement-out"], 0.2, HOLDS),
-    ("disagreement-helps", ["translation-disagreement-out"], 1.0, UNSURE),
-    ("heads-few", [heads.PRUNED], 0.2, HOLDS), ("heads-few", [heads.PRUNED], 2.0, UNSURE)])
-def test_other_sentences_would_have_another_bleu(made: Made, key: str, names: list[str], bleu: float, word: str):
-    """By so much they differ, in turn to either side; one claim asks of shares of BLEU, the others of BLEU."""
-    as_the_sources_have_it(made)
-    heads_as_the_source_has_them(made)
-    if key.startswith("synthesizer"):  # whose source has a plain model of its own
-        made.card(pace.PLAIN, {"bleu": synthesizer.BLEU["softmax"]})
-    for name in names:
-        score = json.loads((made.folder / "checkpoints" / name / "card.json").read_text())["metric"]["bleu"]
-        made.sentences(name, [score + bleu * (-1) ** i for i in range(20)])
-    assert made.verdicts()[key] == word
-    (made.folder / "measurements" / f"{names[0]}.sentences.json").unlink()
-    assert made.verdicts()[key] == UNSURE
-
-
-def test_chance_of_texts_is_that_of_the_trainings_that_decide(made: Made):
-    """Mean over the seeds that both have, text by text; the textbook's standard error."""
-    hard, luck = [0.5 * (i % 7) for i in range(360)], [0.1 * (-1) ** i for i in range(360)]
-    for name, sign in (("selective", 0.0), ("softmax", 1.0)):
-        made.seeds(f"stories-{name}", [
-            {"perplexity": 40.0 + seed, "text_losses": [h + sign * (1 + seed) * own
-                                                        for h, own in zip(hard, luck, strict=True)]}
-            for seed in range(3)])
-    between, error = synthesizer.compared(made.evidence, "selective")
-    assert between == {1200: {0: 0.0, 1: 0.0, 2: 0.0}}
-    assert error == pytest.approx(2 * 0.1 / math.sqrt(360), rel=0.08)  # seeds' luck is 1, 2 and 3 times as large
-
-
-def test_texts_are_read_of_the_trainings_that_have_the_number(made: Made):
-    """Longer ones have two seeds, too, but one of them lacks it."""
-    known = {"perplexity": 40.0, "text_losses": [1.0, 2.0, 3.0]}
-    for name in ("selective", "softmax"):
-        made.seeds(f"stories-{name}", [known] * 2)
-        made.card(f"stories-{name}", {"perplexity": 39.0}, steps=4800, other_seeds={"1": {}})
-    between, error = synthesizer.compared(made.evidence, "selective")
-    assert set(between) == {1200, 4800} and error == 0.0
-
-
-def test_a_card_does_not_hide_what_a_short_training_knows_of_texts(made: Made):
-    """Of as many steps: its numbers are those of what ships, in 8 bits."""
-    made.card("stories-softmax", {"perplexity": 40.0}, other_seeds={})
-    made.seeds("stories-softmax", [{"perplexity": 41.0, "text_losses": [1.0, 2.0]}])
-    assert made.evidence.metrics("stories-softmax") == {1200: {0: {"perplexity": 40.0, "text_losses": [1.0, 2.0]}}}
-
-
-@pytest.mark.parametrize("losses", [
-    {}, {"text_losses": []}, {"text_losses": [1.0, 2.0]}, {"text_losses": None}, {"text_losses": [1.0, "x", 3.0]},
-    {"text_losses": [[1.0], [2.0], [3.0]]}, {"text_losses": [1.0, math.nan, 3.0]}, {"text_losses": 7}])
-def test_nothing_is_clear_without_the_losses_of_the_same_texts(made: Made, losses: dict):
-    """However far apart the means are."""
-    made.seeds("stories-selective", [{"perplexity": 20.0 + i, "text_losses": [1.0, 2.0, 3.0]} for i in range(3)])
-    made.seeds("stories-softmax", [{"perplexity": 40.0 + i} | losses for i in range(3)])
-    assert math.isnan(synthesizer.compared(made.evidence, "selective")[1])
-    assert made.verdicts()["selective-perplexity"] == UNSURE
-
-
-def test_one_text_tells_nothing_of_others(made: Made):
-    for name, value in (("selective", 20.0), ("softmax", 40.0)):
-        made.seeds(f"stories-{name}", [{"perplexity": value + i, "text_losses": [3.5]} for i in range(3)])
-    assert made.verdicts()["selective-perplexity"] == UNSURE
-
-
-def test_seeds_with_other_texts_are_not_averaged(made: Made):
-    """As after a change of what counts as one: the texts of the first seed that has them are those that are meant."""
-    for name in ("selective", "softmax"):
-        made.seeds(f"stories-{name}", [{"perplexity": 40.0, "text_losses": [1.0, 2.0] * (10 + i)} for i in range(3)])
-    assert synthesizer.compared(made.evidence, "selective")[1] == 0.0
-
-
-@pytest.mark.parametrize("texts", [
-    None, 7, {"24": None}, {"24": {"all": {"right": [1], "asked": [1, 1]}}}, {"24": {"all": {"right": "x"}}},
-    {"24": {"all": {"right": [1, "x"], "asked": [1, 2]}}}])
-def test_damaged_answers_of_texts_decide_nothing(made: Made, texts: object):
-    made.seeds("assignment-selective", [{"accuracy_by_events": {"24": 1.0}, "texts": texts}] * 3, 3000)
-    assert made.verdicts()["selective-solved"] == UNSURE
 
 
 @pytest.mark.parametrize("perplexity", [math.nan, math.inf, "many", None, [1.0]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -145,28 +145,16 @@ class Evidence:
             sides: name, and what reads its texts; one of a model that is held against a limit, two of a difference.
         """
         steps = deciding(samples)
-        found = [its for seed in samples.get(steps, ()) if (its := self._over(sides, steps, seed))]
+        found = [its for seed in samples.get(steps, ()) if (its := by_text.difference(
+            read(self.metrics(name)[steps][seed]) for name, read in sides))]
         same = [its for its in found if its.of_the_same(found[0])]
         return error(numpy.mean([its.values for its in same], 0), same[0].counts) if same else math.nan
-
-    def _over(self, sides: Sequence[tuple[str, by_text.Reader]], steps: int, seed: int) -> by_text.Texts | None:
-        """Of one seed, text by text, the first side less the other; None where one of them says nothing."""
-        try:
-            first, *others = (read(self.metrics(name)[steps][seed]) for name, read in sides)
-        except (LookupError, TypeError, ValueError):  # of a seed from before texts were kept, or a damaged one
-            return None
-        if not all(its.of_the_same(first) for its in others):
-            return None
-        return by_text.Texts(first.values - sum(its.values for its in others), first.counts)
 
     def sentence_error(self, one: str, other: str) -> float:
         """Standard error of the difference in BLEU between two models that ship, by the choice of sentences; NaN where
         that is not measured."""
-        try:
-            first, second = (by_text.sentences(self.study(name, "sentences")) for name in (one, other))
-        except (LookupError, TypeError, ValueError):
-            return math.nan
-        return error(first.values - second.values) if first.of_the_same(second) else math.nan
+        its = by_text.difference(by_text.sentences(self.study(name, "sentences")) for name in (one, other))
+        return error(its.values, its.counts) if its else math.nan
 
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
         """Length -> mean entropy of each head in nats, all layers in one list; empty as `memory` is."""
