@@ -17,8 +17,9 @@ from components.opening import Bar, Choice, Token, Words
 from models import HeadPlan, Lab, Output
 
 KIND, READER = "self", 1  # the layer whose heads look the value up
-WITHOUT_READER, WITHOUT_FIRST, WITHOUT_ONE = (
-    HeadPlan.parse(text) for text in ("self-1.0~3g0", "self-0.0~3g0", "self-1.1g0"))
+# In the first layer values look at their names, so that the reader can tell them apart.
+WITHOUT_FIRST, WITHOUT_READER, WITHOUT_ONE = (
+    HeadPlan.parse(text) for text in ("self-0.0~3g0", "self-1.0~3g0", "self-1.1g0"))
 
 
 def page() -> None:
@@ -62,9 +63,9 @@ def bars(line: Sequence[str], before: Output, after: Output) -> list[Bar]:
 
 def choices(plan: HeadPlan) -> list[Choice]:
     """What can be pressed: at first the one thing, then what else there is to try."""
-    named = [(WITHOUT_READER, _("Take layer 2 away"))]
+    named = [(WITHOUT_FIRST, _("Take layer 1 away"))]
     if plan:
-        named += [(WITHOUT_FIRST, _("Layer 1 instead")), (WITHOUT_ONE, _("One head alone")),
+        named += [(WITHOUT_READER, _("Layer 2 instead")), (WITHOUT_ONE, _("One head alone")),
                   (HeadPlan(), _("Bring all back"))]
     return [{"plan": str(its), "name": name, "present": its == plan} for its, name in named]
 
@@ -79,14 +80,14 @@ def words(plan: HeadPlan, is_right: bool) -> Words:
     if not plan:
         reason = _("x was set to 1, then to 7, and 7 is the latest. To know that, *x=?* must look back along the line.")
         following = _("What if it could not look back? Press the button.")
-    elif plan == WITHOUT_READER:
-        reason = _("Without the heads of layer 2, *x=?* finds nothing. The model now says 3 to nine of ten such lines; "
-                   "that y holds 3 here is a coincidence.")
-        looks = _("Layer 2 is gone: nothing is passed on any more. Dotted: before.")
-        following = _("Four heads were taken away together. And if it is one head alone? Guess, then press.")
     elif plan == WITHOUT_FIRST:
-        reason = _("1 is what x was set to before. Layer 2 still looks, but without layer 1 it no longer finds the "
-                   "latest value.")
+        reason = _("In layer 1 each value looks at the name before it, and so learns whose it is. Without, *x=?* still "
+                   "looks back, but takes 3, which is y's. Of all such lines the model now gets one in three right.")
+        following = _("Four heads were taken away together. And if it is one head alone? Guess, then press.")
+    elif plan == WITHOUT_READER:
+        reason = _("7 is a guess now, half as sure as before: without the heads of layer 2, *x=?* finds nothing. Of "
+                   "all such lines the model gets fewer than one in three right.")
+        looks = _("Layer 2 is gone: nothing is passed on any more. Dotted: before.")
         following = _("Each layer does a part of the work. And one head alone?")
     elif plan == WITHOUT_ONE:
         reason = _("Layer 2, head 2 put nearly all its weight on 7. It is gone, and nothing changes: its neighbours "

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import random
 from dataclasses import replace
 from types import SimpleNamespace
 from urllib.parse import parse_qsl
@@ -36,11 +35,11 @@ def test_the_answer_is_right_and_large():
     assert label == "7" and probability > 0.999
     shown = sent(opened(page="start"), "opening")[0]
     assert (shown["answer"], shown["right"], shown["changed"]) == ("7", True, False)
-    assert [choice["plan"] for choice in shown["choices"]] == [str(WITHOUT_READER)]
+    assert [choice["plan"] for choice in shown["choices"]] == [str(WITHOUT_FIRST)]
 
 
 @pytest.mark.parametrize(("plan", "label", "least"), [
-    (WITHOUT_READER, "3", 0.9), (WITHOUT_FIRST, "1", 0.9), (WITHOUT_ONE, "7", 0.99)])
+    (WITHOUT_FIRST, "3", 0.99), (WITHOUT_READER, "7", 0.5), (WITHOUT_ONE, "7", 0.99)])
 def test_what_each_press_does(plan: HeadPlan, label: str, least: float):
     assert answer(plan)[0] == label and answer(plan)[1] > least
     shown = sent(opened(page="start", plan=str(plan)), "opening")[0]
@@ -51,25 +50,34 @@ def test_what_each_press_does(plan: HeadPlan, label: str, least: float):
     assert bars["7"]["before"] == pytest.approx(answer(HeadPlan())[1], abs=1e-6)
 
 
-def test_without_layer_2_it_says_3_to_nine_of_ten_lines():
-    digits = random.Random(0).sample(list(itertools.permutations(range(1, 10), 3)), 150)  # of 504
-    threes = [answer(WITHOUT_READER, f"x={a}; x={b}; y={c}; x=?")[0] == "3" for a, b, c in digits]
-    assert 0.85 < sum(threes) / len(threes) < 0.95
+@pytest.mark.parametrize(("plan", "least", "most"), [(WITHOUT_FIRST, 0.31, 0.35), (WITHOUT_READER, 0.27, 1 / 3)])
+def test_without_a_layer_it_guesses(plan: HeadPlan, least: float, most: float):
+    """As often right, over all lines of three digits, as who takes one of the line's values."""
+    digits = list(itertools.permutations(range(1, 10), 3))
+    rights = [answer(plan, f"x={a}; x={b}; y={c}; x=?")[0] == str(b) for a, b, c in digits]
+    assert least < sum(rights) / len(rights) < most
 
 
-def test_without_layer_2_it_says_3_where_no_3_is_too():
-    digits = random.Random(0).sample(list(itertools.permutations([1, 2, 4, 5, 6, 7, 8, 9], 3)), 60)  # of 336
-    threes = [answer(WITHOUT_READER, f"x={a}; x={b}; y={c}; x=?")[0] == "3" for a, b, c in digits]
-    assert sum(threes) / len(threes) > 0.8  # that y is 3 is chance
+def test_half_of_its_certainty_without_layer_2():
+    assert 0.45 < answer(WITHOUT_READER)[1] < 0.55
 
 
 def test_where_the_question_looks():
     maps = models.run(LAB, FIRST_VISIT["text"]).weights["self"][READER]
     assert maps.mean(0)[-1].argmax() == 4 and maps.mean(0)[-1, 4] > 0.5  # the 7
     assert maps[1, -1, 4] > 0.9  # nearly all of head 2
-    assert maps[2, -1, 4] > 0.5 and maps[3, -1, 4] > 0.5  # its neighbours look there, too
+    assert maps[0, -1, 4] > 0.5 and maps[2, -1, 4] > 0.5  # its neighbours look there, too
     without_first = models.run(LAB, FIRST_VISIT["text"], WITHOUT_FIRST).weights["self"][READER]
-    assert without_first.mean(0)[-1, 4] < 0.3
+    assert without_first.mean(0)[-1].argmax() == 6 and without_first.mean(0)[-1, 4] < 0.3  # the 3 instead
+
+
+def test_in_the_first_layer_each_value_looks_at_its_name():
+    maps = models.run(LAB, FIRST_VISIT["text"]).weights["self"][0]
+    assert all(maps[:, value, value - 1].max() > 0.97 for value in (2, 4, 6))
+
+
+def test_the_arcs_are_the_weights_of_the_model():
+    maps = models.run(LAB, FIRST_VISIT["text"]).weights["self"][READER]
     shown = sent(opened(page="start"), "opening")[0]
     assert [token["text"] for token in shown["tokens"]] == ["x=", "1", "x=", "7", "y=", "3", "x=?"]
     assert shown["tokens"][3]["weight"] == pytest.approx(float(maps.mean(0)[-1, 4]), abs=1e-6)

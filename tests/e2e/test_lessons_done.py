@@ -206,10 +206,10 @@ def test_a_first_visit_shows_the_point_in_one_press(visit: Callable[..., Page]):
     expect(shown.locator(".digit")).to_have_text("7", timeout=30_000)
     expect(shown.locator(".verdict")).to_have_text("✓ right")
     assert query(page) == {}
-    shown.get_by_role("button", name="Take layer 2 away").click()
+    shown.get_by_role("button", name="Take layer 1 away").click()
     expect(shown.locator(".digit")).to_have_text("3")
     expect(shown.locator(".verdict")).to_have_text("✗ wrong")
-    page.wait_for_function("location.search.includes('plan=self-1.0~3g0')")
+    page.wait_for_function("location.search.includes('plan=self-0.0~3g0')")
     page.reload()
     expect(shown.locator(".digit")).to_have_text("3", timeout=30_000)
     shown.get_by_role("button", name="One head alone").click()
