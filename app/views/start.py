@@ -81,8 +81,9 @@ def words(plan: HeadPlan, is_right: bool) -> Words:
         reason = _("x was set to 1, then to 7, and 7 is the latest. To know that, *x=?* must look back along the line.")
         following = _("What if it could not look back? Press the button.")
     elif plan == WITHOUT_FIRST:
-        reason = _("In layer 1 each value looks at the name before it, and so learns whose it is. Without that, *x=?* "
-                   "still looks back, but takes 3, which is y's. Of all such lines the model now gets one in three right.")
+        reason = _("In layer 1 each value looks at the name before it, and so learns whose it is. Without that, "
+                   "*x=?* still looks back, but takes 3, which is y's. Of all such lines the model now gets one in "
+                   "three right.")
         following = _("Four heads were taken away together. And if it is one head alone? Guess, then press.")
     elif plan == WITHOUT_READER:
         reason = _("7 is a guess now, half as sure as before: without the heads of layer 2, *x=?* finds nothing. Of "
