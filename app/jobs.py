@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from models.foreign import CancelledError, ForeignError
+from models.cancelled import CancelledError
+from models.foreign import ForeignError
 from models.tasks.base import InputError
 from models.words import told
 

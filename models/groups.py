@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.foreign.errors import CancelledError
+from models.cancelled import CancelledError
 from models.gating import Gating
 from models.needs import Turn
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from models import hard_concrete
-from models.foreign.errors import CancelledError
+from models.cancelled import CancelledError
 from models.gating import Gating
 from models.tasks.base import generator
 
@@ -59,10 +59,11 @@ class Curve:
 
     def fewest(self, bound: float) -> int:
         """The smallest number of heads that is known to keep the KL within `bound` nats."""
-        return min(size for size, (divergence, _) in self.found.items() if divergence <= bound)
+        return min((size for size, (divergence, _) in self.found.items() if divergence <= bound),
+                   default=len(self.gating.heads))  # rounding: not even all of them, at a bound of 0
 
     def points(self) -> list[tuple[int, float]]:
-        """(heads, KL), the most heads first; a larger set is never worse: it may leave what it has more unused."""
+        """(heads, KL), the most heads first. A larger set can be worse: what it has more is open, and may disturb."""
         return [(size, self.found[size][0]) for size in sorted(self.found, reverse=True)]
 
 

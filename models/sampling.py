@@ -32,6 +32,8 @@ class Sampling:
         top_p: P, MIN_TOP_P to 1; 1 leaves all tokens in.
         seed: 0 to MAX_SEED; of two continuations with the same one, what chance decides is the same.
 
+    Both numbers are kept to hundredths, which is what a link can say.
+
     Raises:
         ValueError: a number outside its range.
     """
@@ -41,6 +43,8 @@ class Sampling:
     seed: int = 1
 
     def __post_init__(self) -> None:
+        for name in ("temperature", "top_p"):  # + 0.0: there is a -0.0, which is in range
+            object.__setattr__(self, name, round(getattr(self, name), 2) + 0.0)
         if not (0 <= self.temperature <= MAX_TEMPERATURE and MIN_TOP_P <= self.top_p <= 1
                 and 0 <= self.seed <= MAX_SEED):
             raise ValueError(f"no way to sample: {self}")
@@ -54,7 +58,7 @@ class Sampling:
         return cls(float(found[1]), float(found[2]), int(found[3]))
 
     def __str__(self) -> str:
-        return f"{abs(self.temperature):.3g}-{self.top_p:.3g}-{self.seed}"  # there is a -0.0, which is in range
+        return f"{self.temperature:g}-{self.top_p:g}-{self.seed}"
 
     @property
     def is_greedy(self) -> bool:

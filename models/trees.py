@@ -67,13 +67,13 @@ def _sentence(lines: Sequence[str]) -> Sentence | None:
 def places_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
     """(start, stop) in the text of each token, by its letters; of one without any, an empty stretch. None if the tokens
     are not the text's, as where a tokenizer changes letters."""
-    found, place, low = [], 0, text.casefold()
+    found, place = [], 0
     for token in tokens:
-        letters = token.strip().casefold()
+        letters = token.strip()
         letters = letters.removeprefix("##") if len(letters) > 2 else letters
         while place < len(text) and text[place].isspace():
             place += 1
-        if not low.startswith(letters, place):
+        if text[place:place + len(letters)].casefold() != letters.casefold():  # each alone: ß becomes ss
             return None
         found.append((place, place + len(letters)))
         place += len(letters)

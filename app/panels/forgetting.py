@@ -19,7 +19,7 @@ from models import Lab
 from models.checkpoint import CheckpointError
 from models.decoding import Step
 from models.studies import store
-from models.studies.claims.memory import largest_factor
+from models.studies.forgetting import largest_factor
 
 BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
 CONTROLS = {256: "stories-softmax", 512: "stories-softmax-512"}  # by window: what forgetting with F is compared with

@@ -115,7 +115,7 @@ def beside_untouched(intervention: Intervention, factor: Tensor) -> Intervention
 
     factors = None if intervention.factor is None else torch.stack(torch.broadcast_tensors(factor, intervention.factor))
     return Intervention(below(intervention.is_constant, False), intervention.constant, below(intervention.gate, 1.0),
-                        factors)
+                        factors, below(intervention.share, 0.0))
 
 
 def intervene(weights: Tensor, intervention: Intervention) -> Tensor:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.foreign.errors import CancelledError, ForeignError
+from models.foreign.errors import ForeignError
 
 if TYPE_CHECKING:
     from models.catalogue import Entry
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 HUB, FOLDER = "hf:", "folder:"
 
-__all__ = ["CancelledError", "ForeignError", "entry", "family", "held", "is_foreign", "load", "load_folder"]
+__all__ = ["ForeignError", "entry", "family", "held", "is_foreign", "load", "load_folder"]
 
 
 def is_foreign(name: str) -> bool:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
+from models.cancelled import CancelledError
 from models.foreign import layout
 from models.foreign.attention import Step
-from models.foreign.errors import CancelledError
 from models.foreign.lab import ForeignLab
 from models.grid import seen
 from models.heads import HeadPlan

@@ -5,7 +5,3 @@ from __future__ import annotations
 
 class ForeignError(ValueError):
     """A model that cannot be opened; the message says why, and names no path of the machine."""
-
-
-class CancelledError(Exception):
-    """The person who waited does not wait any longer; nothing half done is kept."""

@@ -16,7 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from models.foreign.errors import CancelledError, ForeignError
+from models.cancelled import CancelledError
+from models.foreign.errors import ForeignError
 from models.foreign.files import PICKLES, weight_files
 from models.quoting import cut
 from models.words import told

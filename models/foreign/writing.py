@@ -51,7 +51,7 @@ def write(lab: ForeignLab, task: Rewrites, prompt: Prompt, plan: HeadPlan, count
     encoded = lab.forward(inputs, prompt, plan, module=lab.model.get_encoder())
     row, ends = [_start(lab)], _ends(lab)
     never = [i for i in {said.pad_token_id, row[0]} if i is not None and i not in ends]
-    for _ in range(min(count, MOST_WRITTEN, lab.limit) - 1):
+    for _ in range(min(count, MOST_WRITTEN - 1, lab.limit - 1)):
         given = {"encoder_outputs": encoded, "attention_mask": inputs["attention_mask"], "use_cache": False,
                  "decoder_input_ids": torch.tensor([row])}
         logits = lab.forward(given, prompt, plan).logits[0, -1]

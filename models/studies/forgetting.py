@@ -19,9 +19,10 @@ Leviathan et al. 2024, arXiv 2410.02703.
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -154,6 +155,13 @@ def held_out(task: Stories, count: int) -> Tensor:
 def for_choosing(task: Stories, count: int) -> Tensor:
     """The same of the validation split."""
     return _drawn(torch.cat([batch.targets for batch in task.validation()]), count)
+
+
+def largest_factor(curve: Mapping[float, float], limit: float) -> float:
+    """The largest factor up to which no perplexity of the curve is above `limit`; 0 if even everything is not enough.
+    What was measured, without its chance, of which models/studies/claims/memory.py judges."""
+    within = itertools.takewhile(lambda its: its[1] <= limit, sorted(curve.items()))
+    return max((factor for factor, _ in within), default=0.0)
 
 
 def _drawn(windows: Tensor, count: int) -> Tensor:

@@ -13,6 +13,7 @@ from models import load
 from models.checkpoint import read_json, write_json
 from models.decoding import Step
 from models.studies import store
+from models.studies.forgetting import largest_factor
 from tests.app.test_pages import all_sent, opened
 
 
@@ -20,6 +21,12 @@ def points_of(way: str, *factors: int, worse: float = 0.0) -> list[dict]:
     return [{"way": way, "factor": factor, "perplexity": 20.0 + factor + worse, "perplexity_books": 30.0,
              "perplexity_stories": 10.0, "budgets": [256 // factor] * 4, "kept_share": 1 / factor}
             for factor in factors]
+
+
+@pytest.mark.parametrize(("curve", "limit", "factor"), [
+    ({}, 11, 0), ({1: 10}, 9, 0), ({1: 10, 2: 10.5, 4: 11.5, 8: 10}, 11, 2), ({8: 10, 1: 10}, 11, 8)])
+def test_the_largest_factor(curve: dict[float, float], limit: float, factor: float):
+    assert largest_factor(curve, limit) == factor
 
 
 SELECTIVE = {"name": "stories-selective", "points": points_of("chosen", 1, 2, 4),

@@ -11,7 +11,8 @@ import time
 import pytest
 
 from app.jobs import Job
-from models.foreign import CancelledError, ForeignError
+from models.cancelled import CancelledError
+from models.foreign import ForeignError
 from models.tasks.base import InputError
 
 

@@ -13,7 +13,7 @@ from tiny import HEADS, WIDTH, either_way, make_config, make_model, random_ids
 from torch.testing import assert_close
 
 from models.attention import TYPES
-from models.attention.base import UNTOUCHED, Intervention, Record, causal_mask
+from models.attention.base import UNTOUCHED, Intervention, Record, beside_untouched, causal_mask, intervene
 from models.attention.rotary import rotary_table, rotate
 from models.transformer import Transformer
 
@@ -192,3 +192,11 @@ def test_the_list_of_types():
         assert kind.policies[0] == "trained" and len(set(kind.policies)) == len(kind.policies)
         assert kind.selects == (name == "selective") and kind.replaces_mlp == name.startswith("gau-")
         assert kind.is_distribution == ("relu2" not in name)
+
+
+def test_a_share_of_the_constant_beside_untouched():
+    weights, constant = torch.rand(2, 3, 4, 4).softmax(-1), torch.rand(3, 4, 4).softmax(-1)
+    share = torch.tensor([0.0, 0.4, 1.0])[:, None, None]
+    both = intervene(weights, beside_untouched(Intervention(constant=constant, share=share), torch.ones(1, 1, 1)))
+    assert_close(both[0], weights[0])
+    assert_close(both[1], intervene(weights[1:], Intervention(constant=constant, share=share))[0])

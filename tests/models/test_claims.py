@@ -116,7 +116,7 @@ def test_heads_that_are_otherwise(made: Made):
     made.measured("translation-softmax.gates.json", gates)
     measured = json.loads((folder / "claims.json").read_text())
     for row in measured["training_speed"]["rows"]:
-        row["quartiles"][0] -= 0.2
+        row["quartiles"] = [0.65, 1.05]  # neither a little, nor to be told from equal
     made.measured("claims.json", measured)
     own = json.loads((folder / "translation-disagreement-out.disagreement.json").read_text())
     made.measured("translation-disagreement-out.disagreement.json", own | {"mean": own["mean"] | {"out": 0.8}})
@@ -310,13 +310,6 @@ def test_random_is_timed_against_both_kinds_of_softmax(made: Made, fused: list[f
     rows = timed({"softmax": [0.7, 0.9]} | ({"fused softmax": fused} if fused else {}))
     made.measured("claims.json", {"speed": {"rows": rows, "repetitions": 60}})
     assert made.verdicts()["synthesizer-speed"] == verdict
-
-
-@pytest.mark.parametrize("curve, limit, factor", [
-    ({}, 11, None), ({1: 10}, None, None), ({1: 10}, 9, 0), ({1: 10, 2: 10.5, 4: 11.5, 8: 10}, 11, 2),
-    ({8: 10, 1: 10}, 11, 8)])
-def test_the_largest_factor(curve, limit, factor):
-    assert memory.largest_factor(curve, limit) == factor
 
 
 def test_memory_is_read_by_way_and_only_of_the_present_weights(made: Made):

@@ -13,8 +13,8 @@ from torch.testing import assert_close
 
 import models
 from models import HeadPlan
+from models.cancelled import CancelledError
 from models.foreign.constants import mean_weights, passages
-from models.foreign.errors import CancelledError
 from models.foreign.layout import places
 from models.tasks.base import InputError
 from models.trace import run_prompt

@@ -22,8 +22,9 @@ from huggingface_hub import errors
 
 import models
 from models import catalogue
+from models.cancelled import CancelledError
 from models.foreign import hub, shelf
-from models.foreign.errors import CancelledError, ForeignError
+from models.foreign.errors import ForeignError
 from models.foreign.hub import HOSTED, LOCAL, Access
 
 FILES = {"config.json": 700, "tokenizer.json": 5000, "model.safetensors": 400_000, "pytorch_model.bin": 400_000,

@@ -134,6 +134,7 @@ def test_what_is_written_is_transformers_greedy(name: str):
                              bad_words_ids=never, use_cache=False)[0].tolist()
     given = with_target(lab, prompt)
     assert list(given.target[:19]) == ids[:19]
+    assert [len(list(generate(lab, prompt, count=count))) for count in (1, 3)] == [1, 3]
     trace = models.run(lab, TEXT)
     assert trace.rows[TARGET] == tuple(lab.task.pieces[i] for i in given.target)
     assert trace.rows[TYPED] == prompt.tokens and all(output.row == TARGET for output in trace.outputs)

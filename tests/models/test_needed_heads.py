@@ -20,7 +20,7 @@ from torch.testing import assert_close
 
 from models import groups, measures, needs
 from models.attention import TYPES
-from models.foreign import CancelledError
+from models.cancelled import CancelledError
 from models.foreign.readers import Fills
 from models.foreign.vision import Sees
 from models.gating import Gating, Question
@@ -131,6 +131,8 @@ def test_the_fewest_heads_where_single_losses_mislead():
     gating = toy(6, either_of_two)
     curve = needs.polish(needs.learn(gating, tokens=10), 0.05)
     assert curve.fewest(0.05) == 2
+    curve.found[6] = (1e-9, curve.found[6][1])
+    assert curve.fewest(0.0) == 6  # all of them, though rounding says that even they are not enough
     divergence, stays = curve.found[2]
     assert stays[2] and int(stays[:2].sum()) == 1 and divergence <= 0.05
     alone = gating.alone(gating.divergence)

@@ -226,6 +226,8 @@ def test_scores_by_hand():
     assert scores.score("matthews", [["x"], ["y"], ["y"], ["x"]], [["x"], ["y"], ["x"], ["x"]]) == \
         pytest.approx(2 / 12**0.5)
     assert scores.score("matthews", [["x"], ["y"]], [["x"], ["x"]]) == 0
+    with pytest.raises(ValueError, match="no metric 'acuracy'; expected accuracy"):
+        scores.score("acuracy", right, right)
 
 
 def test_the_cache_stays_within_its_limit(tmp_path: Path):

@@ -69,6 +69,18 @@ def test_two_models_can_disagree(tmp_path: Path):
     assert len(claim.statements[0].table) == 2 * (len(CORPORA) + 1) and claim.models == ("masked-softmax",)
 
 
+@pytest.mark.parametrize(("removed", "said"), [
+    (0.5, ""), (0.0, "shown of somewhere-else alone"), (None, "shown of somewhere-else alone")])
+def test_it_is_said_which_models_need_no_heads(removed: float | None, said: str, tmp_path: Path):
+    """What loses nothing without its heads, or was not asked, says little of constant ones."""
+    here, there = made(0.01), made(0.01, name="somewhere-else")
+    for found, lost in ((here, removed), (there, 0.5)):
+        for its in found["tasks"].values() if lost is not None else ():
+            its["scores"]["removed 16 0"] = {seed: {"score": 0.8 * (1 - lost) + 0.001 * int(seed)} for seed in "012"}
+    verdict = papa.claim(write(tmp_path / "m", here, there)).statements[0].verdict
+    assert verdict.word == HOLDS and (said in verdict.why if said else "shown" not in verdict.why)
+
+
 @pytest.mark.parametrize(("more", "word"), [(0.02, HOLDS), (-0.02, FAILS), (0.0, UNSURE)])
 def test_the_order_is_judged_by_pairs(more: float, word: str, tmp_path: Path):
     found = made(0.1, more)

@@ -122,6 +122,7 @@ def test_tokens_in_their_text():
     assert places == [(0, 3), (4, 7), (7, 8), (9, 16), (17, 22), (23, 27)]
     assert tokens_of(WORDS, places) == [[0], [1, 2], [3], [4], [5]]
     assert places_of(["old", "cat", "##s", "quickly", "chase", "mice"], TEXT) == places
+    assert places_of(["Stra", "ße", "is", "İ"], "Straße is İ") == [(0, 4), (4, 6), (7, 9), (10, 11)]
     assert places_of(["Old", "dogs"], TEXT) is None and places_of(["Old"], TEXT) is None
 
 

@@ -129,9 +129,10 @@ def test_probabilities_of_zero_and_equal_ones_are_drawn_as_well():
         assert math.isfinite(float(functional.log_softmax(logits, -1)[token]))
 
 
-@given(st.integers(0, 200), st.integers(5, 100), st.integers(0, MAX_SEED))
-def test_a_ways_text_says_all_of_it(temperature: int, top_p: int, seed: int):
-    sampling = Sampling(temperature / 100, top_p / 100, seed)
+@given(st.floats(0, 2), st.floats(0.05, 1), st.integers(0, MAX_SEED))
+def test_a_ways_text_says_all_of_it(temperature: float, top_p: float, seed: int):
+    sampling = Sampling(temperature, top_p, seed)
+    assert abs(sampling.temperature - temperature) <= 0.0051 >= abs(sampling.top_p - top_p)
     assert Sampling.parse(str(sampling)) == sampling
 
 

@@ -13,7 +13,18 @@ from models.studies.claims.heads import told_apart
 from models.studies.claims.pace import PLAIN
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.translated import bleu
-from models.studies.claims.verdict import UNKNOWN, Check, Samples, below, conclude, differences, fact
+from models.studies.claims.verdict import (
+    NO,
+    UNCLEAR,
+    UNKNOWN,
+    YES,
+    Check,
+    Samples,
+    below,
+    conclude,
+    differences,
+    fact,
+)
 from models.words import N_, listed, told
 
 TERMS = {"sub": told("subspaces"), "pos": told("positions"), "out": told("outputs")}
@@ -100,6 +111,8 @@ def _slower(evidence: Evidence) -> Statement:
     measured = {TITLES[name]: found[name] for name in MODELS if name in found}
     checks = [fact(told("{name}: at least {share} of plain's", name=TITLES[name], share=LEAST),
                    found[name]["quartiles"][0] >= LEAST if name in found else None) for name in MODELS[1:]]
+    checks += [Check(told("{name}: slower than plain", name=TITLES[name]), _slower_than_plain(found.get(name)))
+               for name in MODELS[1:]]
     rows = [{N_("term"): name, N_("source"): tables.NOTHING,
              N_("here, steps a second / plain's"): told("{median:.2f} ({low:.2f} to {high:.2f})", median=row["median"],
                                                         low=row["quartiles"][0], high=row["quartiles"][1])}
@@ -114,6 +127,15 @@ def _slower(evidence: Evidence) -> Statement:
         "disagreement-slower", told("Training gets a little slower."),
         told("about 1.21 → 1.05 steps a second"), told("From memory, in no text that we read."),
         told("three quarters of pairs of steps, one of the regularised training and one of plain by turns on the same "
-             "batches, at least {share} of plain's, for each of the four", share=LEAST),
+             "batches, at least {share} of plain's, for each of the four: a little; and less than plain's: slower",
+             share=LEAST),
         conclude(checks), rows, chart if points else None, commands.measured("training_speed"),
         told("The terms cost products of all heads with each other."))
+
+
+def _slower_than_plain(row: Mapping[str, Any] | None) -> str:
+    """Of three quarters of the pairs; UNCLEAR where the middle half lies on both sides of equal."""
+    if row is None:
+        return UNKNOWN
+    low, high = row["quartiles"]
+    return YES if high < 1 else NO if low > 1 else UNCLEAR

@@ -39,7 +39,7 @@ def statements(evidence: Evidence) -> list[Statement]:
     """At the context of all stories models; and at the source's, where its factors are asked for."""
     return [
         _statement(
-            evidence, "", _most, "selective-memory", told("Most of the context can be dropped at equal "
+            evidence, "", _most, len(THEIRS), "selective-memory", told("Most of the context can be dropped at equal "
                                                                    "perplexity."),
             told("at a context of 256, with more than {most:g} times less memory, the perplexity is above that of "
                  "softmax with all of its own by less than {margin:.0%}, beyond chance, with or without the memory "
@@ -48,7 +48,7 @@ def statements(evidence: Evidence) -> list[Statement]:
                  "windows, drawn again; models are one each. A last control, which decides nothing: softmax that "
                  "forgets its oldest", most=MOST, margin=TOLERANCE)),
         _statement(
-            evidence, "-512", _as_theirs, "selective-memory-512",
+            evidence, "-512", _as_theirs, 1, "selective-memory-512",
             told("At a context of 512 a fifth of the memory is enough, and a sixteenth with the memory loss."),
             told("as above at a context of 512, with {plain:g} times less memory, and with {trained:g} times less "
                  "where the memory loss was trained. Measured at powers of two, so it takes 8 to be 5 at least",
@@ -58,12 +58,14 @@ def statements(evidence: Evidence) -> list[Statement]:
 Wanted = Callable[[Mapping[str, "Reach | None"]], list[Check]]
 
 
-def _statement(evidence: Evidence, context: str, wanted: Wanted, key: str, text: str, rule: str) -> Statement:
+def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, key: str, text: str,
+               rule: str) -> Statement:
     """One context's.
 
     Args:
         context: ends the names of its models.
         wanted: the checks of how far each went, by the largest factor that is still enough.
+        best_of: models of which `wanted` asks for one alone.
     """
     its = {title: (f"{name}{context}", way) for title, (name, way) in CURVES.items()}
     curves = {title: evidence.memory(f"stories-{name}", way) for title, (name, way) in its.items()}
@@ -72,7 +74,7 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, key: str, text:
                   for title, (name, _) in its.items()}
     windows = {title: evidence.memory_losses(f"stories-{name}", way) for title, (name, way) in its.items()}
     whole = windows["softmax, the oldest go"].get(1)
-    reached = {title: _reach(windows[title], whole if comparable[title] else None) for title in THEIRS}
+    reached = {title: _reach(windows[title], whole if comparable[title] else None, best_of) for title in THEIRS}
     # Where even all of the memory is not enough, there is nothing that F could choose well.
     checks = wanted(reached) + [_by_mask(title, its.factor if its else None, windows[title],
                                          windows[f"{title}, the oldest go"])
@@ -144,25 +146,12 @@ class Reach:
         return self.at_least(math.nextafter(least, math.inf))
 
 
-def _reach(windows: Windows, whole: ndarray | None) -> Reach | None:
+def _reach(windows: Windows, whole: ndarray | None, best_of: int = 1) -> Reach | None:
     """Window by window; None while that is not measured."""
     if not windows or whole is None:
         return None
-    outcomes = {factor: below_in_texts("", windows[factor] - whole, math.log1p(TOLERANCE)).outcome
+    outcomes = {factor: below_in_texts("", windows[factor] - whole, math.log1p(TOLERANCE), best_of).outcome
                 for factor in sorted(windows)}
     enough = list(itertools.takewhile(lambda factor: outcomes[factor] == YES, outcomes))
     return Reach(max(enough, default=0.0), min((its for its, word in outcomes.items() if word == NO), default=math.inf),
                  tuple(outcomes))
-
-
-def largest_factor(curve: dict[float, float], limit: float | None) -> float | None:
-    """The largest factor up to which no perplexity of the curve is above `limit`; 0 if even everything is not enough,
-    None while something is not measured."""
-    if not curve or limit is None:
-        return None
-    result = 0.0
-    for factor, value in sorted(curve.items()):
-        if value > limit:
-            break
-        result = factor
-    return result

@@ -14,7 +14,7 @@ from models.studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, belo
 from models.studies.papa import results
 from models.studies.papa.results import Study, Task
 from models.studies.papa.ways import FRACTIONS, LEARNED, RANDOM, REMOVED
-from models.words import N_, told
+from models.words import N_, listed, told
 
 AVERAGE, MOST = 0.08, 0.20  # the source's
 LITTLE = 0.02  # lost, which we call little; the source has curves, and no number
@@ -116,16 +116,32 @@ def _drop_chart(studies: Sequence[Study]) -> Chart | None:
                  (AVERAGE, told("source, all heads constant")), alt, ".0%")
 
 
+def _needing(studies: Sequence[Study], limit: float) -> str:
+    """Which models could fail at all: those that lose clearly more than the limit when their heads are removed."""
+    needing = [study for study in studies
+               if _by_seed("", study.mean_drop_by_seed(REMOVED, study.heads), limit).outcome == NO]
+    if len(needing) == len(studies):
+        return ""
+    if not needing:
+        return told("Of no model it is shown that its heads are needed for these tasks")
+    return told("That heads are needed for these tasks, as without them more than {limit:.0%} would be lost, is shown "
+                "of {models} alone: the others test little", limit=limit,
+                models=listed((study.title for study in needing), ", "))
+
+
 def _average(studies: Sequence[Study]) -> Statement:
     what = N_("{model} loses at most 8% on average")
     checks = [_by_seed(told(what, model=study.title), study.mean_drop_by_seed(LEARNED, study.heads), AVERAGE)
               for study in studies] or _missing(told("any model"))
+    verdict, needing = conclude(checks), _needing(studies, AVERAGE)
+    if needing:
+        verdict = replace(verdict, why=listed((its for its in (verdict.why, needing) if its), ". "))
     return Statement(
         "papa-average", told("With all heads constant frozen encoders lose no more than 8% on average."),
         told("8% on average over six tasks and six models"), ABSTRACT,
         told("the mean over the tasks of the relative drop is below 8%, for each model, beyond the chance of three "
-             "probes"),
-        conclude(checks),
+             "probes. A control, which decides nothing: the same heads removed"),
+        verdict,
         _rows(studies, _scores, lambda study, count: _percent(study.mean_drop_by_seed(LEARNED, count))),
         _drop_chart(studies), _commands(studies), LITTLE_TO_LOSE)
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from numpy import ndarray
 
-from models.studies.bootstrap import quantiles_of_means
+from models.studies.bootstrap import limits_of_mean
 from models.words import N_, listed, told, told_n
 
 HOLDS, PART, FAILS = N_("holds"), N_("holds in part"), N_("does not hold here")
@@ -128,12 +128,12 @@ def below_in_texts(what: str, values: Sequence[float] | ndarray | None, limit: f
     """Is the mean of one model's texts below `limit`? By a bootstrap over its texts.
 
     Args:
-        values: one a text; None while not measured.
+        values: one a text; None while not measured. One alone tells nothing.
         best_of: how many were looked at to find this one, which makes chance so many times as likely (Bonferroni).
     """
     if values is None or not len(values):
         return Check(what, UNKNOWN, 0)
-    low, high = quantiles_of_means(values, (0.05 / best_of, 1 - 0.05 / best_of))
+    low, high = limits_of_mean(values, 0.05 / best_of)
     return Check(what, YES if high < limit else NO if low > limit else UNCLEAR, 1)
 
 

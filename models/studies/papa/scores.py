@@ -15,6 +15,7 @@ def score(metric: str, right: Sequence[Sequence[str]], found: Sequence[Sequence[
     """The metric of texts, of each of which there is one label or one a word.
 
     Raises:
+        ValueError: no such metric.
         FileNotFoundError: nervaluate, which only measuring needs, is not installed.
     """
     if metric == F1:
@@ -22,7 +23,9 @@ def score(metric: str, right: Sequence[Sequence[str]], found: Sequence[Sequence[
     truth, said = (numpy.array([label for text in texts for label in text]) for texts in (right, found))
     if metric == ACCURACY:
         return float((truth == said).mean())
-    return matthews(truth == truth[0], said == truth[0])
+    if metric == MATTHEWS:
+        return matthews(truth == truth[0], said == truth[0])
+    raise ValueError(f"no metric {metric!r}; expected {ACCURACY}, {F1} or {MATTHEWS}")
 
 
 def matthews(truth: numpy.ndarray, said: numpy.ndarray) -> float:
