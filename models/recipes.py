@@ -29,9 +29,10 @@ class Recipe:
         steps: optimiser steps.
         learning_rate: highest, after the warm-up; it falls to a tenth along a cosine.
         warmup: steps of the rise.
-        muon: True to train matrices by Muon, scaled to AdamW's steps, and the rest by AdamW; else AdamW for all.
+        muon: True to train matrices by Muon, scaled to AdamW's steps, and the rest by AdamW; else AdamW for all. Dense
+            Synthesizers' W2, a stack of matrices, one a head, is of the rest.
         beta2: AdamW's second moment's.
-        weight_decay: on matrices; vectors and tables have none.
+        weight_decay: on matrices; vectors, stacks and tables have none.
         table_rate: factor on the learning rate of a Synthesizer's tables, which must travel farther than weights.
         initial_std, embedding_std: of fresh weights, see Transformer.
         memory_loss: weight of selective attention's memory loss; 0 for none.
@@ -96,11 +97,16 @@ _translation = PairRecipe(PairConfig("", vocabulary=Translation.vocabulary, widt
 _one_pass: dict[str, Any] = {"steps": 800, "warmup": 100}
 
 
-def _with(family: str, attention: str, **changes: Any) -> Recipe:
+def _with(family: str, attention: str, swept: str = "", **changes: Any) -> Recipe:
+    """
+    Args:
+        swept: what the sweep calls a model that differs in more than its attention, where it was tried on its own; it
+            has its attention's rates until then.
+    """
     recipe = {"assignment": _assignment, "stories": _stories, "masked": _masked, "translation": _translation}[family]
     # Two gated attention units have about the parameters of one block, a tenth more.
     shape: dict[str, Any] = {"heads": 1, "layers": 2 * recipe.config.layers} if attention.startswith("gau-") else {}
-    changes = sweeps.chosen(family, attention) | changes
+    changes = sweeps.chosen(family, attention) | sweeps.chosen(family, swept or attention) | changes
     return replace(recipe, config=replace(recipe.config, attention=attention, **shape), **changes)
 
 
@@ -114,9 +120,9 @@ RECIPES = {
     **{f"stories-{name}": _with("stories", name) for name in (
         "softmax", "log-n", "scalable-softmax", "selective", "gated", "dense", "random", "fixed-random",
         "factorized-dense", "factorized-random", "random-dense", "dense-softmax", "random-softmax")},
-    "stories-selective-memory": _with("stories", "selective", memory_loss=0.1),
+    "stories-selective-memory": _with("stories", "selective", "selective-memory", memory_loss=0.1),
     # Twice the heads, each as wide as the family's.
-    "stories-softmax-wide": _as(_with("stories", "softmax"), heads=16, attention_width=384),
+    "stories-softmax-wide": _as(_with("stories", "softmax", "softmax-wide"), heads=16, attention_width=384),
     "stories-softmax-512": _as(_with("stories", "softmax"), trained_length=512),
     "stories-selective-512": _as(_with("stories", "selective"), trained_length=512),
     "stories-selective-memory-512": _as(_with("stories", "selective", memory_loss=0.1), trained_length=512),

@@ -19,6 +19,13 @@ def read_curve(folder: Path, first: int) -> list[tuple[int, float]]:
     return [(step, loss) for step, loss in zip(points["step"], points["loss"], strict=True) if step <= first]
 
 
+def precision_of(folder: Path) -> str | None:
+    """What a run was trained in so far; None before it has begun."""
+    path = folder / "curve.json"
+    found: str | None = json.loads(path.read_text()).get("precision") if path.exists() else None
+    return found
+
+
 def write_curve(folder: Path, curve: list[tuple[int, float]], precision: str) -> None:
     """Losses on the validation split in nats, and the precision they were trained in."""
     partial = folder / "curve.partial"

@@ -2,6 +2,7 @@
 
     python -m models.sweep stories
     python -m models.sweep stories --types softmax selective
+    python -m models.sweep stories --types softmax-wide      # a model that differs in more than its attention
 
 Goes on where it was stopped, and skips what is in models/sweeps/FAMILY.json; models/sweeps/__init__.py has the rates,
 the budgets and the rule by which recipes choose.
@@ -19,13 +20,14 @@ from models import sweeps
 from models.checkpoint import build
 from models.data import add_data_option
 from models.recipes import RECIPES, Recipe, short_recipe, task_of
-from models.training import faster_precision, short_folder, train, validation_loss
+from models.training import precision_for, short_folder, train, validation_loss
 
 SCORED_ON = 4  # times the sample of a learning curve
 
 
 def types_of(family: str) -> list[str]:
-    """Attention types of a family that a recipe is named after: the rest take their type's rates."""
+    """Attention types of a family that a recipe is named after: the rest take their type's rates, if they are not
+    asked for by name."""
     attentions = [recipe.config.attention for recipe in RECIPES.values()]
     return [attention for attention in dict.fromkeys(attentions) if f"{family}-{attention}" in RECIPES]
 
@@ -42,8 +44,8 @@ def trial_recipe(family: str, attention: str, rate: float, table_rate: float, se
     return replace(recipe, learning_rate=rate, table_rate=table_rate)
 
 
-def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.device, precision: str,
-          folder: Path | None = None) -> None:
+def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.device,
+          precision: str | None = None, folder: Path | None = None) -> None:
     """All trials of one type that the table lacks: every learning rate, then every table rate at the best of them, then
     the second round."""
     def attempt(rate: float, table_rate: float, second: bool = False) -> None:
@@ -57,7 +59,7 @@ def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.dev
         # The best of the second round is then what --short --seed 0 asks for, and is not trained twice.
         place = short_folder(runs, name, recipe, sweeps.SEED) if second else \
             runs / "sweep" / name / f"{rate:g}-{table_rate:g}"
-        model = train(recipe, task, place, sweeps.SEED, device, precision)
+        model = train(recipe, task, place, sweeps.SEED, device, precision_for(place, device, precision))
         loss = validation_loss(model, task, SCORED_ON)
         sweeps.add(family, trial | {"loss": round(loss, 4)}, folder)
 
@@ -81,17 +83,16 @@ def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.dev
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("family", choices=sweeps.PLANS)
-    parser.add_argument("--types", nargs="+", metavar="TYPE", help="of this family; all by default")
+    parser.add_argument("--types", nargs="+", metavar="TYPE", help="of this family; its types of attention by default")
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
     arguments = parser.parse_args()
-    known = types_of(arguments.family)
+    known = [name.removeprefix(f"{arguments.family}-") for name in RECIPES if name.startswith(f"{arguments.family}-")]
     if unknown := [name for name in arguments.types or () if name not in known]:
         parser.error(f"{', '.join(unknown)}: expected some of {', '.join(known)}")
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    precision = faster_precision(device)
-    for attention in arguments.types or known:
-        sweep(arguments.family, attention, arguments.data, arguments.runs, device, precision)
+    for attention in arguments.types or types_of(arguments.family):
+        sweep(arguments.family, attention, arguments.data, arguments.runs, device)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from models.checkpoint import CHECKPOINTS, build, finish
 from models.data import add_data_option
 from models.muon import Muon
 from models.recipes import RECIPES, PairRecipe, Recipe, short_recipe, task_of
-from models.resuming import SAVE_EVERY, read_curve, restore_state, save_state, write_curve
+from models.resuming import SAVE_EVERY, precision_of, read_curve, restore_state, save_state, write_curve
 from models.seq2seq import CROSS, DECODER, ENCODER, Interventions, Seq2Seq
 from models.studies import seeds
 from models.tasks.base import Batch, Pairs, Task, generator
@@ -164,11 +164,12 @@ def validation_loss(model: Model, task: Task, times: int = 1) -> float:
 
 
 def faster_precision(device: torch.device) -> str:
-    """Measured, in a fifth of a second: bfloat16 on a GPU, with AMX's tiles, and on AMD's Zen 5.
+    """Measured, in a fifth of a second: bfloat16 on a GPU, with AMX's tiles, and on AMD's Zen 5. A run that goes on
+    keeps what it began with, see precision_for.
 
     A step of stories-softmax on one core, compiled: of a Xeon with AVX512_BF16 and without AMX, float32 716 ms and
-    bfloat16 920; of a Zen 5, whose float32 products have half its width, 640 and 266. What comes of them is the same
-    but for chance: after all 4,800 steps perplexity 35.8 and 35.4 of one seed, and curves that cross all the way.
+    bfloat16 920; of a Zen 5, whose float32 products have half its width, 640 and 266. What comes of them differs by
+    about what seeds do: after all 4,800 steps perplexity 35.8 and 35.4 of one seed, and curves that cross all the way.
     """
     if device.type == "cuda":
         return "bfloat16"
@@ -182,6 +183,18 @@ def faster_precision(device: torch.device) -> str:
             times.append(time.perf_counter() - began)
         best[name] = min(times)
     return min(best, key=best.__getitem__)
+
+
+def precision_for(folder: Path, device: torch.device, asked: str | None = None) -> str:
+    """What a run in this folder is trained in: what it began with, else what is asked for, else what is faster here.
+
+    Raises:
+        FileExistsError: it began with another one than is asked for.
+    """
+    began = precision_of(folder)
+    if began and asked and began != asked:
+        raise FileExistsError(f"the run in {folder.name} began in {began}, not in {asked}; move it away to begin again")
+    return began or asked or faster_precision(device)
 
 
 def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.device,
@@ -260,11 +273,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
     parser.add_argument("--target", type=Path, default=CHECKPOINTS, help="folder of the finished models' folders")
-    parser.add_argument("--precision", choices=PRECISIONS, help="of products; by default what is faster here")
+    parser.add_argument("--precision", choices=PRECISIONS,
+                        help="of products; by default what the run began with, else what is faster here")
     parser.add_argument("--short", action="store_true", help="fewer steps; keeps the numbers, not the model")
     arguments = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    arguments.precision = arguments.precision or faster_precision(device)
     try:
         for name in arguments.names:
             _train_one(name, arguments, device)
@@ -277,13 +290,15 @@ def _train_one(name: str, arguments: argparse.Namespace, device: torch.device) -
     if arguments.short:
         recipe = short_recipe(name)
         folder = short_folder(arguments.runs, name, recipe, arguments.seed)
-        model = train(recipe, task, folder, arguments.seed, device, arguments.precision).cpu()
-        how = {"precision": arguments.precision, "learning_rate": recipe.learning_rate,
+        precision = precision_for(folder, device, arguments.precision)
+        model = train(recipe, task, folder, arguments.seed, device, precision).cpu()
+        how = {"precision": precision, "learning_rate": recipe.learning_rate,
                "table_rate": recipe.table_rate}
         seeds.add(name, recipe.steps, arguments.seed, seeds.measured(model, task) | how)
         return
     folder = arguments.runs / name / f"seed-{arguments.seed}"
-    model = train(RECIPES[name], task, folder, arguments.seed, device, arguments.precision).cpu()
+    precision = precision_for(folder, device, arguments.precision)
+    model = train(RECIPES[name], task, folder, arguments.seed, device, precision).cpu()
     finish(name, model, task, folder, arguments.seed, arguments.target / name if arguments.seed == 0 else folder)
 
 

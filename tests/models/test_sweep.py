@@ -91,9 +91,9 @@ def test_processes_add_to_one_table(tmp_path: Path):
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipes_take_what_the_tables_say(name: str):
-    """And models that differ from their family in more than attention take their type's."""
-    recipe, family = RECIPES[name], name.split("-")[0]
-    for key, value in sweeps.chosen(family, recipe.config.attention).items():
+    """And models that differ from their family in more than attention take their type's until they have their own."""
+    recipe, (family, _, own) = RECIPES[name], name.partition("-")
+    for key, value in (sweeps.chosen(family, recipe.config.attention) | sweeps.chosen(family, own)).items():
         assert getattr(recipe, key) == value
     assert sweep.trial_recipe(family, recipe.config.attention, 1.0, 2.0).config.attention == recipe.config.attention
 

@@ -19,9 +19,19 @@ from models.checkpoint import CHECKPOINTS, read_card, read_json, read_model
 from models.config import Config
 from models.muon import Muon
 from models.recipes import RECIPES, Recipe, task_of
+from models.resuming import write_curve
 from models.tasks import assignment
 from models.tasks.base import Batch, generator
-from models.training import PRECISIONS, batch_loss, faster_precision, rate, train, update, validation_loss
+from models.training import (
+    PRECISIONS,
+    batch_loss,
+    faster_precision,
+    precision_for,
+    rate,
+    train,
+    update,
+    validation_loss,
+)
 from models.transformer import Transformer
 
 V = 8
@@ -202,6 +212,16 @@ def test_precision_is_used_and_noted(precision: str, tmp_path: Path, monkeypatch
     assert seen[0] == seen[1] == (precision == "bfloat16")
     assert read_json(tmp_path / "curve.json")["precision"] == precision
     assert faster_precision(CPU) in PRECISIONS
+
+
+def test_a_run_keeps_the_precision_that_it_began_with(tmp_path: Path):
+    assert precision_for(tmp_path / "none", CPU, "bfloat16") == "bfloat16"
+    assert precision_for(tmp_path / "none", CPU) in PRECISIONS
+    for precision in PRECISIONS:  # whichever is faster here
+        write_curve(tmp_path, [(1, 2.0)], precision)
+        assert precision_for(tmp_path, CPU) == precision_for(tmp_path, CPU, precision) == precision
+    with pytest.raises(FileExistsError, match="began in"):
+        precision_for(tmp_path, CPU, next(its for its in PRECISIONS if its != precision))
 
 
 def test_a_finished_model_goes_where_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
