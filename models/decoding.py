@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from models.attention.base import UNTOUCHED, Intervention, SelfAttention, gated, intervene
 from models.attention.dot_product import DotProduct
@@ -139,7 +138,7 @@ class Decoder:
         x = self.model.embedding(ids)
         for layer, block in enumerate(self.model.blocks):
             x = x + self._attend(layer, block.attention, block.attention_norm(x))
-            x = x + block.down(functional.gelu(block.up(block.mlp_norm(x)), approximate="tanh"))
+            x = x + block.mlp(x)
         self.read += 1
         return self.model.norm(x)
 

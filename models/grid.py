@@ -12,12 +12,15 @@ def seen(queries: int, keys: int, causal: bool) -> Tensor:
     return every.tril() if causal else every
 
 
+def normalised(matrices: Tensor, causal: bool) -> Tensor:
+    """(..., N, M) with rows divided by their sums; a row of zeros weighs all keys that it sees alike."""
+    sums, there = matrices.sum(-1, keepdim=True), seen(matrices.shape[-2], matrices.shape[-1], causal)
+    return torch.where(sums > 0, matrices / sums, there / there.sum(-1, keepdim=True))
+
+
 def cut_to(matrices: Tensor, rows: Tensor, columns: Tensor, causal: bool) -> Tensor:
     """(L, H, size, size) -> (L, H, rows, columns): cut to a text's places, rows renormalised over its keys.
 
     A row of which nothing is known, as no text was as long, weighs all keys that it sees alike.
     """
-    part = matrices[:, :, rows[:, None], columns]
-    there = seen(len(rows), len(columns), causal)
-    sums = part.sum(-1, keepdim=True)
-    return torch.where(sums > 0, part / sums, there / there.sum(-1, keepdim=True))
+    return normalised(matrices[:, :, rows[:, None], columns], causal)

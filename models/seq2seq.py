@@ -27,6 +27,7 @@ from models.attention.base import OWN, UNTOUCHED, Intervention, Keys, Record, Ro
 from models.attention.rotary import rotary_table
 from models.attention.softmax import Softmax
 from models.config import PairConfig
+from models.grid import normalised
 from models.tasks.translation import PADDING
 from models.transformer import Block, Model
 
@@ -165,12 +166,4 @@ def mean_weights(model: Seq2Seq, texts: Tensor, targets: Tensor) -> dict[str, Te
             sums = torch.stack([(record.live * both.unsqueeze(1)).sum(0) for record in records[kind]])
             means[kind] = means[kind] + sums if kind in means else sums
             counts[kind] = counts[kind] + both.sum(0) if kind in counts else both.sum(0)
-    return {kind: _rows(means[kind] / counts[kind].clamp_min(1), kind == DECODER) for kind in means}
-
-
-def _rows(matrices: Tensor, causal: bool) -> Tensor:
-    """(L, H, N, M) with rows divided by their sums; those of 0 alike over what is seen."""
-    sums = matrices.sum(-1, keepdim=True)
-    seen = torch.ones(matrices.shape[-2:])
-    seen = seen.tril() if causal else seen
-    return torch.where(sums > 0, matrices / sums.clamp_min(1e-9), seen / seen.sum(-1, keepdim=True))
+    return {kind: normalised(means[kind] / counts[kind].clamp_min(1), kind == DECODER) for kind in means}

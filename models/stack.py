@@ -15,6 +15,7 @@ from models import decoding, mass
 from models.attention import TYPES
 from models.attention.base import UNTOUCHED, Intervention, Record, SelfAttention, beside_untouched
 from models.attention.selective import selection
+from models.grid import normalised
 from models.heads import TRAINED, HeadPlan, Scale
 from models.kind import TEXT, Kind
 from models.lab import Touch, UnderGates, Watch, load
@@ -184,8 +185,7 @@ def cut(matrices: Tensor, queries: int, keys: int, kind: Kind) -> Tensor:
     matrices = matrices[:, :queries, :keys]
     if kind.causal or not kind.attention.is_distribution or whole:
         return matrices
-    sums = matrices.sum(-1, keepdim=True)
-    return torch.where(sums > 0, matrices / sums, 1 / keys)
+    return normalised(matrices, causal=False)
 
 
 def stacked(layers: Iterable[Tensor]) -> ndarray:

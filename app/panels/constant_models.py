@@ -17,7 +17,7 @@ from models.studies import store, transfer
 from models.studies.claims import Evidence
 from models.studies.claims.transfer import cell, common, found
 from models.studies.papa import results
-from models.studies.papa.results import KIND, Study, spread
+from models.studies.papa.results import KIND, Study, deviation
 from models.studies.papa.ways import LEARNED
 
 ENCODERS = "python -m models.studies.encoders"
@@ -46,7 +46,7 @@ def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
     ranked = results.ranked(its for name, _changed in stamp if (its := results.read(name)) is not None)
     if len(ranked.points) < 2:
         return None, "", ""
-    points = [(study.training, quality, drop, spread(study.mean_drop_by_seed(LEARNED, study.heads)), _moment(study))
+    points = [(study.training, quality, drop, deviation(study.mean_drop_by_seed(LEARNED, study.heads)), _moment(study))
               for study, quality, drop in ranked.points]
     alt = "; ".join(f"{study.title}: {quality:.3f}, {number(drop, '.1%')}" for study, quality, drop in ranked.points)
     said = [] if math.isnan(ranked.rank) else [

@@ -27,7 +27,7 @@ from models import Lab
 from models.checkpoint import CheckpointError
 from models.studies import store
 from models.studies.papa import results
-from models.studies.papa.results import KIND, Study, Task, spread
+from models.studies.papa.results import KIND, Study, Task, deviation
 from models.studies.papa.ways import LEARNED, RANDOM, REMOVED
 
 AVERAGE, MOST = 0.08, 0.2  # Hassid et al. 2022, abstract and section 4
@@ -153,7 +153,7 @@ def _drop_spec(name: str, stamp: tuple[int, ...]) -> Spec:
     curves: dict[str, Curve] = {}
     for way in WAYS:
         means = {k: study.mean_drop(way, k) for k in study.counts}
-        curves[way] = [(k, mean, spread(study.mean_drop_by_seed(way, k))) for k, mean in means.items()
+        curves[way] = [(k, mean, deviation(study.mean_drop_by_seed(way, k))) for k, mean in means.items()
                        if mean is not None and study.has(way)]
     return drop_chart(curves, _("Relative drop, mean of the tasks"), AVERAGE, MOST)
 
@@ -163,7 +163,7 @@ def _task_spec(name: str, stamp: tuple[int, ...]) -> Spec:
     study = _there(name, stamp)
     panels = []
     for task in study.tasks.values():
-        curves = {way: [(k, fmean(its), spread(its)) for k in study.counts
+        curves = {way: [(k, fmean(its), deviation(its)) for k in study.counts
                         if (its := task.at(way, k, study.heads)) and study.has(way)] for way in WAYS}
         panels.append((_(task.title), _(METRICS[task.found["metric"]]), curves))
     return task_chart(panels)
@@ -189,11 +189,11 @@ def _verdict(study: Study, count: int) -> str:
 def _score(scores: tuple[float, ...]) -> str:
     if not scores:
         return "–"
-    return f"{_mean(scores)} ± {spread(scores):.3f}" if len(scores) > 1 else _mean(scores)
+    return f"{_mean(scores)} ± {deviation(scores):.3f}" if len(scores) > 1 else _mean(scores)
 
 
 def _mean(scores: tuple[float, ...]) -> str:
-    """Without the spread, which the charts show: there is no room beside it."""
+    """Without the deviation, which the charts show: there is no room beside it."""
     return number(fmean(scores), ".3f") if scores else "–"
 
 

@@ -158,7 +158,8 @@ def split(x: Tensor, heads: int) -> Tensor:
 class Source(nn.Module):
     """Whence scores come; a subclass says how. Scaled where its definition has a scale, not masked.
 
-    Parameters named `table` hold one number a position or pair of positions; training gives them a rate of their own.
+    Parameters whose name ends with `table` hold one number a position, a pair of positions or, in mixtures, a source;
+    training gives them a rate of their own.
     """
 
     is_limited = False  # it has tables of trained_length positions, and no score beyond them

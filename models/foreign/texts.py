@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from models.foreign.errors import ForeignError
-from models.tasks.stories import _bytes_of_characters as bytes_of_characters
+from models.tasks.stories import bytes_of_characters
 from models.words import N_, told
 
 PLAIN = (

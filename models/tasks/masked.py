@@ -154,7 +154,7 @@ class Masked(Stories):
         length = self._lengths[int(torch.randint(len(self._lengths), (), generator=random))]
         windows = []
         for corpus in ("books", "stories"):
-            stream = self._stream(corpus, "train")
+            stream = self.stream(corpus, "train")
             starts = torch.randint(0, len(stream) - length, (self._tokens // length // 2,), generator=random)
             windows += [stream[start:start + length - 1] for start in starts.tolist()]
         texts = functional.pad(torch.stack(windows).long(), (1, 0), value=0)
@@ -164,7 +164,7 @@ class Masked(Stories):
         """At the length of the family, whatever the lengths of this model's training; hidden as in the measure."""
         batches: list[Batch] = []
         for corpus in ("books", "stories"):
-            stream, length = self._stream(corpus, "validation"), LENGTH - 1
+            stream, length = self.stream(corpus, "validation"), LENGTH - 1
             texts = stream[:len(stream) // length * length].long().unflatten(0, (-1, length))
             chosen = torch.linspace(0, len(texts) - 1, times * self.validation_tokens // 2 // LENGTH).long()
             texts = functional.pad(texts[chosen], (1, 0), value=0)
@@ -214,7 +214,7 @@ class Masked(Stories):
 
     def held_out(self, length: int) -> Tensor:
         """(B, length) ids: the first TEST_TOKENS of each held-out corpus, BOS in front of every text."""
-        return self._rows([self._stream(corpus, "test")[:TEST_TOKENS] for corpus in ("books", "stories")], length)
+        return self._rows([self.stream(corpus, "test")[:TEST_TOKENS] for corpus in ("books", "stories")], length)
 
     def asked(self, length: int, draw: int) -> Tensor:
         """(B, length) bool, where a token of `held_out` is hidden: SHARE of them, drawn where they stand in the corpus,

@@ -111,7 +111,7 @@ class Stories(Task):
         random, context = generator(seed, step), self.trained_length
         windows = []
         for corpus in ("books", "stories"):
-            stream = self._stream(corpus, "train")
+            stream = self.stream(corpus, "train")
             starts = torch.randint(0, len(stream) - context, (TOKENS // context // 2,), generator=random)
             windows += [stream[start:start + context] for start in starts.tolist()]
         targets = torch.stack(windows).long()
@@ -127,12 +127,12 @@ class Stories(Task):
 
     def _windows(self, corpus: str, split: str) -> Tensor:
         """(B, context) ids of windows that do not overlap."""
-        stream, context = self._stream(corpus, split), self.trained_length
+        stream, context = self.stream(corpus, split), self.trained_length
         return stream[:len(stream) // context * context].long().unflatten(0, (-1, context))
 
     def typical(self, count: int) -> Tensor:
         random = generator(1)
-        streams = [self._stream(corpus, "train") for corpus in ("books", "stories")]
+        streams = [self.stream(corpus, "train") for corpus in ("books", "stories")]
         rows = []
         for i in range(count):
             stream = streams[i % 2]
@@ -167,21 +167,21 @@ class Stories(Task):
         """(B, length) ids of held-out texts that follow each other: first of the books, then of the stories."""
         rows = []
         for corpus in ("books", "stories"):
-            stream = self._stream(corpus, "test")
+            stream = self.stream(corpus, "test")
             rows.append(stream[:len(stream) // length * length].long().unflatten(0, (-1, length)))
         return torch.cat([part[:min(map(len, rows))] for part in rows])
 
     def windows(self, length: int) -> Tensor:
         """(B, length) ids of all held-out texts that follow each other, books and stories in the proportion that
         `metric` has them in."""
-        streams = [self._stream(corpus, "test") for corpus in ("books", "stories")]
+        streams = [self.stream(corpus, "test") for corpus in ("books", "stories")]
         return torch.cat([s[:len(s) // length * length].long().unflatten(0, (-1, length)) for s in streams])
 
     def in_words(self, metric: dict[str, Any]) -> str:
         return told("perplexity {perplexity} (books {books}, stories {stories})", perplexity=metric["perplexity"],
                     books=metric["perplexity_books"], stories=metric["perplexity_stories"])
 
-    def _stream(self, corpus: str, split: str) -> Tensor:
+    def stream(self, corpus: str, split: str) -> Tensor:
         """All documents of a corpus, one after the other, each followed by BOS: int16 ids."""
         if (corpus, split) not in self._streams:
             self._streams[corpus, split] = self._tokenised(corpus, split)
@@ -261,7 +261,7 @@ def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = (told("start")
 
     `special`: the names of the first tokens, which stand for no text.
     """
-    alphabet = _bytes_of_characters()
+    alphabet = bytes_of_characters()
     names = list(special)
     for i in range(len(special), tokenizer.get_vocab_size()):
         raw = bytes(alphabet[character] for character in tokenizer.id_to_token(i) or "")
@@ -272,7 +272,7 @@ def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = (told("start")
     return tuple(names)
 
 
-def _bytes_of_characters() -> dict[str, int]:
+def bytes_of_characters() -> dict[str, int]:
     """Byte-level BPE's alphabet: the character that stands for each byte (Radford et al. 2019, GPT-2)."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]

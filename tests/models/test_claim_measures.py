@@ -33,7 +33,7 @@ def test_pairs_give_probabilities():
 def test_pairs_that_always_come_together_are_no_surprise():
     """1 2 1 2 ... after BOS: all but the window's first token is known."""
     class Alternating:
-        def _stream(self, corpus: str, split: str) -> torch.Tensor:
+        def stream(self, corpus: str, split: str) -> torch.Tensor:
             return torch.tensor([1, 2]).repeat(512)
 
     assert measure.pairs_perplexity(Alternating()) == pytest.approx(1, abs=0.05)

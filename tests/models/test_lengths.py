@@ -49,7 +49,7 @@ def test_a_models_numbers_are_means_over_its_texts():
 class Counting(Stories):
     """Books that count up, stories that count down, three times as many of the first; no two tokens are alike."""
 
-    def _stream(self, corpus: str, split: str) -> torch.Tensor:
+    def stream(self, corpus: str, split: str) -> torch.Tensor:
         return torch.arange(24_000) if corpus == "books" else 40_000 - torch.arange(8_000)
 
 

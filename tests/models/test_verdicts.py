@@ -29,8 +29,8 @@ from models.studies.claims.verdict import (
     deciding,
     differences,
     fact,
+    mean_and_chance,
     no_worse,
-    spread,
     within,
 )
 
@@ -44,7 +44,7 @@ def test_the_textbook_example():
     """Three seeds, differences -2, -3, -4: mean -3, standard error 1 / sqrt 3, Student's t 2.92, so clear from
     -3 - 1.686 to -3 + 1.686."""
     values = {1200: {0: -2.0, 1: -3.0, 2: -4.0}}
-    assert spread(list(values[1200].values())) == pytest.approx((-3, 2.92 / math.sqrt(3)))
+    assert mean_and_chance(list(values[1200].values())) == pytest.approx((-3, 2.92 / math.sqrt(3)))
     assert below("", values, -1.3) == Check("", YES, 3, 1200)
     assert below("", values, -1.4).outcome == UNCLEAR
     assert below("", values, -4.6).outcome == UNCLEAR
@@ -58,7 +58,7 @@ def test_the_textbook_example():
 def test_texts_add_to_chance():
     """Seeds and texts do not depend on each other: 3 and 4 make 5. Of seeds there are few, of texts hundreds."""
     values = [-3.0 / STUDENT[0], 3.0 / STUDENT[0]]  # standard deviation sqrt 2 times, standard error as large
-    assert spread(values, 4.0 / MANY) == pytest.approx((0.0, 5.0))
+    assert mean_and_chance(values, 4.0 / MANY) == pytest.approx((0.0, 5.0))
     assert below("", {1200: {0: -2.0, 1: -3.0, 2: -4.0}}, -1.3, texts=0.2).outcome == UNCLEAR
 
 
@@ -115,7 +115,7 @@ def test_seeds_and_texts_together_err_once_in_twenty_at_most(count: int, texts: 
     """At the limit itself, whichever of the two has the larger share; texts are drawn once, for all seeds."""
     random = numpy.random.default_rng(5)
     drawn = random.standard_normal((20_000, count)) * count**0.5 + texts * random.standard_normal((20_000, 1))
-    erred = sum(sum(spread(row, texts)) < 0 for row in drawn.tolist()) / len(drawn)
+    erred = sum(sum(mean_and_chance(row, texts)) < 0 for row in drawn.tolist()) / len(drawn)
     assert 0.015 < erred < 0.055
 
 

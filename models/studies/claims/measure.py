@@ -73,7 +73,7 @@ def pairs_perplexity(task: Stories) -> float:
     p(b | a) = max(count(a b) - D, 0) / count(a) + D · kinds(a) / count(a) · p(b), p(b) with one count added to each.
     """
     corpora = ("books", "stories")
-    training = [task._stream(corpus, "train").numpy().astype(numpy.int64) for corpus in corpora]
+    training = [task.stream(corpus, "train").numpy().astype(numpy.int64) for corpus in corpora]
     pairs = numpy.zeros((VOCABULARY, VOCABULARY), numpy.int32)
     for stream in training:
         numpy.add.at(pairs, (stream[:-1], stream[1:]), 1)
@@ -81,7 +81,7 @@ def pairs_perplexity(task: Stories) -> float:
     single /= single.sum()
     loss, count = 0.0, 0
     for corpus in corpora:
-        stream = task._stream(corpus, "test").numpy().astype(numpy.int64)
+        stream = task.stream(corpus, "test").numpy().astype(numpy.int64)
         after = stream[:len(stream) // CONTEXT * CONTEXT].reshape(-1, CONTEXT)
         before = numpy.pad(after, ((0, 0), (1, 0)))[:, :-1]  # a window begins with BOS
         loss -= numpy.log(pair_probability(pairs, single, before, after)).sum()

@@ -70,7 +70,7 @@ def _percent(values: Sequence[float]) -> str:
     """Shares in percent, with their spread."""
     if not values:
         return tables.NOTHING
-    chance = f" ± {100 * results.spread(tuple(values)):.1f}" if len(values) > 1 else ""
+    chance = f" ± {100 * results.deviation(tuple(values)):.1f}" if len(values) > 1 else ""
     return f"{100 * fmean(values):.1f}{chance}%"
 
 
@@ -96,7 +96,7 @@ def _scores(study: Study, task: Task, count: int) -> str:
         return tables.NOTHING
     drop = task.drop(LEARNED, count, study.heads)
     lost = "" if drop is None or count == 0 else f" ({_change(-drop)})"
-    return f"{fmean(its):.3f} ± {results.spread(its):.3f}{lost}"
+    return f"{fmean(its):.3f} ± {results.deviation(its):.3f}{lost}"
 
 
 def _change(share: float) -> str:

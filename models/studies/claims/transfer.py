@@ -14,7 +14,7 @@ from models.studies.claims.statement import Chart, Statement
 from models.studies.claims.verdict import TOLERANCE, Check, Samples, below, conclude, differences, no_worse
 from models.studies.encoders import STEPS
 from models.studies.papa.corpora import CORPORA
-from models.studies.papa.results import LEAST, spread
+from models.studies.papa.results import LEAST, deviation
 from models.studies.transfer import KIND, MODELS, PROBED, TUNED, WAYS
 from models.words import N_, listed, told
 
@@ -121,7 +121,7 @@ SHORT = told("To guess hidden words better is not to be worth more: random Synth
 
 def cell(values: Sequence[float]) -> str:
     """`0.512 ± 0.003`"""
-    return f"{fmean(values):.3f} ± {spread(tuple(values)):.3f}" if values else tables.NOTHING
+    return f"{fmean(values):.3f} ± {deviation(tuple(values)):.3f}" if values else tables.NOTHING
 
 
 def _rows(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> list[dict[str, str]]:

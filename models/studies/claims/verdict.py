@@ -77,7 +77,7 @@ def deciding(samples: Samples) -> int:
     return max((steps for steps, seeds in known.items() if seeds > 1), default=max(known, default=0))
 
 
-def spread(values: Sequence[float], texts: float = 0.0) -> tuple[float, float]:
+def mean_and_chance(values: Sequence[float], texts: float = 0.0) -> tuple[float, float]:
     """Mean, and how far from it is still chance.
 
     Args:
@@ -115,7 +115,7 @@ def _decided(what: str, samples: Samples, texts: float, excess: Callable[[float]
     values = list(samples[steps].values())
     if len(values) == 1:
         return Check(what, UNCLEAR, 1, steps)
-    mean, chance = spread(values, texts)
+    mean, chance = mean_and_chance(values, texts)
     over = excess(mean)
     outcome = YES if over < -chance else NO if over > chance else UNCLEAR
     for longer in (statistics.fmean(its.values()) for count, its in samples.items() if count > steps and its):

@@ -168,7 +168,7 @@ def ranked(studies: Iterable[Study]) -> Ranked:
     return Ranked(points, spearman(scores, drops), chance_of_rank(scores, drops))
 
 
-def spread(values: tuple[float, ...]) -> float:
+def deviation(values: tuple[float, ...]) -> float:
     """Standard deviation over seeds; 0 of one."""
     return stdev(values) if len(values) > 1 else 0.0
 
