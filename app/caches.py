@@ -1,9 +1,10 @@
-"""What is computed once and kept for all visitors, each within a fixed number of entries or bytes. The one module
-that keeps anything beside sessions (app/state/session.py) and models in memory (models/lab.py)."""
+"""What models computed, kept for all visitors, each within a fixed number of entries or bytes. Beside it there are
+sessions (app/state/session.py), models in memory (models/lab.py), and files of the repository as they were read."""
 
 from __future__ import annotations
 
 import functools
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -58,10 +59,14 @@ T = TypeVar("T", bound=Sized)
 
 
 class ByteCache(Generic[T]):
-    """What was asked for last, as much as fits into `limit` bytes; safe between threads."""
+    """What was asked for last, as much as fits into `limit` bytes; safe between threads.
 
-    def __init__(self, limit: int) -> None:
-        self._limit, self._held = limit, 0
+    Args:
+        most: values, where their keys hold more than they do.
+    """
+
+    def __init__(self, limit: int, most: float = math.inf) -> None:
+        self._limit, self._most, self._held = limit, most, 0
         self._values: OrderedDict[Hashable, T] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -80,7 +85,7 @@ class ByteCache(Generic[T]):
                 return
             self._values[key] = value
             self._held += value.nbytes
-            while self._held > self._limit:
+            while self._held > self._limit or len(self._values) > self._most:
                 self._held -= self._values.popitem(last=False)[1].nbytes
 
     @property
@@ -100,7 +105,7 @@ class Written:
         return len(self.text.encode())
 
 
-measured: ByteCache[Any] = ByteCache(MEASURED_BYTES)
+measured: ByteCache[Any] = ByteCache(MEASURED_BYTES, most=4 * TEXTS)  # a key holds its text, read
 written: ByteCache[Written] = ByteCache(WRITTEN_BYTES)
 traces: ByteCache[Trace | Sketch] = ByteCache(TRACE_BYTES)
 layers: ByteCache[Layer] = ByteCache(LAYER_BYTES)

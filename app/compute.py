@@ -1,4 +1,4 @@
-"""What the pages ask the models for, one visitor at a time (serving.computing) and remembered (caches)."""
+"""What the pages ask the models for, by turns (serving.computing) and remembered (caches)."""
 
 from __future__ import annotations
 

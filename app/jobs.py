@@ -28,14 +28,15 @@ class Job(Generic[T]):
 
     Attributes:
         what: for people, like `Downloading openai-community/gpt2`.
-        work: gets a function to tell progress and one that says whether it is to stop.
+        work: gets a function to tell progress and one that says whether it is to stop; let go of when it has ended,
+            with the model and the trace that it may hold.
         done, of: how much of how much.
         result: once it is there.
         problem: what went wrong, in words; empty if nothing did.
     """
 
     what: str
-    work: Callable[[Progress, Cancelled], T]
+    work: Callable[[Progress, Cancelled], T] | None
     done: int = 0
     of: int = 0
     result: T | None = None
@@ -69,12 +70,14 @@ class Job(Generic[T]):
         return spent / self.share * (1 - self.share) if self.share > 0 and spent > 1 else None
 
     def _run(self) -> None:
+        work = self.work
+        assert work is not None  # it is begun once
         try:
             while not _places.acquire(timeout=0.1):
                 if self._cancel.is_set():
                     raise CancelledError
             try:
-                self.result = self.work(self._tell, self._cancel.is_set)
+                self.result = work(self._tell, self._cancel.is_set)
             finally:
                 _places.release()
         except CancelledError:
@@ -85,6 +88,7 @@ class Job(Generic[T]):
             self.problem = told("That failed ({kind}).", kind=type(error).__name__)
             raise
         finally:
+            self.work = None
             self._finished.set()
 
     def _tell(self, done: int, of: int) -> None:

@@ -1,8 +1,8 @@
 """Turns: a lock for `places` threads at once that serves in the order of asking.
 
 threading.Lock gives itself to whoever comes first after a release, so a thread that takes it again and again can keep
-the others out; here who has had a turn stands behind all who wait. A visitor has one thread, so this is fair between
-visitors.
+the others out; here who has had a turn stands behind all who wait. A visitor has one thread, but for a
+search or a download beside it, so this is fair between visitors.
 """
 
 from __future__ import annotations

@@ -180,6 +180,6 @@ def load(name: str) -> Lab:
 def went_back_or_forward() -> bool:
     """True if this run was caused by the browser's back or forward: then the address, not the server, is right.
 
-    The one private name of Streamlit that we use; without it back and forward change the address only.
+    A private name of Streamlit: without it back and forward change the address only.
     """
     return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))

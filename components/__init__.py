@@ -1,4 +1,5 @@
-"""What the browser draws: one function a component. They take plain values and know nothing of the app."""
+"""What the browser draws: one function a component. They take plain values, and of the app know
+nothing but its texts."""
 
 from components.chart import chart
 from components.chooser import catalogue, chooser

@@ -128,7 +128,12 @@ lab.listenForTips = () => {
   globalThis.attentionLabTips?.abort();
   const { signal } = (globalThis.attentionLabTips = new AbortController());
   const options = { signal, capture: true };
-  document.addEventListener('keydown', event => event.key === 'Escape' && hide(), options);
+  const onKey = event => {
+    if (event.key !== 'Escape' || !owner) return;
+    event.preventDefault(); // it ends nothing else
+    hide();
+  };
+  document.addEventListener('keydown', onKey, options);
   document.addEventListener('pointerdown', onPress, options);
   document.addEventListener('scroll', hide, options);
   document.addEventListener('input', hide, options);

@@ -35,13 +35,16 @@ def draw(lab: Lab) -> None:
     elif source == UPLOADED:
         file = st.file_uploader(_("A text file, one text a paragraph"), type=["txt"], key=session.UPLOADED)
         text = "" if file is None else file.getvalue()[:MOST_BYTES].decode("utf-8", "replace")
-    st.button(_("Make constant matrices"), key="make constants", on_click=_start, args=(lab, source, text),
+    st.button(_("Make constant matrices"), key="make constants", on_click=_start, args=(lab.name, source, text),
               disabled=source != OURS and not text.strip())
 
 
-def _start(lab: Lab, source: str, text: str) -> None:
+def _start(model: str, source: str, text: str) -> None:
+    """Takes the model by its name: Streamlit keeps what a button was given for as long as the session lasts."""
     from models.foreign.constants import mean_weights, passages  # with torch and transformers, once a model is open
     from models.foreign.lab import ForeignLab
+
+    lab = visitor_models.opened(model)
 
     def work(tell: Progress, cancelled: Cancelled) -> Lab:
         if not isinstance(lab, ForeignLab) or lab.task.sees:

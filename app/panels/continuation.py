@@ -164,7 +164,7 @@ def _step(now: Continuation) -> bool:
 
 def _show(now: Continuation, places: list[DeltaGenerator], state: LabState) -> None:
     if now.refused:
-        places[0].caption(now.refused)
+        places[0].caption(_(now.refused))
         return
     places[0].caption(_("As trained ({left:.0f} s left)", left=now.left) if now.running else _("As trained"))
     places[1].text("…" + _line(now.trained))

@@ -44,7 +44,7 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T],
             text.draw(lab, history, reading)
             return draw(lab, reading, history.present)
         except LimitError as error:  # what was drawn so far stays, and so does the visitor's state
-            st.warning(str(error))
+            st.warning(_(str(error)))
             return None
 
 
@@ -59,7 +59,10 @@ def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 96
         with st.container(width=width):
             for problem in history.problems:
                 st.warning(literal(_(problem)))
-            draw()
+            try:
+                draw()
+            except LimitError as error:
+                st.warning(_(str(error)))
 
 
 def _read(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:

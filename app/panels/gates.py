@@ -41,7 +41,7 @@ def section(lab: Lab, state: LabState, trace: Seen) -> None:
     with right:
         st.markdown(_("**Attention to the first token**, mean over the queries after it. A query that finds nothing "
                       "must put its weight somewhere, and often puts it there; a gate lets it say nothing instead."))
-        found = {lab.name: trace} | _without_gates(lab, state)
+        found = {lab.name: trace} | _without_gates(lab, trace)
         points = [{"name": _("layer {layer}", layer=number), "value": round(float(share), 4), "which": called(name)}
                   for name, its in found.items() if isinstance(its, Trace)
                   for number, share in enumerate(sink(its.weights[kind.name]).mean(1), 1)]
@@ -63,8 +63,8 @@ def _over_texts(name: str) -> float | None:
     return fmean(measured["by_window"]) if measured else None
 
 
-def _without_gates(lab: Lab, state: LabState) -> dict[str, Seen]:
-    """Softmax attention of the same family, on the same text; nothing where there is none."""
+def _without_gates(lab: Lab, trace: Seen) -> dict[str, Seen]:
+    """Softmax attention of the same family, on what was read: the box may be empty. Nothing where there is none."""
     name = f"{lab.task.name}-softmax"
     if name not in catalogue.names() or name == lab.name:
         return {}
@@ -72,4 +72,4 @@ def _without_gates(lab: Lab, state: LabState) -> dict[str, Seen]:
         other = serving.load(name)
     except CheckpointError:
         return {}
-    return {name: compute.traces_of(other, compute.read(other, state.text), HeadPlan())[0]}
+    return {name: compute.traces_of(other, trace.prompt, HeadPlan())[0]}

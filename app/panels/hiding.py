@@ -45,11 +45,22 @@ def draw(text: str) -> None:
              format_func=lambda i: literal(found[i][2]) if i < len(found) else "", on_change=on_hidden, args=(text,))
 
 
-def on_hidden(text: str) -> None:
-    chosen = session.widget(session.HIDDEN, list)
+def on_hidden(shown: str) -> None:
+    """`shown`: the text whose words were on the buttons; the box may be ahead of them."""
+    chosen, text = session.widget(session.HIDDEN, list), session.history().present.text
+    chosen = None if chosen is None else carried(shown, text, chosen)
     if chosen is not None:
         reader = catalogue.find(session.history().present.model).task
         events.set_text(with_hidden(text, chosen), asked=newly_asked(reader, text, chosen))
+
+
+def carried(shown: str, text: str, chosen: Collection[int]) -> Collection[int] | None:
+    """The chosen words of a text that was typed on since: those that came are hidden as they stand. None where the
+    words are others, so that a choice among the old ones means nothing."""
+    old, new = words(shown), words(text)
+    if [its[2] for its in old[:-1]] != [its[2] for its in new[:max(0, len(old) - 1)]]:  # the last one may have grown
+        return None
+    return [*chosen, *(i for i in range(len(old), len(new)) if new[i][3])]
 
 
 def newly_asked(reader: Reader, text: str, chosen: Collection[int]) -> int:

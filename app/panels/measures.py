@@ -66,7 +66,8 @@ def of_text(lab: Lab, before: Seen) -> Measured:
     found = caches.measured.find(key)
     if found is None:
         found = _of_text(lab, before)
-        caches.measured.keep(key, found)
+        if found.values:  # nothing is found again as fast
+            caches.measured.keep(key, found)
     return found
 
 

@@ -10,11 +10,11 @@ import streamlit as st
 import torch
 from streamlit.delta_generator import DeltaGenerator
 
-from app import serving
+from app import compute, serving
 from app.compute import Seen
 from app.jobs import Cancelled, Job, Progress
 from app.panels import progress
-from app.state import events, session
+from app.state import events, session, visitor_models
 from app.state.lab_state import LabState
 from app.state.search import BOUNDS, FEWEST, WANTED, Search
 from app.texts import N_, _
@@ -102,7 +102,7 @@ def draw(lab: Lab, state: LabState, prompt: Prompt, before: Seen) -> None:
         progress.draw(under.job, lambda job: None)
         return
     row.button(_("Find out"), key="find out", type="primary" if under is None else "secondary", on_click=_start,
-               args=(lab, prompt, before, question, search, key))
+               args=(lab.name, prompt, question, search, key))
     if under is None:
         return
     if under.job.problem:
@@ -131,7 +131,12 @@ def _choose(search: Search) -> DeltaGenerator:
     return row
 
 
-def _start(lab: Lab, prompt: Prompt, before: Seen, question: Question, search: Search, key: tuple[Any, ...]) -> None:
+def _start(model: str, prompt: Prompt, question: Question, search: Search, key: tuple[Any, ...]) -> None:
+    """Takes the model by its name, and finds the trace again: Streamlit keeps what a button was given for as long as
+    the session lasts."""
+    lab = visitor_models.opened(model)
+    before = compute.traces_of(lab, prompt, HeadPlan())[0]
+
     def fewest(tell: Progress, cancelled: Cancelled) -> Fewest:
         with serving.computing():
             gating = Gating.of(lab, prompt, question)

@@ -11,6 +11,7 @@ from numpy import ndarray
 from PIL import Image
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from app.markdown import plain
 from app.state import session, visitor_models
 from app.texts import _
 from components.colours import COLOURS
@@ -30,15 +31,19 @@ def choose(lab: Lab) -> None:
     """The upload. A picture is in no link: who follows one sees the example."""
     st.file_uploader(_("A picture (JPEG or PNG); without one, the example is shown"),
                      type=["png", "jpg", "jpeg", "webp"], key=session.PICTURE, on_change=_on_picture, args=(lab.name,))
+    if st.session_state.get(session.PICTURE_PROBLEM):
+        st.error(plain(_(st.session_state[session.PICTURE_PROBLEM])))
 
 
 def _on_picture(model: str) -> None:
     file = session.widget(session.PICTURE, UploadedFile)
     data = None if file is None else file.getvalue()
     if data is not None and len(data) > visitor_models.MOST_PICTURE:
-        st.session_state[session.JOB_PROBLEM] = told("The picture has {size:,.0f} MB; at most 8 are read.",
+        st.session_state[session.PICTURE_PROBLEM] = told("The picture has {size:,.0f} MB; at most 8 are read.",
                                                          size=len(data) / 1e6)
         data = None
+    else:
+        st.session_state[session.PICTURE_PROBLEM] = ""
     visitor_models.set_picture(model, data)
 
 

@@ -1,4 +1,4 @@
-"""What can stand in the place of the head's picture: entropy against n, what forgetting costs, the model's card."""
+"""What can stand in the place of the head's picture, as state/lab_state.py names it in SECTIONS."""
 
 from __future__ import annotations
 

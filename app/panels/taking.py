@@ -9,7 +9,7 @@ from functools import partial
 
 import streamlit as st
 
-from app import compute, exports
+from app import compute, exports, limits
 from app.compute import Seen
 from app.state import session
 from app.state.lab_state import LabState
@@ -47,12 +47,13 @@ def made(ending: str, ref: Callable[[], Lab | None], prompt: Prompt, plan: HeadP
     lab = ref()
     if lab is None:
         raise LookupError("the model has been let go")
-    seen = compute.traces_of(lab, prompt, plan)[1]
-    if isinstance(seen, Trace):
-        maps = exports.maps_of(seen)
-    else:
-        kind, layer = of_layer or (lab.kinds[0].name, 0)
-        maps = {(kind, layer): compute.layer_of(lab, seen, plan, kind, layer)}
+    with limits.counted_alone():
+        seen = compute.traces_of(lab, prompt, plan)[1]
+        if isinstance(seen, Trace):
+            maps = exports.maps_of(seen)
+        else:
+            kind, layer = of_layer or (lab.kinds[0].name, 0)
+            maps = {(kind, layer): compute.layer_of(lab, seen, plan, kind, layer)}
     info = exports.about(lab, seen, str(compute.usable(lab, plan)), link)
     if ending == "npz":
         return exports.as_npz(info, seen, maps)

@@ -31,8 +31,8 @@ SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "gates": N_(
             "memory": N_("Forgetting"), "card": N_("Model card")}
 FORMS = ("words", "matrix")  # of the large picture of a head
 MEANS = ("head", "layer", "all")  # whose weights tint the words: the head's, its layer's mean, that of all heads
-# On Compare, level for all models.
 TERMS = {"out": N_("Outputs"), "sub": N_("Values"), "pos": N_("Positions")}  # in which heads can differ
+# On Compare, level for all models.
 PARTS = {"map": N_("Map"), "prediction": N_("Prediction"), "entropy": N_("Entropy of each row")}
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
 SHOWN = "shown"  # in place of an answer: somebody asked for it

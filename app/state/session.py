@@ -16,8 +16,8 @@ from app.state.history import MAX_HELD, History
 from app.state.lab_state import FIRST_PAGE, MAX_TEXT, SHOWN, LabState
 from app.state.lessons import Place
 from app.state.link import read_query
-from app.texts import _
 from models.foreign import is_foreign
+from models.words import told
 
 # Keys of Streamlit's widgets.
 TEXT, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM, PART = (
@@ -29,7 +29,7 @@ MEASURE_X, MEASURE_Y, MEASURED, ROLE, SCATTER = "measure across", "measure up", 
 CONSTANT_TASK, STUDY = "task", "study"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
-LOOKED, JOB_PROBLEM = "looked", "job problem"
+LOOKED, JOB_PROBLEM, PICTURE_PROBLEM = "looked", "job problem", "picture problem"
 TAKE = "take"  # which of FILES was asked for last
 FILES = ("npz", "json", "csv")
 HISTORY, CONTINUATION, BEGIN, ALLOWANCES, _ADDRESSES, _DRAWN = (
@@ -135,9 +135,8 @@ def begin_at(query: str) -> None:
     shows, and what the visitor did, is newer. Undo begins there.
     """
     if len(query) > MAX_QUERY:
-        told = _("This link has {n:,} characters, and was not opened: {most:,} are the most.", n=len(query),
-                 most=MAX_QUERY)
-        history().problems = [told]
+        history().problems = [told("This link has {n:,} characters, and was not opened: {most:,} are the most.",
+                                   n=len(query), most=MAX_QUERY)]
         return
     state, problems = _read(dict(parse_qsl(query, keep_blank_values=True)))
     history().begin(state, problems)

@@ -142,7 +142,10 @@ function point(state, found) {
 function walk(state, event) {
   const { plots } = state.drawing ?? { plots: [] };
   const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity, ArrowUp: 0, ArrowDown: 0 }[event.key];
-  if (event.key === 'Escape') point(state, null);
+  if (event.key === 'Escape' && state.at) {
+    event.preventDefault();
+    point(state, null);
+  }
   if (event.key === 'Enter') choose(state, state.at);
   if (step === undefined || !plots.length) return;
   event.preventDefault();

@@ -80,7 +80,7 @@ lab.picking = (state, { plot, tip, said }) => {
       tell(start);
       pick(picked.includes(start) ? picked.filter(index => index !== start) : [...picked, start]);
     }
-    else if (event.key === 'Escape') pick([]);
+    else if (event.key === 'Escape' && pickedNow().length) pick([]);
     else return;
     event.preventDefault();
     const sign = pickedNow().includes(at) ? `, ${lab._('picked')}` : '';

@@ -34,15 +34,21 @@ function create(state) {
   dialog.addEventListener('click', event => {
     if (event.target === dialog) dialog.close(); // beside it
   });
-  tasks.addEventListener('click', event => show(state, event.target.closest('[role="tab"]')?.dataset.task));
+  const choose = task => {
+    show(state, task);
+    tasks.querySelector('[aria-selected="true"]').focus(); // the tabs are new ones
+  };
+  tasks.addEventListener('click', event => {
+    const tab = event.target.closest('[role="tab"]');
+    if (tab) choose(tab.dataset.task);
+  });
   tasks.addEventListener('keydown', event => {
     const all = Array.from(tasks.children);
     const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
     if (!step) return;
     event.preventDefault();
     const next = all[(all.indexOf(event.target) + step + all.length) % all.length];
-    show(state, next.dataset.task);
-    tasks.querySelector('[aria-selected="true"]').focus(); // the tabs are new ones
+    choose(next.dataset.task);
   });
   list.addEventListener('click', event => {
     const card = event.target.closest('a');
@@ -60,8 +66,11 @@ function update(state, { task, title }) {
   lab.write(state.title, title);
   state.title.classList.toggle('long', title.length > LONG);
   lab.set(state.button, 'aria-label', lab._('Model: {task}, {title}. Choose another', { task, title }));
-  if (state.dialog.open) show(state, state.shown);
+  if (state.dialog.open && state.drawn !== drawnFrom(state)) show(state, state.shown); // else the focus stays
 }
+
+/** What the dialog's tabs and cards are made from. */
+const drawnFrom = ({ data, dark }) => JSON.stringify([lab.language, dark, data.model, data.foreign, Boolean(known)]);
 
 /** All tasks, and the visitor's own models as one more. */
 function offered({ data }) {
@@ -85,11 +94,12 @@ function show(state, task) {
   const now = all.find(its => its.task === task);
   if (!now) return;
   state.shown = task;
+  state.drawn = drawnFrom(state);
   state.tasks.replaceChildren(
     ...all.map(({ task: key, title }) =>
       lab.make('button', {
         type: 'button',
-        id: key === task ? 'task' : '',
+        ...(key === task && { id: 'task' }),
         textContent: title,
         dataset: { task: key },
         tabIndex: key === task ? 0 : -1,
@@ -114,7 +124,7 @@ function card(state, { name, title, line }) {
   const there = name === state.data.model;
   const element = lab.make(
     'a',
-    { href: `?${new URLSearchParams({ model: name })}`, dataset: { model: name } },
+    { href: lab.address({ model: name }), dataset: { model: name } },
     picture(state, name),
     lab.make('span', { className: 'words' }, lab.make('b', { textContent: title }), lab.make('span', { textContent: line })),
   );

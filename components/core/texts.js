@@ -3,6 +3,9 @@
 
 lab.language = 'en'; // what the last payload said
 
+/** An address of these fields of a link, in the visitor's language, of which English needs no field. */
+lab.address = fields => `?${new URLSearchParams(lab.language === 'en' ? fields : { ...fields, lang: lab.language })}`;
+
 const filled = (text, values) =>
   text.replace(/\{(\w+)\}/g, (whole, name) => (Object.hasOwn(values, name) ? String(values[name]) : whole));
 

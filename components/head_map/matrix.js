@@ -195,7 +195,7 @@ lab.matrix = onPoint => {
   element.addEventListener('keydown', event => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const next = lab.mapStep(at, event.key, now.rows.length, now.columns.length, now.causal);
-    if (next === undefined) return;
+    if (next === undefined || (!next && !at)) return;
     event.preventDefault();
     point(...(next ?? [null]));
   });

@@ -77,7 +77,7 @@ function answer(state, choice) {
 }
 
 function press(state, event) {
-  if (!state.data) return;
+  if (!state.data || event.defaultPrevented) return; // an Escape that ended something smaller
   const path = event.composedPath();
   const isOwn = path.includes(state.root) || state.data.teach;
   const way = lab.lessonKey(event, isOwn);
@@ -122,7 +122,7 @@ function showStops({ stops: list }, stops, place) {
   stops.forEach(({ to, title, done }, index) => {
     const link = list.children[index].firstChild;
     link.dataset.to = to;
-    lab.set(link, 'href', `?lesson=${to}`);
+    lab.set(link, 'href', lab.address({ lesson: to }));
     lab.write(link, done ? '✓' : String(index + 1));
     const name = { number: index + 1, title };
     lab.set(link, 'aria-label', done ? lab._('{number}. {title}, done', name) : lab._('{number}. {title}', name));

@@ -39,7 +39,7 @@ function create(state) {
   const said = lab.make('span', { className: 'said', attributes: { role: 'status' } });
   const bar = lab.make(
     'div',
-    { className: 'bar', attributes: { role: 'toolbar', 'aria-label': lab._('State') } },
+    { className: 'bar', attributes: { role: 'group', 'aria-label': lab._('State') } },
     undo,
     redo,
     reset,

@@ -93,3 +93,10 @@ def test_a_functions_results_are_remembered_and_counted_by_name():
         assert caches.kept[name].cache_info().currsize == 2
     finally:
         del caches.kept[name]
+
+
+def test_values_that_weigh_nothing_are_bounded_by_their_number():
+    cache: ByteCache[Thing] = ByteCache(10, most=3)
+    for key in range(5):
+        cache.keep(key, Thing(0))
+    assert [cache.find(key) is not None for key in range(5)] == [False, False, True, True, True]

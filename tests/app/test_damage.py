@@ -204,3 +204,11 @@ def test_a_measurement_of_any_kind_is_named_on_results(house: Path):
     assert not app.exception
     told = "".join(error.value for error in app.error).replace("\\", "")
     assert "translation-softmax.sentences.json" in told and "masked-middle-900.transfer.json" in told
+
+
+def test_heads_that_cannot_be_read_are_named(house: Path):
+    (house / "studies" / "measurements" / f"{SOUND}.heads.json").write_text("{")
+    for page in ("heads", "pruning"):
+        app = opened(page=page, model=SOUND)
+        assert not app.exception
+        assert any(f"{SOUND}.heads.json" in error.value.replace("\\", "") for error in app.error)

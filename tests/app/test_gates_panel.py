@@ -19,7 +19,7 @@ from models.attention.base import Record
 from models.heads import HeadPlan
 from models.studies import store
 from models.trace import run, sink
-from tests.app.test_pages import all_sent
+from tests.app.test_pages import all_sent, opened
 from tests.browser import ROOT
 from tests.models.tiny import TEXT, make_lab
 
@@ -76,6 +76,11 @@ def test_the_section_shows_gates_and_the_sink_beside_softmax(monkeypatch: pytest
     shares = (sum(its) / len(its) for its in windows)
     told = "Over held-out texts, which are longer: gated {:.1%}, softmax {:.1%}.".format(*shares)
     assert any(caption.value.startswith(told) for caption in app.caption)
+
+
+def test_an_empty_box_shows_the_gates_of_what_was_read():
+    app = opened(model="stories-gated", open="gates", text="")
+    assert not app.exception and "sink" in [header["what"] for header, _ in all_sent(app, "chart")]
 
 
 @pytest.mark.parametrize("content", ["{", "{}", '{"by_window": []}'])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.markdown import literal
-from app.panels.hiding import MOST_WORDS, newly_asked, with_hidden, words
+from app.panels.hiding import MOST_WORDS, carried, newly_asked, with_hidden, words
+from app.state import session
 from app.state.lab_state import LAST
 from models.catalogue import find
 from tests.app.test_pages import opened, sent
@@ -80,3 +82,17 @@ def test_hiding_a_second_word_before_the_first_shows_the_second():
         pills.set_value([*pills.value, pills.options.index(word)]).run()
         effect = sent(app, "effect")[0]
         assert effect["predictions"][effect["index"]]["title"] == f"Hidden: {word}"
+
+
+def test_what_was_typed_since_the_buttons_were_drawn_stays():
+    """The box tells of what is typed every fifth of a second, so a press may follow words that the buttons lack."""
+    assert carried("The cat sat.", "The cat sat on a [mat].", [1]) == [1, 5]
+    assert with_hidden("The cat sat on a [mat].", carried("The cat sa", "The cat sat on a [mat].", [1])) == \
+        "The [cat] sat on a [mat]."
+    assert carried("The cat sat.", "A dog sat.", [1]) is None
+    app = opened(model="masked-softmax", text="The cat sat.")
+    pills = app.button_group(key="hidden")
+    history = app.session_state[session.HISTORY]
+    history.do(replace(history.present, text="The cat sat on the mat."))
+    pills.set_value([pills.options.index("cat")]).run()
+    assert app.session_state[session.HISTORY].present.text == "The [cat] sat on the mat."

@@ -41,6 +41,7 @@ def test_progress_and_result():
     go_on.set()
     ended(job)
     assert (job.share, job.result, job.problem) == (1.0, "all of it", "")
+    assert job.work is None  # with what it held
 
 
 def test_a_share_is_never_more_than_all():

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from app import limits
+from app import caches, limits, texts
 from app.limits import DOWNLOADS, GENERATIONS, PASSES, LimitError, spend
 from app.state import visitor_models
 from app.views import yours
@@ -59,6 +59,31 @@ def test_visitors_have_each_their_own(visitor, monkeypatch):
     spend(GENERATIONS, GENERATIONS.most)
     monkeypatch.setattr(limits, "st", SimpleNamespace(session_state={}))
     spend(GENERATIONS, GENERATIONS.most)
+
+
+def test_a_download_is_counted_and_never_refused(visitor):
+    """It is made in a thread without a session, where all visitors would share one allowance."""
+    asked = limits.asked[PASSES.name]
+    with limits.counted_alone():
+        spend(PASSES, PASSES.most + 1)
+    assert limits.asked[PASSES.name] - asked == PASSES.most + 1
+    spend(PASSES, PASSES.most)
+    with pytest.raises(LimitError):
+        spend(PASSES)
+
+
+def test_a_refusal_is_in_the_language_of_who_shows_it(visitor, monkeypatch):
+    with pytest.raises(LimitError) as error:
+        spend(GENERATIONS, GENERATIONS.most + 1)
+    monkeypatch.setattr(texts, "language", lambda: "zh")
+    assert "每分钟" in texts._(str(error.value))
+
+
+def test_the_first_visit_meets_the_limit_without_an_error(monkeypatch):
+    meets(monkeypatch, PASSES)
+    monkeypatch.setattr(caches, "traces", caches.ByteCache(0))
+    app = opened(page="start")
+    assert not app.exception and [warning.value for warning in app.warning] == ["Wait 7 s."]
 
 
 def test_ones_own_machine_has_no_limits(visitor, monkeypatch):

@@ -12,10 +12,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import opened, sent
 
+from app.panels import needs
 from app.panels.needs import Fewest
 from app.state import session
 from app.state.search import BOUNDS, WANTED, Search
-from models import HeadPlan
+from models import HeadPlan, Trace
+from models.stack import StackLab
 
 TYPED = "Once upon a time there was a little"
 
@@ -56,6 +58,14 @@ def test_the_fewest_heads_become_a_plan():
     assert HeadPlan.parse(query["plan"]) == found.plans[size][1] and query["need"] == "fewest-0.2"
     assert len(found.orders) == 2 and all(points[0] == (32, pytest.approx(0, abs=1e-5))
                                           for points in found.orders.values())
+
+
+def test_the_button_is_given_no_model_and_no_trace(monkeypatch: pytest.MonkeyPatch):
+    """Streamlit keeps what it was given for as long as the session lasts: names and texts, nothing that is large."""
+    given: list[object] = []
+    monkeypatch.setattr(needs, "_start", lambda *its: given.extend(its))
+    button(opened(model="stories-softmax", text=TYPED, open="needs"), "find out").click().run()
+    assert "stories-softmax" in given and not [its for its in given if isinstance(its, Trace | StackLab)]
 
 
 def test_groups_and_pruning_one():

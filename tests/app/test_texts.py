@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from markdown_it import MarkdownIt
 
 import models
 from app import caches, extract, texts
@@ -288,11 +289,21 @@ def test_another_script_gets_a_note():
     assert "this model read English only" in sent(opened(text="今天天气很好。"), "notice")[0]["status"]
 
 
+@pytest.mark.parametrize("language", OTHERS)
+def test_stars_are_never_shown(language):
+    """Where CommonMark closes no emphasis, as between a full-width mark and a letter, the page would show the stars."""
+    shown = [(english, re.sub(r"<code>.*?</code>|<[^>]+>", "", MarkdownIt().render(form)))
+             for message, english in texts_of(language) for form in forms(message) if "**" in form]
+    assert len(shown) > 20 and not [english for english, text in shown if "*" in text]
+
+
 # One word for one thing: an English word -> what its translation must hold.
 SAME_WORDS = {"zh": {
     r"\bentrop(y|ies)\b": "熵", r"\bnats\b": "奈特", r"\btokens?\b": "词元", r"\bperplexit(y|ies)\b": "困惑度",
     r"\bquer(y|ies)\b": "查询", r"\bprun(e|ed|es|ing)\b": "剪", r"\bseeds?\b": "种子", r"\bmask F\b": "掩码 F",
-    r"\bconstant (heads?|matrices)\b": "常数", r"\blive (weights|is higher)\b": "动态", r"\bsoftmax\b": "[sS]oftmax"}}
+    r"\bconstant (heads?|matrices)\b": "常数", r"\blive (weights|is higher)\b": "动态", r"\bsoftmax\b": "[sS]oftmax",
+    r"\b[Ll]earned gates?\b": "学得的门", r"\brelevance\b": "相关度", r"\bthis claim\b": "论断",
+    r"\bverdict that\b": "判定"}}
 
 
 @pytest.mark.parametrize("language", OTHERS)

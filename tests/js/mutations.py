@@ -23,6 +23,7 @@ _SVG, _CSV, _STANDALONE, _PICTURE, _AXES, _MARKS, _LINES, _FIELDS, _POINTS, _CHA
                                    "chart"))
 
 MUTATIONS = [Mutation(*entry) for entry in (
+    ("an address that forgets the language", _TEXTS, "{ ...fields, lang: lab.language }", "fields", "texts"),
     ("a name that nobody gave", _TEXTS, "(Object.hasOwn(values, name) ? String(values[name]) : whole)",
      "String(values[name])", "texts"),
     ("values with dollars", _TEXTS, "(whole, name) => (Object.hasOwn(values, name) ? String(values[name]) : whole)",

@@ -37,3 +37,10 @@ test('values are put in as they are, once', () => {
   }
   assert.equal(it._('{missing} {toString}'), '{missing} {toString}');
 });
+
+test('an address keeps the language', () => {
+  const it = lab();
+  assert.equal(it.address({ lesson: 'constant.3' }), '?lesson=constant.3');
+  it.language = 'zh';
+  assert.equal(it.address({ model: 'stories softmax' }), '?model=stories+softmax&lang=zh');
+});
