@@ -32,7 +32,7 @@ from models.studies.claims.synthesizer import AGAINST, TEXTS, TIMED, TOKENS
 from models.tasks.base import generator
 from models.tasks.masked import LENGTH, Masked
 from models.tasks.stories import CONTEXT, VOCABULARY, Stories
-from models.training import train
+from models.training import precision_for, train
 from models.transformer import Transformer
 
 FACTORS = (0.25, 0.6, 1.0, 1.7, 4.0)  # on scores; powers of two alone would change no bit of any number
@@ -119,9 +119,11 @@ def fixed_scale(data: Path, runs: Path) -> dict[str, Any]:
     steps as the short trainings."""
     name = "stories-fixed-random"
     recipe, task = short_recipe(name), task_of(name, data, runs)
-    level = replace(recipe, config=replace(recipe.config, table_std=LEVEL))
-    found = {str(seed): task.metric(train(level, task, runs / name / f"level-{seed}", seed, torch.device("cpu")))
-             for seed in (0, 1, 2)}
+    level, device = replace(recipe, config=replace(recipe.config, table_std=LEVEL)), torch.device("cpu")
+    found = {}
+    for seed in (0, 1, 2):
+        folder = runs / name / f"level-{seed}"
+        found[str(seed)] = task.metric(train(level, task, folder, seed, device, precision_for(folder, device)))
     card = own(name).card
     return {name: {"weights": store.sha(card), "metric": card["metric"], "values": {
         "table_std": LEVEL, "steps": recipe.steps, "perplexity": {s: m["perplexity"] for s, m in found.items()}}}}
