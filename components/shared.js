@@ -23,6 +23,15 @@ lab.write = (element, text) => {
   if (element.textContent !== text) element.textContent = text;
 };
 
+/** A text in which the names of controls stand between stars; set only if it changes. */
+lab.writeStarred = (element, text) => {
+  if (element.dataset.text === text) return;
+  element.dataset.text = text;
+  element.replaceChildren(
+    ...lab.starred(text).map(({ text: piece, isName }) => (isName ? lab.make('b', { textContent: piece }) : piece)),
+  );
+};
+
 /** A token's element. */
 lab.bdi = token => lab.make('bdi', { textContent: lab.cut(lab.token(token), 40) });
 

@@ -195,7 +195,7 @@ class Lab(abc.ABC):
             raise ValueError(f"{self.name}: {'; '.join(outside)}")
         if plan.scale.policy not in policies_of(self.kinds):
             raise ValueError(f"{self.name}: a scale of {plan.scale.policy} means nothing to this kind of attention")
-        if self.constant is None and any(state.constant for state in plan.heads.values()):
+        if not self.constant and any(state.constant for state in plan.heads.values()):
             raise ValueError(f"{self.name}: it has no constant matrices yet")
 
 

@@ -24,6 +24,7 @@ from models.config import Config
 class Block(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
+        self.depth = config.layers  # of the stack that it stands in
         self.attention_norm = nn.RMSNorm(config.width)
         self.attention = TYPES[config.attention](config)
         self.has_mlp = not self.attention.replaces_mlp
@@ -70,7 +71,7 @@ class Model(nn.Module):
                 nn.init.zeros_(module.bias)
         if isinstance(module, Block):
             for writer in module.writers:
-                writer.weight.data /= (len(module.writers) * self.config.layers) ** 0.5
+                writer.weight.data /= (len(module.writers) * module.depth) ** 0.5
 
     def logits(self, hidden: Tensor) -> Tensor:
         """(..., C) -> (..., V); the embedding serves as output matrix too."""

@@ -98,8 +98,8 @@ function update(state, data) {
   document.documentElement.toggleAttribute('data-teach', data.teach); // see assets/style.css
   showStops(state, stops, place);
   lab.write(state.heading, data.heading);
-  showText(state.text, data.told);
-  showText(state.what, data.task);
+  lab.writeStarred(state.text, data.told);
+  lab.writeStarred(state.what, data.task);
   state.task.classList.toggle('done', data.done);
   lab.write(state.tick, data.done ? '✓' : '');
   lab.write(state.said, data.done ? lab._('Done') : '');
@@ -133,21 +133,13 @@ function showStops({ stops: list }, stops, place) {
   });
 }
 
-function showText(element, text) {
-  if (element.dataset.text === text) return;
-  element.dataset.text = text;
-  element.replaceChildren(
-    ...lab.starred(text).map(({ text: piece, isName }) => (isName ? make('b', { textContent: piece }) : piece)),
-  );
-}
-
 const SIGNS = { right: '✓', wrong: '✗', chosen: '…' };
 
 function showQuestion(state, question, teach) {
   state.question.hidden = !question;
   state.show.hidden = !teach || !question || question.right !== null;
   if (!question) return;
-  showText(state.ask, question.ask);
+  lab.writeStarred(state.ask, question.ask);
   const marks = lab.choiceMarks(question, lab.lessonAnswer(state.waiting())?.choice);
   if (state.choices.children.length !== marks.length)
     state.choices.replaceChildren(
@@ -164,11 +156,11 @@ function showQuestion(state, question, teach) {
     const choice = state.choices.children[index];
     choice.className = `choice ${mark}`;
     lab.write(choice.firstChild, SIGNS[mark] ?? '');
-    showText(choice.lastChild, text);
+    lab.writeStarred(choice.lastChild, text);
     lab.set(choice, 'aria-pressed', index === (lab.lessonAnswer(state.waiting())?.choice ?? question.chosen));
     lab.set(choice, 'aria-disabled', question.right !== null);
   });
-  showText(state.because, question.because);
+  lab.writeStarred(state.because, question.because);
 }
 
 lab.lesson = lab.component({

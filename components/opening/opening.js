@@ -54,7 +54,8 @@ function create(state) {
 
 function update(state, data) {
   const { words, tokens, bars, choices, changed } = data;
-  for (const name of ['title', 'question', 'looks', 'reason', 'head', 'next', 'verdict']) marked(state[name], words[name]);
+  for (const name of ['title', 'question', 'looks', 'reason', 'head', 'next', 'verdict'])
+    lab.writeStarred(state[name], words[name]);
   if (state.digit.textContent !== data.answer) {
     lab.write(state.digit, data.answer);
     state.digit.classList.remove('new');
@@ -109,14 +110,6 @@ const part = (tag, className) => make(tag, { className });
 function fill(element, entries, create) {
   while (element.children.length > entries.length) element.lastChild.remove();
   while (element.children.length < entries.length) element.append(create());
-}
-
-function marked(element, text) {
-  if (element.dataset.text === text) return;
-  element.dataset.text = text;
-  element.replaceChildren(
-    ...lab.starred(text).map(({ text: piece, isName }) => (isName ? make('b', { textContent: piece }) : piece)),
-  );
 }
 
 /** An arc from the last token to each that it looks at, as thick as the weight. */

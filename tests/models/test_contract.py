@@ -36,7 +36,8 @@ FIRST = {"assignment-softmax", "assignment-selective", "stories-softmax", "stori
 NAMES = sorted(FIRST | set(models.names()))
 # Trained at a rate that the sweep has replaced since: they are compared with nothing until they are trained again.
 WAITING = {"stories-softmax-wide", "stories-softmax-512", "stories-selective-memory", "stories-selective-512",
-           "stories-selective-memory-512", "stories-dense-softmax", "stories-random-softmax", "stories-random-dense"}
+           "stories-selective-memory-512", "stories-dense-softmax", "stories-random-softmax", "stories-random-dense",
+           "stories-random", "stories-factorized-random", "stories-factorized-dense"}
 MEGABYTES = 6  # a file; the repository is cloned by people who only want to look
 
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from models.data import DATA
+from models.heads import HeadPlan
 from models.recipes import RECIPES
 from models.studies import encoders
 from models.tasks.masked import LENGTH, Masked
@@ -53,6 +54,8 @@ def test_moments_are_kept_and_not_made_again(brief: None, tmp_path: Path, monkey
     encoders.train_one("small", Path("assets/data"), tmp_path)
     early, late = (encoders.lab_of(moment, tmp_path) for moment in encoders.moments_of("small"))
     assert early.name == "masked-small-1" and early.fingerprint != late.fingerprint
+    with pytest.raises(ValueError, match="no constant matrices yet"):
+        early.check(HeadPlan.parse("self-0.0c"))
     ids = torch.tensor([[0, 7, 9]])
     assert float((early.states(ids)[-1] - late.states(ids)[-1]).abs().max()) > 1e-3
     numbers = encoders.numbers_of("masked-small-3", tmp_path)

@@ -184,3 +184,12 @@ def test_texts_together_as_alone():
     assert [found.ids for found in together] == [translate(model, [each], 3)[0].ids for each in ids]
     words = TASK.translate(model, ["I know.", TEXT_TYPED], 2, together=1)
     assert words == TASK.translate(model, ["I know.", TEXT_TYPED], 2)
+
+
+def test_blocks_begin_as_small_as_their_own_stack_is_deep():
+    """What writes to the residual stream has 1 / root of (writers x layers): of the encoder its own."""
+    torch.manual_seed(0)
+    config = replace(make_model("softmax").config, width=128, heads=4, layers=1, encoder_layers=9)
+    model = Seq2Seq(config, initial_std=0.1)
+    assert float(model.encoder[0].down.weight.std()) == pytest.approx(0.1 / (2 * 9) ** 0.5, rel=0.03)
+    assert float(model.decoder[0].down.weight.std()) == pytest.approx(0.1 / 3**0.5, rel=0.03)  # it has cross-attention
