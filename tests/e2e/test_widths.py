@@ -24,7 +24,7 @@ def test_a_press_and_its_effect_are_on_one_screen(visit: Callable[..., Page], si
     foot = page.locator(".peek")
     expect(foot).to_have_text("Answer to x=?“7” >99.9%")
     expect(foot).to_be_in_viewport()
-    page.get_by_role("button", name="All heads of layer 2").click()
+    page.get_by_role("button", name="All heads of layer 1").click()
     page.keyboard.press("p")
     expect(foot).to_contain_text("“7” >99.9% → “3”")
     expect(foot).to_contain_text("worse")

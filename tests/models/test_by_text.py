@@ -122,7 +122,7 @@ def test_guesses_of_hidden_tokens_are_those_of_the_metric(monkeypatch: pytest.Mo
     """As trained, and under either reading of n."""
     monkeypatch.setattr(masked, "TEST_TOKENS", 2048)
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, 64))
-    monkeypatch.setattr(Masked, "_stream", lambda self, corpus, split: torch.arange(4000) % 4095 + 1)
+    monkeypatch.setattr(Masked, "stream", lambda self, corpus, split: torch.arange(4000) % 4095 + 1)
     torch.manual_seed(0)
     config = Config("gau-relu2", vocabulary=Masked.vocabulary, width=16, layers=1, heads=1, causal=False,
                     trained_length=64)

@@ -24,7 +24,7 @@ V = Masked.vocabulary
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch) -> type[Masked]:
     """On a stream that counts: token t is followed by t + 1, no token is BOS."""
-    monkeypatch.setattr(Masked, "_stream", lambda self, corpus, split: (torch.arange(20_000) % 4095 + 1).short())
+    monkeypatch.setattr(Masked, "stream", lambda self, corpus, split: (torch.arange(20_000) % 4095 + 1).short())
     monkeypatch.setattr(masked, "TEST_TOKENS", 1024)
     return Masked
 

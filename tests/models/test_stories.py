@@ -170,7 +170,7 @@ def test_missing_data_is_told_of(tmp_path: Path):
 
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch) -> Stories:
-    monkeypatch.setattr(Stories, "_stream", lambda *_: (torch.arange(5 * CONTEXT + 17) % 4095 + 1).short())
+    monkeypatch.setattr(Stories, "stream", lambda *_: (torch.arange(5 * CONTEXT + 17) % 4095 + 1).short())
     return Stories()
 
 
@@ -201,7 +201,7 @@ def test_validation_is_a_fixed_sample_of_both_corpora(monkeypatch: pytest.Monkey
         asked.append(split)
         return (torch.arange(200 * CONTEXT) % 1999 + first[corpus]).short()
 
-    monkeypatch.setattr(Stories, "_stream", stream)
+    monkeypatch.setattr(Stories, "stream", stream)
     task = Stories()
     for times in (1, 2):
         batches, again = task.validation(times), Stories().validation(times)
