@@ -46,6 +46,9 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T],
         except LimitError as error:  # what was drawn so far stays, and so does the visitor's state
             st.warning(_(str(error)))
             return None
+        except CheckpointError as error:  # a measurement that a part of the page needs
+            st.error(plain(_(str(error))))
+            return None
 
 
 def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 960) -> None:

@@ -14,7 +14,6 @@ import streamlit as st
 from numpy import ndarray
 
 from app import compute
-from app.markdown import plain
 from app.panels import disagreement, frame, heads, measures, roles
 from app.panels.text import Reading
 from app.state import events, session
@@ -23,7 +22,6 @@ from app.state.lab_state import LabState
 from app.texts import _, ngettext, number
 from components import chart, head_charts
 from models import Lab
-from models.checkpoint import CheckpointError
 from models.heads import Address
 from models.measures import spearman
 
@@ -35,11 +33,7 @@ def page() -> None:
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
-    try:
-        found = measures.over_a_corpus(lab)
-    except CheckpointError as error:
-        st.error(plain(_(str(error))))
-        return
+    found = measures.over_a_corpus(lab)
     left, right = st.columns([38, 62], gap="medium")
     with left:
         heads.grid(lab, state, after, notes=roles.badges(found, state.heads.role))

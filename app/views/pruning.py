@@ -23,7 +23,6 @@ from components import chart, dial
 from components.mounting import OnEvent
 from components.pruning_chart import MULTIPLICATIONS, TIME, TRAINED_ON, Curve, pruning_chart
 from models import Lab
-from models.checkpoint import CheckpointError
 from models.orders import RANDOM, follows, left_of
 
 
@@ -34,13 +33,9 @@ def page() -> None:
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
-    try:
-        chosen = pruning.choice(lab, state.pruning, before)
-        found = pruning.over_texts(lab, chosen)
-        measured = measures.over_a_corpus(lab)
-    except CheckpointError as error:
-        st.error(plain(_(str(error))))
-        return
+    chosen = pruning.choice(lab, state.pruning, before)
+    found = pruning.over_texts(lab, chosen)
+    measured = measures.over_a_corpus(lab)
     left = left_of(state.plan, chosen.order)
     said = st.container() if rewriting.is_offered(before) else None
     with st.container(key="work"):  # as on Explore: style.css says where its parts stand on a narrow screen
