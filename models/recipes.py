@@ -106,7 +106,8 @@ def _with(family: str, attention: str, swept: str = "", **changes: Any) -> Recip
     recipe = {"assignment": _assignment, "stories": _stories, "masked": _masked, "translation": _translation}[family]
     # Two gated attention units have about the parameters of one block, a tenth more.
     shape: dict[str, Any] = {"heads": 1, "layers": 2 * recipe.config.layers} if attention.startswith("gau-") else {}
-    changes = sweeps.chosen(family, attention) | sweeps.chosen(family, swept or attention) | changes
+    own = sweeps.chosen(family, swept) if swept else {}
+    changes = (own or sweeps.chosen(family, attention)) | changes
     return replace(recipe, config=replace(recipe.config, attention=attention, **shape), **changes)
 
 
