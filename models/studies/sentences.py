@@ -22,7 +22,7 @@ from models.lab import Lab, load
 from models.seq2seq_lab import Seq2SeqLab
 from models.studies.command import study
 from models.tasks.base import Task
-from models.tasks.translation import Translation, sacrebleu
+from models.tasks.translation import Translation, bleu, sacrebleu
 
 DECIMALS = 2  # of values in percent, some of which are hundreds
 
@@ -59,13 +59,24 @@ def counts_of(found: Sequence[str], references: Sequence[Sequence[str]]) -> tupl
             numpy.array([its.counts for its in scores], float), numpy.array([its.totals for its in scores], float))
 
 
+def known_in_training(translation: Translation, references: Sequence[Sequence[str]]) -> list[bool]:
+    """Of each test sentence whether one of its references is also the translation of another sentence, of training:
+    splits are by the English side."""
+    trained = {target for _text, target in translation.pairs("train")}
+    return [not trained.isdisjoint(its) for its in references]
+
+
 def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
     """BLEU by the card's beam over all test sentences, and what each adds to it."""
     translation, model = cast(Translation, task), cast(Seq2SeqLab, lab).model
     texts, references = translation.test()
-    values = values_of(*counts_of(translation.translate(model, texts), references))
+    found = translation.translate(model, texts)
+    values = values_of(*counts_of(found, references))
     print(f"{lab.name}: BLEU {values.mean():.2f}, by the card {lab.card['metric']['bleu']}; error of the choice of "
           f"sentences {values.std() / len(values)**0.5:.2f}", flush=True)
+    new = [i for i, known in enumerate(known_in_training(translation, references)) if not known]
+    apart, _signature = bleu([found[i] for i in new], [references[i] for i in new])
+    print(f"without the {len(texts) - len(new)} of which a reference is in training, too: BLEU {apart:.2f}", flush=True)
     return {"bleu": round(float(values.mean()), DECIMALS), "sentence_bleu": [round(float(v), DECIMALS) for v in values]}
 
 

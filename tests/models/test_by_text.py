@@ -22,7 +22,7 @@ from models.studies.bootstrap import error
 from models.tasks import assignment, masked
 from models.tasks.assignment import ALL, ELSEWHERE, LATE, Assignment
 from models.tasks.masked import Masked
-from models.tasks.translation import bleu
+from models.tasks.translation import Translation, bleu
 from models.transformer import Transformer
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "slept", "there", "long")
@@ -69,6 +69,16 @@ def test_their_spread_is_what_other_sentences_change():
     streams = [[its[i] for its in references] for i in (0, 1)]
     theirs = BLEU(references=streams).corpus_score(found, None, n_bootstrap=2000)
     assert error(values) == pytest.approx(theirs._ci / 1.96, rel=0.1)
+
+
+def test_sentences_whose_translation_is_in_training_are_counted():
+    """As method.md says: pairs are split by their English side."""
+    translation = Translation()
+    _texts, references = translation.test()
+    known = sentences.known_in_training(translation, references)
+    assert (sum(known), len(known)) == (253, 2000)
+    method = (Path(__file__).parents[2] / "assets" / "method.md").read_text()
+    assert f"{sum(known)} of the {len(known):,} test sentences" in method
 
 
 def test_a_score_of_nothing_has_no_sentences():
