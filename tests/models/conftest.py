@@ -10,6 +10,7 @@ from tiny import make_lab
 
 from models.attention import TYPES
 from models.stack import StackLab
+from tests.models.made_claims import Made
 
 torch.set_num_threads(1)  # tiny products gain nothing from threads, and other tests may run beside these
 
@@ -18,6 +19,12 @@ torch.set_num_threads(1)  # tiny products gain nothing from threads, and other t
 def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for --runs whose texts are tokenized once, for all tests of a process."""
     return tmp_path_factory.getbasetemp() / "runs"
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    """Cards, seeds and measurements that a test makes up, and the verdicts of them."""
+    return Made(tmp_path)
 
 
 @pytest.fixture(params=sorted(TYPES))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,11 +20,6 @@ from tests.models.made_claims import (
     gates_as_the_source_has_them,
     heads_as_the_source_has_them,
 )
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> Made:
-    return Made(tmp_path)
 
 
 def test_chance_of_texts_is_that_of_paired_differences(made: Made):

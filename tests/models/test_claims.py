@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import numpy
 import pytest
@@ -38,11 +37,6 @@ from tests.models.made_claims import (
     heads_as_the_source_has_them,
     timed,
 )
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> Made:
-    return Made(tmp_path)
 
 
 def test_gates_that_are_otherwise(made: Made):
