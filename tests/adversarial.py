@@ -36,7 +36,7 @@ from hypothesis import strategies as st
 
 import models
 from app.panels import picture
-from app.state import events, session, visitor_models
+from app.state import events, head_events, session, visitor_models
 from app.state.fields import FIELDS
 from app.state.history import History
 from app.state.lab_state import PAGES, LabState
@@ -122,7 +122,7 @@ fields = st.fixed_dictionaries({}, optional={
     "gate": st.floats() | values, "constant": values, "drag": values, "policy": st.just("logn") | values,
     "base": st.integers() | values, "view": values, "index": st.integers(-2, 2000) | values, "page": words | values,
     "language": words | values, "query": texts | values, "sequence": st.integers(-1, 2**60) | values})
-HANDLERS = (events.on_toolbar, events.on_heads, events.on_map, events.on_effect, events.on_chooser)
+HANDLERS = (events.on_toolbar, head_events.on_heads, head_events.on_map, events.on_effect, events.on_chooser)
 
 
 def with_session(check: Callable[[dict[Any, Any], Any], None]) -> Callable[[Any], None]:

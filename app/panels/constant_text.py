@@ -7,7 +7,7 @@ from torch import Tensor
 
 from app import caches, limits, serving
 from app.markdown import literal
-from app.state import events
+from app.state import head_events
 from app.texts import _, ngettext
 from components import chart, table
 from components.charts import called
@@ -49,7 +49,7 @@ def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
     _told(found.said)
     _distances(study, task, found)
     heads = [(str(kind), int(layer), int(head)) for kind, layer, head in study.tasks[task].found["order"]][:count]
-    st.button(_("Make these heads constant on all pages"), key="constant plan", on_click=events.set_plan,
+    st.button(_("Make these heads constant on all pages"), key="constant plan", on_click=head_events.set_plan,
               args=(HeadPlan().with_heads(heads, constant=True),), disabled=not heads or lab.constant is None,
               help=_("Their constants there are means over the model's own training texts, not over this task's."))
 

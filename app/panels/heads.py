@@ -11,7 +11,7 @@ import streamlit as st
 
 from app import compute
 from app.compute import Seen
-from app.state import events
+from app.state import head_events
 from app.state.lab_state import LAST, LabState
 from app.texts import _, spelt
 from components import Grid, head_map, heads
@@ -36,7 +36,7 @@ def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool 
           selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
                      "scope": selection.scope},
           scale=scale_of(lab, scale, len(trace.tokens)), policies=policies, bare=bare, led=led, model=lab.name,
-          files=files, on_event=events.on_heads)
+          files=files, on_event=head_events.on_heads)
 
 
 def scale_of(lab: Lab, scale: Scale, n: int) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
              scores=None if voted is None else maps.scores[head], selected=voted,
              view=state.view, form=state.form, mean=state.mean,
              at=asked.position if asked is not None and asked.row == kind.query_row else None,
-             is_constant=chosen.constant, gate=chosen.gate, model=lab.name, on_event=events.on_map)
+             is_constant=chosen.constant, gate=chosen.gate, model=lab.name, on_event=head_events.on_map)
 
 
 def _asked(trace: Seen, state: LabState) -> Output | None:

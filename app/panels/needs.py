@@ -14,7 +14,7 @@ from app import compute, serving
 from app.compute import Seen
 from app.jobs import Cancelled, Job, Progress
 from app.panels import progress
-from app.state import events, session, visitor_models
+from app.state import head_events, session, visitor_models
 from app.state.lab_state import LabState
 from app.state.search import BOUNDS, FEWEST, WANTED, Search
 from app.texts import N_, _
@@ -121,11 +121,11 @@ def _choose(search: Search) -> DeltaGenerator:
     row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
         st.segmented_control(_("Wanted"), WANTED, key=session.WANTED, format_func=lambda its: _(TITLES[its]),
-                             on_change=events.on_search, required=True, label_visibility="collapsed")
+                             on_change=head_events.on_search, required=True, label_visibility="collapsed")
         st.segmented_control(_("For"), [*SCOPES], key=session.WHOLE, format_func=lambda its: _(SCOPES[its]),
-                             on_change=events.on_search, required=True, label_visibility="collapsed")
+                             on_change=head_events.on_search, required=True, label_visibility="collapsed")
         if search.wanted == FEWEST:
-            st.selectbox(_("How far the answer may move"), BOUNDS, key=session.BOUND, on_change=events.on_search,
+            st.selectbox(_("How far the answer may move"), BOUNDS, key=session.BOUND, on_change=head_events.on_search,
                          width=250, format_func=lambda bound: _("Moved at most {bound:g} nats (KL)", bound=bound),
                          label_visibility="collapsed")
     return row
@@ -167,7 +167,7 @@ def _fewest(name: str, found: Fewest, search: Search) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_("**{size} of {heads} heads** keep it: the answer moves by {kl:.3f} nats (KL), at most {bound:g}.",
                       size=size, heads=found.heads, kl=divergence, bound=search.bound))
-        st.button(_("Apply: prune the others"), key="apply needed", on_click=events.set_plan, args=(plan,))
+        st.button(_("Apply: prune the others"), key="apply needed", on_click=head_events.set_plan, args=(plan,))
     learned = sorted(((its, divergence) for its, (divergence, _) in found.plans.items()), reverse=True)
     curves = {_(name): its for name, its in {LEARNED: learned, **found.orders}.items()}
     chart(key="kept", spec=found_charts.kept_chart(curves, (size, divergence), search.bound), models=[name],
@@ -200,5 +200,5 @@ def _groups(lab: Lab, found: Grouped) -> None:
         if heads:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(_(MEANINGS[name], n=len(heads), loss=losses[name]))
-                st.button(_("Prune these"), key=f"prune {name}", on_click=events.set_plan,
+                st.button(_("Prune these"), key=f"prune {name}", on_click=head_events.set_plan,
                           args=(HeadPlan().with_heads(heads, gate=0.0),))

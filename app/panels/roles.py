@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.markdown import literal
 from app.panels import heads
-from app.state import events, session
+from app.state import head_events, session
 from app.state.lab_state import LabState
 from app.texts import N_, _
 from models import Lab
@@ -59,7 +59,7 @@ def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
         return
     st.session_state[session.ROLE] = state.heads.role if state.heads.role in names else None
     counts = {name: len({(r["kind"], r["layer"], r["head"]) for r in roles if r["role"] == name}) for name in names}
-    st.pills(_("Roles"), names, key=session.ROLE, on_change=events.on_heads_view,
+    st.pills(_("Roles"), names, key=session.ROLE, on_change=head_events.on_heads_view,
              format_func=lambda name: f"{short(name)}  {in_words(name)} ({counts.get(name, 0)})")
     kind, layer, head = heads.selected(lab, state)
     its = [role for role in roles if (role["kind"], role["layer"], role["head"]) == (kind.name, layer, head)]

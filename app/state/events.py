@@ -4,25 +4,18 @@ anything."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeGuard
-
-import streamlit as st
+from typing import Any
 
 from app.state import session
-from app.state.company import fit, policies_of, views_of
 from app.state.fields import MAX_ASKED, MAX_LENGTH
-from app.state.heads_view import MEASURES, SOURCES, HeadsView, is_role
 from app.state.lab_state import (
     CLAIMS,
     FIRST_PAGE,
-    FORMS,
     HEAD,
     LAST,
     MAX_COMPARED,
     MAX_TEXT,
-    MEANS,
     PAGES,
     PARTS,
     SECTIONS,
@@ -30,12 +23,10 @@ from app.state.lab_state import (
     LabState,
 )
 from app.state.link import lab_of, read_query
-from app.state.search import BOUNDS, WANTED, Search
-from app.state.selection import SCOPES, Selection
-from app.state.session import history, widget
+from app.state.session import history, is_index, widget
 from app.texts import LANGUAGES
 from models import catalogue, held
-from models.heads import MAX_BASE, MIN_BASE, Address, HeadPlan
+from models.heads import HeadPlan
 from models.sampling import MAX_SEED, Sampling
 from models.words import told
 
@@ -125,52 +116,6 @@ def on_part() -> None:
         history().do(replace(history().present, part=part), merge="viewing")
 
 
-def on_search() -> None:
-    """Another question of what the text needs."""
-    present, asked = history().present, session.widget
-    found = Search(asked(session.WANTED, str, ""), asked(session.WHOLE, bool, False), asked(session.BOUND, float, 0.0))
-    wanted = found.wanted if found.wanted in WANTED else present.search.wanted
-    bound = found.bound if found.bound in BOUNDS else present.search.bound
-    history().do(replace(present, search=Search(wanted, found.whole, bound)), merge="viewing")
-
-
-def on_heads_view() -> None:
-    """Other measures, another source, or the heads of another role."""
-    present, asked = history().present, session.widget
-    shown = present.heads
-    x, y = asked(session.MEASURE_X, str, shown.x), asked(session.MEASURE_Y, str, shown.y)
-    source, role = asked(session.MEASURED, str, shown.source), asked(session.ROLE, str, "")
-    if x in MEASURES and y in MEASURES and source in SOURCES and is_role(role):
-        history().do(replace(present, heads=HeadsView(x, y, source, role)), merge="viewing")
-
-
-def picked(addresses: Sequence[Address]) -> list[int]:
-    """Which of the heads are picked in the scatter of this model, by their places."""
-    kept = st.session_state.get(session.SCATTER)
-    return [its for its in kept[1] if its < len(addresses)] if kept and kept[0] == history().present.model else []
-
-
-def on_scatter(event: dict[str, Any], addresses: Sequence[Address]) -> None:
-    """A point that is chosen selects its head; those in a rectangle are picked, to be acted on together."""
-    if event.get("type") == "choose" and is_index(event.get("index"), len(addresses)):
-        kind, layer, head = addresses[event["index"]]
-        history().do(replace(history().present, selection=Selection(layer, head, "head", kind)), merge="selecting")
-    elif event.get("type") == "pick" and isinstance(event.get("heads"), list):
-        found = [its for its in dict.fromkeys(event["heads"][:len(addresses)]) if is_index(its, len(addresses))]
-        st.session_state[session.SCATTER] = (history().present.model, found)
-
-
-def set_heads(heads: Sequence[Address], change: Mapping[str, Any]) -> None:
-    """The state of several heads at once."""
-    set_plan(history().present.plan.with_heads(heads, **change))
-
-
-def set_plan(plan: HeadPlan) -> None:
-    """A whole plan, which something found."""
-    present = history().present
-    history().do(replace(present, plan=fit(plan, present.models)[0]))
-
-
 def on_claim() -> None:
     if widget(session.CLAIM, str) in CLAIMS:
         history().do(replace(history().present, claim=widget(session.CLAIM, str)), merge="viewing")
@@ -226,62 +171,7 @@ def on_toolbar(event: dict[str, Any]) -> None:
             session.begin_at(event["query"].removeprefix("?"))
 
 
-def on_heads(event: dict[str, Any]) -> None:
-    """A click or a key on the grid."""
-    past = history()
-    present = past.present
-    if event.get("type") == "take":
-        session.ask_for(event.get("what"))
-        return
-    if event.get("type") == "scale":
-        if event.get("policy") in [*policies_of(present.models)]:
-            past.do(replace(present, plan=_scaled(present.plan, event)), merge="scale")
-        return
-    shape = present.shape
-    layer, head, scope = (event.get(key) for key in ("layer", "head", "scope"))
-    kind = event.get("kind", next(iter(shape)))
-    if kind not in [*shape] or not (is_index(layer, shape[kind][0]) and is_index(head, shape[kind][1])) \
-            or scope not in SCOPES:
-        return
-    selection = Selection(layer, head, scope, kind)
-    if event.get("type") == "select":
-        past.do(replace(present, selection=selection), merge="selecting")
-    elif event.get("type") == "heads":
-        gate, constant = event.get("gate"), event.get("constant")
-        if (gate is None or _gate(gate)) and (constant is None or isinstance(constant, bool)):
-            plan = present.plan.with_heads(selection.heads(shape), constant=constant, gate=gate)
-            plan = fit(plan, present.models)[0]
-            # All steps of one drag of the slider are one step of undo.
-            past.do(replace(present, plan=plan), merge=f"gate {selection}" if event.get("drag") is not None else "")
-            if event.get("drag") is False:
-                past.settle()
-
-
-def on_map(event: dict[str, Any]) -> None:
-    """Another view of the selected head, another form of it, or other heads that tint the words."""
-    present, name = history().present, event.get("type")
-    offered = {"view": views_of(present.models), "form": FORMS, "mean": MEANS}
-    if name in [*offered] and event.get(name) in offered[name]:
-        history().do(replace(present, **{name: event[name]}), merge="viewing")
-
-
 def on_effect(event: dict[str, Any]) -> None:
     """Another of the text's predictions."""
     if event.get("type") == "prediction" and is_index(event.get("index"), MAX_ASKED + 1):
         history().do(replace(history().present, asked=event["index"]), merge="asking")
-
-
-def is_index(value: object, count: int) -> TypeGuard[int]:
-    """Whether it is a whole number from 0 to below `count`."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
-
-
-def _gate(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
-
-
-def _scaled(plan: HeadPlan, event: dict[str, Any]) -> HeadPlan:
-    base = event.get("base")
-    if event.get("policy") == "logn" and is_index(base, MAX_BASE + 1) and base >= MIN_BASE:
-        return plan.with_scale("logn", base)
-    return plan if event.get("policy") == "logn" else plan.with_scale(event["policy"])

@@ -8,11 +8,10 @@ from typing import Any
 
 from app.state import session
 from app.state.company import fit
-from app.state.events import is_index
 from app.state.lab_state import FIRST_PAGE, SHOWN, START
 from app.state.lessons import CHOICES, ORDER, Place, step_at
 from app.state.link import first_lab, lab_of, opened_by, settled
-from app.state.session import history
+from app.state.session import history, is_index
 from models.heads import HeadPlan
 
 

@@ -6,7 +6,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import parse_qsl
 
 import streamlit as st
@@ -55,6 +55,11 @@ def widget(key: str, kind: type, default: Any = None) -> Any:
     """A widget's value, or `default` where it has none or, forged, one of another type."""
     value = st.session_state.get(key)
     return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else default
+
+
+def is_index(value: object, count: int) -> TypeGuard[int]:
+    """Whether it is a whole number from 0 to below `count`."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
 
 
 def ask_for(ending: object) -> None:

@@ -16,7 +16,7 @@ from numpy import ndarray
 from app import compute
 from app.panels import disagreement, frame, heads, measures, roles
 from app.panels.text import Reading
-from app.state import events, session
+from app.state import head_events, session
 from app.state.heads_view import MEASURES, SOURCES
 from app.state.lab_state import LabState
 from app.texts import _, ngettext, number
@@ -54,11 +54,11 @@ def _choose(state: LabState, source: str, is_measured: bool) -> None:
     st.session_state[session.MEASURED] = source
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(_("Measured"), [*SOURCES] if is_measured else ["text"], key=session.MEASURED,
-                             required=True, format_func=lambda its: _(SOURCES[its]), on_change=events.on_heads_view,
-                             label_visibility="collapsed")
+                             required=True, format_func=lambda its: _(SOURCES[its]), label_visibility="collapsed",
+                             on_change=head_events.on_heads_view)
         for key, label in ((session.MEASURE_X, _("Across")), (session.MEASURE_Y, _("Up"))):
             st.selectbox(label, [*MEASURES], key=key, format_func=lambda its: _(MEASURES[its]), width=228,
-                         on_change=events.on_heads_view)
+                         on_change=head_events.on_heads_view)
 
 
 def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
@@ -73,13 +73,13 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
     names = [(f"{titles[kind]} " if len(lab.kinds) > 1 else "") + f"{layer + 1}.{head + 1}"
              for kind, layer, head in addresses]
     at = state.selection
-    places = events.picked(addresses)
+    places = head_events.picked(addresses)
     spec = head_charts.scatter(values[x], values[y], _(MEASURES[x]), _(MEASURES[y]), names,
                                [titles[kind] for kind, _layer, _head in addresses],
                                addresses.index((at.kind, at.layer, at.head)),
                                [bool(address in state.plan.heads) for address in addresses], places)
     chart(key="scatter", spec=spec, models=[lab.name], what="heads",
-          on_event=partial(events.on_scatter, addresses=addresses),
+          on_event=partial(head_events.on_scatter, addresses=addresses),
           title=_("{up} against {across}, of every head", up=_(MEASURES[y]), across=_(MEASURES[x])),
           alt="; ".join(f"{name}: {number(one, '.3f')}, {number(other, '.3f')}" for name, one, other in zip(
               names, values[x].tolist(), values[y].tolist(), strict=True)))
@@ -92,8 +92,8 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
         st.markdown(ngettext("{n} head picked", "{n} heads picked", len(picked)))
         for label, change in ((_("Prune"), {"gate": 0.0}), (_("Constant"), {"constant": True}),
                               (_("Live"), {"constant": False, "gate": 1.0})):
-            st.button(label, key=f"picked {sorted(change.items())}", on_click=events.set_heads, args=(picked, change),
-                      disabled="constant" in change and bool(change["constant"]) and lab.constant is None)
+            st.button(label, key=f"picked {sorted(change.items())}", on_click=head_events.set_heads,
+                      args=(picked, change), disabled=bool(change.get("constant")) and lab.constant is None)
 
 
 def _correlations(lab: Lab, values: dict[str, ndarray], distance: ndarray | None) -> None:

@@ -17,7 +17,7 @@ import models
 from app import compute, exports
 from app.panels import taking
 from app.state import session
-from app.state.events import on_heads
+from app.state.head_events import on_heads
 from app.state.link import read_query
 from models import HeadPlan
 from models.sketch import sketch_of
@@ -99,7 +99,7 @@ def test_nothing_is_made_or_sent_before_it_is_asked_for(lab, monkeypatch):
 def test_a_file_that_nobody_offers_is_not_asked_for(what, monkeypatch):
     asked = {}
     monkeypatch.setattr(session.st, "session_state", asked)
-    monkeypatch.setattr("app.state.events.history", lambda: read_query({}) and __import__("types").SimpleNamespace(
+    monkeypatch.setattr("app.state.head_events.history", lambda: read_query({}) and __import__("types").SimpleNamespace(
         present=read_query({})[0]))
     on_heads({"type": "take", "what": what})
     assert not asked

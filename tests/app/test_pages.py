@@ -17,7 +17,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import models
-from app.state.events import on_effect, on_heads, on_map, on_toolbar
+from app.state.events import on_effect, on_toolbar
+from app.state.head_events import on_heads, on_map
 from components.payload import unpack
 from models import HeadPlan
 from models.sampling import Sampling
@@ -145,7 +146,8 @@ def test_events_that_no_browser_of_ours_sends_change_nothing(event, monkeypatch)
     from app.state.history import History
 
     history = History()
-    monkeypatch.setattr("app.state.events.history", lambda: history)
+    for module in ("events", "head_events"):
+        monkeypatch.setattr(f"app.state.{module}.history", lambda: history)
     on_heads(event)
     on_effect(event)
     on_map(event)
