@@ -9,6 +9,55 @@ const POLICIES = {
   length: lab.N_('n = length'),
 };
 
+/** What the scores of all heads are multiplied by: {element, show(now, data)}. */
+function scaleOf(state) {
+  const note = lab.make('p', { className: 'note', attributes: { role: 'status' } });
+  const element = lab.make('fieldset', { className: 'scale' });
+  const radio = value => lab.make('input', { type: 'radio', name: 'scale', value });
+  const radios = Object.keys(POLICIES).map(radio);
+  const base = lab.make('input', {
+    type: 'number',
+    min: 2,
+    max: 9999,
+    step: 1,
+    attributes: { 'aria-label': lab._('Base length') },
+  });
+  const sendScale = policy => {
+    const length = Number(base.value);
+    const kept = Number.isInteger(length) && length >= 2 && length <= 9999;
+    state.send({ type: 'scale', policy, base: kept ? length : state.now.scale.base });
+    base.value = ''; // shows again what holds
+    state.refresh();
+  };
+  for (const one of radios) one.onchange = () => sendScale(one.value);
+  base.onchange = () => sendScale('logn');
+  element.append(
+    lab.make('legend', { textContent: lab._('Scale of all heads') }),
+    ...radios.map(one => lab.make('label', {}, one, lab._(POLICIES[one.value]))),
+    lab.make('label', { className: 'base' }, lab._('base'), base),
+    note,
+  );
+  lab.tip(element, 'scale');
+  lab.tip(base.parentElement, 'base');
+
+  return {
+    element,
+    show(now, { policies, scale }) {
+      element.hidden = policies.length < 2;
+      for (const one of radios) {
+        one.checked = now.scale.policy === one.value;
+        one.parentElement.hidden = !policies.includes(one.value);
+      }
+      base.parentElement.hidden = now.scale.policy !== 'logn';
+      // What Python says of a scale is about the one that it has answered.
+      const answered = now.scale.policy === scale.policy && now.scale.base === scale.base;
+      lab.write(note, (answered && scale.note) || '');
+      // What is being typed stays.
+      if (state.root.getRootNode().activeElement !== base || base.value === '') base.value = now.scale.base;
+    },
+  };
+}
+
 /** {element, show(now, data)}; `now` as presentState makes it. */
 lab.headControls = (state, hint) => {
   const send = change => {
@@ -37,40 +86,13 @@ lab.headControls = (state, hint) => {
   slider.onchange = () => send({ gate: Number(slider.value), drag: false });
   const gate = lab.make('label', { className: 'gate' }, lab._('Gate'), slider, number);
 
-  const note = lab.make('p', { className: 'note', attributes: { role: 'status' } });
-  const scale = lab.make('fieldset', { className: 'scale' });
-  const radio = value => lab.make('input', { type: 'radio', name: 'scale', value });
-  const radios = Object.keys(POLICIES).map(radio);
-  const base = lab.make('input', {
-    type: 'number',
-    min: 2,
-    max: 9999,
-    step: 1,
-    attributes: { 'aria-label': lab._('Base length') },
-  });
-  const sendScale = policy => {
-    const length = Number(base.value);
-    const kept = Number.isInteger(length) && length >= 2 && length <= 9999;
-    state.send({ type: 'scale', policy, base: kept ? length : state.now.scale.base });
-    base.value = ''; // shows again what holds
-    state.refresh();
-  };
-  for (const one of radios) one.onchange = () => sendScale(one.value);
-  base.onchange = () => sendScale('logn');
-  scale.append(
-    lab.make('legend', { textContent: lab._('Scale of all heads') }),
-    ...radios.map(one => lab.make('label', {}, one, lab._(POLICIES[one.value]))),
-    lab.make('label', { className: 'base' }, lab._('base'), base),
-    note,
-  );
+  const scale = scaleOf(state);
 
   for (const [element, term] of [
     [live, 'live'],
     [constant, 'constant'],
     [prune, 'prune'],
     [gate, 'gate'],
-    [scale, 'scale'],
-    [base.parentElement, 'base'],
   ])
     lab.tip(element, term);
 
@@ -87,7 +109,7 @@ lab.headControls = (state, hint) => {
     scope,
     lab.make('div', { className: 'line' }, buttons, gate),
     hint,
-    scale,
+    scale.element,
   );
 
   /** Why the three buttons cannot be pressed, if they cannot. */
@@ -113,7 +135,7 @@ lab.headControls = (state, hint) => {
   return {
     element,
     show(now, data) {
-      const { grids, policies } = data;
+      const { grids } = data;
       const several = grids.length > 1;
       const grid = grids.find(({ kind }) => kind === now.selection.kind);
       const states = lab.chosenStates(now);
@@ -129,17 +151,7 @@ lab.headControls = (state, hint) => {
       const text = mixed ? lab._('mixed') : value.toFixed(2);
       lab.set(slider, 'aria-valuetext', text);
       lab.write(number, text);
-      scale.hidden = policies.length < 2;
-      for (const one of radios) {
-        one.checked = now.scale.policy === one.value;
-        one.parentElement.hidden = !policies.includes(one.value);
-      }
-      base.parentElement.hidden = now.scale.policy !== 'logn';
-      // What Python says of a scale is about the one that it has answered.
-      const answered = now.scale.policy === data.scale.policy && now.scale.base === data.scale.base;
-      lab.write(note, (answered && data.scale.note) || '');
-      // What is being typed stays.
-      if (state.root.getRootNode().activeElement !== base || base.value === '') base.value = now.scale.base;
+      scale.show(now, data);
     },
   };
 };

@@ -8,8 +8,7 @@ const KEYS = ['c', 'p', 'r', '+', '=', '-'];
 
 function create(state) {
   const board = lab.make('div', { className: 'board' });
-  const keys = lab._('Keys: arrows · C constant · P prune · R live · + − gate');
-  const controls = lab.headControls(state, lab.make('p', { className: 'hint', id: 'hint', textContent: keys }));
+  const controls = lab.headControls(state, hint());
   const lead = lab.make('p', { className: 'lead' });
   state.root.append(lead, board, controls.element);
   const take = lab.takeAway(() => lab.gridOffer(state), lab._('Download: all heads'));
@@ -29,6 +28,38 @@ function create(state) {
     marked: () => showGrids(state),
     act: (key, where) => act(state, key, where),
   };
+}
+
+const KEPT = 'attention-lab: keys only on the grid';
+let keysEverywhere = true;
+try {
+  keysEverywhere = localStorage.getItem(KEPT) === null;
+} catch {
+  // nothing is kept: it holds for as long as the page does
+}
+
+function keepKeys(everywhere) {
+  keysEverywhere = everywhere;
+  try {
+    if (everywhere) localStorage.removeItem(KEPT);
+    else localStorage.setItem(KEPT, 'true');
+  } catch {
+    // as above
+  }
+}
+
+/** What keys do, and whether letters do it wherever the focus is: those who speak to their machine, or miss keys, may
+ * not want that (WCAG 2.1.4). */
+function hint() {
+  const keys = lab._('Keys: arrows · C constant · P prune · R live · + − gate');
+  const box = lab.make('input', { type: 'checkbox', checked: keysEverywhere });
+  box.onchange = () => keepKeys(box.checked);
+  return lab.make(
+    'div',
+    { className: 'hint' },
+    lab.make('span', { id: 'hint', textContent: keys }),
+    lab.make('label', {}, box, lab._('on the whole page')),
+  );
 }
 
 function update(state, data) {
@@ -136,8 +167,9 @@ function act(state, key, target) {
 }
 
 /**
- * The keys C, P, R, + and -, wherever the focus is but where letters are typed, and in dialogs. Heard before the page
- * is: Streamlit's own C and R would clear its caches, or run everything again and take the focus away.
+ * The keys C, P, R, + and -, wherever the focus is but where letters are typed, and in dialogs; or on the grids alone.
+ * Heard before the page is: Streamlit's own C and R would clear its caches, or run everything again and take the focus
+ * away.
  */
 lab.headKey = event => {
   const key = event.key?.toLowerCase();
@@ -145,10 +177,12 @@ lab.headKey = event => {
   const path = event.composedPath();
   if (path.some(element => element instanceof HTMLElement && element.matches(`${TYPED}, dialog, [role="dialog"], [role="menu"]`))) return;
   const grids = Array.from(lab.living).filter(({ act, now, root }) => act && now && root.isConnected);
-  const state = grids.find(({ root }) => path.includes(root)) ?? grids[0];
+  const own = grids.find(({ root }) => path.includes(root));
+  const state = own ?? grids[0];
   if (!state) return;
   event.preventDefault();
   event.stopPropagation();
+  if (!own && !keysEverywhere) return;
   if (!event.repeat || key === '+' || key === '=' || key === '-') state.act(key, path[0]);
 };
 

@@ -13,13 +13,13 @@ from components.mounting import FOLDER, styles
 
 # In order: a file uses only what the files before it offer when it is read. Those in core/ draw nothing and know no
 # page: tests/js runs them in Node.
-FILES = ("core/texts.js", "core/payload.js", "core/text.js", "core/scales.js", "core/attention.js", "core/layout.js",
-         "core/plan.js", "core/asking.js", "core/effects.js", "core/words.js", "core/lessons.js", "core/svg.js",
-         "core/csv.js", "core/standalone.js", "core/picture.js", "core/axes.js", "core/marks.js", "core/lines.js",
-         "core/fields.js", "core/points.js", "core/chart.js", "shared.js", "tip.js", "page.js", "canvas.js",
-         "events.js", "menu.js", "pointing.js", "take_away.js", "theme.js", "heads/controls.js", "heads/grid.js",
-         "heads/heads.js",
-         "head_map/matrix.js", "head_map/forgetting_bars.js", "head_map/forgetting.js", "head_map/words.js",
+FILES = ("core/texts.js", "core/payload.js", "core/text.js", "core/scales.js", "core/attention.js",
+         "core/forgetting.js", "core/layout.js", "core/plan.js", "core/asking.js", "core/effects.js", "core/words.js",
+         "core/lessons.js", "core/svg.js", "core/csv.js", "core/standalone.js", "core/picture.js", "core/axes.js",
+         "core/marks.js", "core/lines.js", "core/fields.js", "core/points.js", "core/chart.js", "shared.js", "tip.js",
+         "page.js", "canvas.js", "events.js", "menu.js", "pointing.js", "take_away.js", "theme.js", "heads/controls.js",
+         "heads/grid.js", "heads/heads.js", "head_map/matrix_drawing.js", "head_map/matrix.js",
+         "head_map/forgetting_bars.js", "head_map/forgetting_strip.js", "head_map/forgetting.js", "head_map/words.js",
          "head_map/reading.js", "head_map/words_panel.js", "head_map/taking.js", "head_map/together.js",
          "head_map/head_map.js", "effect/peek.js", "effect/effect.js", "written/written.js", "notice/notice.js",
          "chooser/chooser.js", "toolbar/toolbar.js", "navigation/navigation.js", "chart/picking.js", "chart/chart.js",

@@ -9,10 +9,11 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from app.state.lab_state import PAGES, START
 from app.texts import LANGUAGES
+from tests.e2e.app_page import query
 
 pytestmark = pytest.mark.browser
 
@@ -72,3 +73,26 @@ def test_no_violation_on_a_phone_and_with_a_menu_open(visit):
     page = visit(phone=True, model="stories-selective")
     page.get_by_role("button", name="Download").first.click()
     assert not violations(page)
+
+
+def test_letters_can_be_kept_to_the_grid(visit):
+    """Character key shortcuts (2.1.4), which axe cannot see."""
+    page = visit(model="assignment-selective")
+    box = page.get_by_label("on the whole page")
+    page.get_by_role("button", name="Reset", exact=True).focus()
+    page.keyboard.press("p")
+    page.wait_for_url("**plan=*")
+    page.keyboard.press("r")
+    page.wait_for_function("!location.search.includes('plan=')")
+    box.uncheck()
+    page.get_by_role("button", name="Reset", exact=True).focus()
+    page.keyboard.press("p")
+    page.wait_for_timeout(500)
+    assert "plan" not in query(page)
+    page.reload()
+    page.locator(".tile").first.wait_for()
+    expect(box).not_to_be_checked()  # the browser remembers
+    page.locator(".tile").first.click()
+    page.keyboard.press("p")
+    page.wait_for_url("**plan=*")
+    box.check()

@@ -18,6 +18,7 @@ class Mutation(NamedTuple):
 _ATTENTION, _SCALES, _LAYOUT, _PLAN, _ASKING, _EFFECTS, _TEXT, _PAYLOAD, _TEXTS, _WORDS, _LESSONS = (
     f"core/{name}.js" for name in ("attention", "scales", "layout", "plan", "asking", "effects", "text", "payload",
                                    "texts", "words", "lessons"))
+_FORGETTING = "core/forgetting.js"
 _SVG, _CSV, _STANDALONE, _PICTURE, _AXES, _MARKS, _LINES, _FIELDS, _POINTS, _CHART = (
     f"core/{name}.js" for name in ("svg", "csv", "standalone", "picture", "axes", "marks", "lines", "fields", "points",
                                    "chart"))
@@ -36,6 +37,12 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("F with its own row", _ATTENTION, "mask[(i + 1) * n + j] = mask[i * n + j] +", "mask[i * n + j] +=", "attention"),
     ("weights without F", _ATTENTION, "- (mask ? mask[t * n + j] : 0)", "", "attention"),
     ("taken away and left swapped", _ATTENTION, "1 - Math.exp(-mask)", "Math.exp(-mask)", "attention"),
+    ("the weakest named first", _FORGETTING, "other[1] - one[1]", "one[1] - other[1]", "forgetting"),
+    ("all of a long text named", _FORGETTING, ".slice(0, MOST)", "", "forgetting"),
+    ("what the present query has left", _FORGETTING, "mask[(t + 1) * tokens.length + j]", "mask[t * tokens.length + j]",
+     "forgetting"),
+    ("later tokens ask already", _FORGETTING, "{ length: t + 1 - j }", "{ length: tokens.length - j }", "forgetting"),
+    ("unread tokens have a story", _FORGETTING, "if (j > t)", "if (j > t + 9)", "forgetting"),
     ("difference reversed", _ATTENTION,
      "arrays.constant.data[place(i, j)] - arrays.live.data[place(i, j)]",
      "arrays.live.data[place(i, j)] - arrays.constant.data[place(i, j)]", "attention"),

@@ -1,0 +1,146 @@
+// What a matrix looks like: on the lower canvas its picture, a net and its tokens, on the upper one a crosshair. `matrix`
+// is {rows, columns (tokens), causal, pruned}, `size` as lab.mapLayout has it, with `level`: whether key tokens are level.
+
+const TOP = 62; // px for the key tokens, of layout.js
+const LABEL = 12; // px that a label needs of its axis
+const [SMALLEST, USUAL] = [11, 13]; // px of its type: where cells are small all labels are, before every other one goes
+const MOST = 24; // characters of a label
+const NET = 9; // px of a cell from which on there is a net
+const FADED = 0.22; // of a pruned head's weights, as on its tile
+
+/** A canvas made empty, in CSS pixels. */
+function prepared(canvas, size) {
+  canvas.width = size.width * size.ratio;
+  canvas.height = size.height * size.ratio;
+  const context = canvas.getContext('2d');
+  context.scale(size.ratio, size.ratio);
+  context.font = lab.font(USUAL);
+  return context;
+}
+
+/** The token, cut to `room` px. */
+function fitted(context, token, room) {
+  let text = lab.cut(lab.token(token), MOST);
+  while (text.length > 1 && context.measureText(text).width > room)
+    text = lab.cut(text, Math.min(MOST - 1, Array.from(text).length - 1));
+  return lab.isolated(text);
+}
+
+/** Whether every key's token has room above its column, `cell` px wide, without being turned. */
+lab.fitsLevel = (columns, cell) => {
+  const context = document.createElement('canvas').getContext('2d');
+  context.font = lab.font(USUAL);
+  return columns.every(token => context.measureText(lab.cut(lab.token(token), MOST)).width <= cell - 6);
+};
+
+function rowLabel(context, matrix, size, i) {
+  context.textAlign = 'right';
+  context.textBaseline = 'middle';
+  context.fillText(fitted(context, matrix.rows[i], size.left - 10), size.x - 6, size.y + (i + 0.5) * size.cell);
+}
+
+function columnLabel(context, matrix, size, j) {
+  context.save();
+  context.translate(size.x + (j + 0.5) * size.cell, size.y - 6);
+  if (size.level) {
+    context.textAlign = 'center';
+    context.textBaseline = 'alphabetic';
+    context.fillText(fitted(context, matrix.columns[j], size.cell), 0, 0);
+  } else {
+    context.rotate(-Math.PI / 2);
+    context.textAlign = 'left';
+    context.textBaseline = 'middle';
+    context.fillText(fitted(context, matrix.columns[j], TOP - 8), 0, 0);
+  }
+  context.restore();
+}
+
+/** A fine net, over what is drawn and not over what lies in the future. */
+function net(context, { rows, columns, causal }, { x, y, cell }) {
+  if (cell < NET) return;
+  context.globalAlpha = 0.55;
+  context.beginPath();
+  rows.forEach((_, i) =>
+    columns.forEach((_, j) => {
+      if (!causal || j <= i) context.rect(x + j * cell, y + i * cell, cell, cell);
+    }),
+  );
+  context.stroke();
+  context.globalAlpha = 1;
+}
+
+/** As on the head's tile: these weights are computed, and reach nothing. */
+function crossOut(context, { x, y, right, bottom }, ink) {
+  context.strokeStyle = ink;
+  context.lineWidth = 2;
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(x + right, y + bottom);
+  context.moveTo(x, y + bottom);
+  context.lineTo(x + right, y);
+  context.stroke();
+}
+
+/** As many tokens as have room. */
+function labels(context, matrix, size) {
+  const every = Math.ceil(LABEL / size.cell);
+  context.font = lab.font(Math.max(SMALLEST, Math.min(USUAL, Math.floor(every * size.cell) - 1)));
+  matrix.rows.forEach((_, i) => {
+    if (i % every === 0) rowLabel(context, matrix, size, i);
+  });
+  matrix.columns.forEach((_, j) => {
+    if (j % every === 0) columnLabel(context, matrix, size, j);
+  });
+}
+
+function axes(context, { x, y }) {
+  context.font = lab.font(USUAL);
+  context.globalAlpha = 0.72;
+  context.textAlign = 'right';
+  context.textBaseline = 'alphabetic';
+  context.fillText(lab._('key →'), x - 8, y - 26);
+  context.fillText(lab._('query ↓'), x - 8, y - 8);
+}
+
+/** @param {HTMLCanvasElement} picture the weights, a pixel each */
+lab.drawMatrix = (canvas, picture, matrix, size, colours) => {
+  const context = prepared(canvas, size);
+  const { x, y, right, bottom } = size;
+  context.fillStyle = colours.panel;
+  context.fillRect(x, y, right, bottom);
+  context.imageSmoothingEnabled = false;
+  context.globalAlpha = matrix.pruned ? FADED : 1;
+  context.drawImage(picture, x, y, right, bottom);
+  context.globalAlpha = 1;
+  context.strokeStyle = colours.line;
+  context.lineWidth = 1;
+  net(context, matrix, size);
+  context.strokeRect(x - 0.5, y - 0.5, right + 1, bottom + 1);
+  if (matrix.pruned) crossOut(context, size, colours.ink);
+  context.fillStyle = colours.ink;
+  labels(context, matrix, size);
+  axes(context, size);
+};
+
+/** The crosshair at [query, key]; of null, nothing. */
+lab.drawCrosshair = (canvas, at, matrix, size, colours) => {
+  const context = prepared(canvas, size);
+  if (!at) return;
+  const { x, y, cell, right, bottom, left } = size;
+  const [i, j] = at;
+  context.fillStyle = colours.ground; // under the two labels, which may stand where there was none
+  context.fillRect(x - left, y + (i + 0.5) * cell - 9, left - 1, 18);
+  if (size.level) context.fillRect(x + j * cell, y - 20, cell, 19);
+  else context.fillRect(x + (j + 0.5) * cell - 9, 0, 18, y - 1);
+  context.fillStyle = colours.accent;
+  context.font = `600 ${lab.font(13)}`;
+  rowLabel(context, matrix, size, i);
+  columnLabel(context, matrix, size, j);
+  context.strokeStyle = colours.accent;
+  context.lineWidth = 1.5;
+  context.strokeRect(x, y + i * cell, matrix.causal ? (i + 1) * cell : right, cell);
+  context.strokeRect(x + j * cell, matrix.causal ? y + j * cell : y, cell, matrix.causal ? bottom - j * cell : bottom);
+  context.strokeStyle = colours.ink;
+  context.lineWidth = 2;
+  context.strokeRect(x + j * cell, y + i * cell, cell, cell);
+};
