@@ -30,7 +30,7 @@ function create(state) {
   };
 }
 
-const KEPT = 'attention-lab: keys only on the grid';
+const KEPT = 'attention-lab-keys-on-grid';
 let keysEverywhere = true;
 try {
   keysEverywhere = localStorage.getItem(KEPT) === null;
