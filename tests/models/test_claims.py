@@ -19,6 +19,7 @@ from models.studies.claims import (
     OPEN,
     PART,
     UNSURE,
+    Statement,
     claims,
     commands,
     gated,
@@ -219,6 +220,24 @@ def test_a_model_that_waits_to_be_trained_again_is_not_compared(made: Made):
     assert claim.waiting == ("stories-softmax",)
     row = next(row for row in claim.trainings if row["model"] == "stories-softmax")
     assert "not compared until it is trained again" in row["seeds"]
+    blimp = next(its for its in claim.statements if its.key == "selective-blimp")
+    assert [row["attention"] for row in blimp.table] == ["softmax, to be trained again", "selective"]
+
+
+def test_what_twice_the_heads_are_worth_to_softmax_stands_beside_and_decides_nothing(made: Made):
+    as_the_sources_have_it(made)
+    made.card("stories-softmax", {"perplexity": 38.0})
+
+    def wide(perplexity: float) -> Statement:
+        made.card("stories-softmax-wide", {"perplexity": perplexity})
+        return {s.key: s for claim in claims(made.evidence) for s in claim.statements}["selective-wide"]
+
+    helps, hurts = wide(37.0), wide(39.0)
+    assert helps.verdict.word == hurts.verdict.word == HOLDS
+    for statement, ratio in ((helps, "0.974"), (hurts, "1.026")):
+        rows = {row["attention"]: row for row in statement.table}
+        assert rows["softmax, twice the heads / softmax"]["here, 1,200 steps"].startswith(ratio)
+        assert len(rows) == len(statement.table)  # nobody twice
 
 
 @pytest.mark.parametrize("broken", ["", "{", "[]", "null", "7"])

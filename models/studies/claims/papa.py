@@ -256,6 +256,7 @@ def _better(studies: Sequence[Study]) -> Statement:
         "papa-better", told("Better models lose more."), told("“better models lose more”, over six models"), CURVES,
         told("the rank correlation (Spearman) of the untouched mean score and the mean drop is positive, of three "
              "points or more, a point a model and a moment of its training; p, the share of random orders with one as "
-             "large, is below 5%. Moments of one training are alike, so that chance is more than that"),
+             "large, is below 5%. Moments of one training are alike, and so are trainings by one recipe, so that "
+             "chance is more than that"),
         conclude([check]), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
         told("Models of a few kinds differ in more than in how good they are."))
