@@ -21,7 +21,7 @@ from app.panels.card import card_of, headline
 from models.pruned import SHIPPED
 from models.recipes import RECIPES
 from models.studies import encoders
-from models.studies.claims import claims
+from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE, claims
 from models.tasks import TASKS
 from tests.browser import ROOT
 
@@ -58,6 +58,14 @@ def test_every_number_of_a_finding_stands_in_results():
     for number, digits, percent in DECIMAL.findall(said):
         value = float(number.replace(",", ""))
         assert any(round(other, len(digits)) == value and percent in ("", its) for other, its in known), number
+
+
+def test_readme_counts_the_verdicts():
+    words = [statement.verdict.word for claim in claims() for statement in claim.statements]
+    count = {word: words.count(word) for word in (HOLDS, PART, FAILS, UNSURE, OPEN)}
+    said = (f"Of {len(words)} statements {count[HOLDS]} hold, {count[PART]} hold in part, {count[FAILS]} does not hold "
+            f"here, {count[UNSURE]} are inconclusive and {count[OPEN]} are not measured yet.")
+    assert said in " ".join(README.split())
 
 
 def test_every_shipped_model_has_a_recipe_and_every_recipe_a_model():
