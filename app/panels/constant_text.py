@@ -84,8 +84,8 @@ def _stamp(name: str, task: str) -> int:
 def _told(said: tuple[Said, ...]) -> None:
     """Each word with its tag, before and after, those that are others marked."""
     changed = sum(its.is_changed for its in said)
-    st.markdown(ngettext("{n} label is another one.", "{n} labels are others.", changed) if changed
-                else _("No label is another one."))
+    st.markdown(ngettext("{n} label has changed.", "{n} labels have changed.", changed) if changed
+                else _("No label has changed."))
     table(key="constant said", columns=[_("word"), _("before"), _("after")],
           rows=[[its.word[:60], _label(its.before), _label(its.after)] for its in said],
           strong=[(row, 2) for row, its in enumerate(said) if its.is_changed])

@@ -55,7 +55,7 @@ def log_n_note(n: int, base: int, causal: bool) -> str:
         if n <= base:
             return _("Scores × {factor}: this text has {n} tokens and the base is not below it, so every row gets "
                      "flatter. With a base below {n} rows get sharper.", factor=factor, n=n)
-        return _("Scores × {factor}, for every query sees all {n} tokens: every row gets sharper.", factor=factor, n=n)
+        return _("Scores × {factor}: every query sees all {n} tokens, so every row gets sharper.", factor=factor, n=n)
     if n <= base:
         return _("Scores × {factor} at the last of {n} tokens, and less before it: the base is not below the text's "
                  "length, so every row gets flatter. With a base below {n} the last rows get sharper.",
@@ -123,8 +123,8 @@ def notes(lab: Lab, state: LabState) -> None:
         st.caption(_("These weights are a table: the same for every text, so no query can look for a word, and "
                      "making the head constant changes nothing. Type, and watch the map stay."))
     if not kind.attention.is_distribution:
-        st.caption(_("Rows of relu² need not sum to 1: in the matrix the strongest colour is the largest weight of "
-                     "this head, beside the words stand shares of a row."))
+        st.caption(_("Rows of relu² need not sum to 1. In the matrix the strongest colour is the largest weight of "
+                     "this head; in the view *Words* the numbers are shares of a row."))
     if kind.attention.selects and head == 0 and (chosen.constant or chosen.gate < 1):
         st.caption(_("Head 1 of layer {layer} also makes the mask F for its whole layer. Your changes act on what a "
                      "head puts out, so its votes still count.", layer=layer + 1))

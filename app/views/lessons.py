@@ -26,7 +26,7 @@ def _draw() -> None:
             with st.container(border=True, height="stretch", key=f"lesson-{lesson.key}"):
                 _card(number, lesson)
     with st.container(horizontal=True):
-        st.button(_("The first minute again"), key="start", on_click=lesson_events.restart)
+        st.button(_("Show the first page again"), key="start", on_click=lesson_events.restart)
 
 
 def _card(number: int, lesson: Lesson) -> None:

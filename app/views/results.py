@@ -76,9 +76,9 @@ def _claims() -> None:
     with st.container(key="about-claim"):
         st.caption(linked(f"{plain(claim.source)}. {plain(_(claim.setting))}"))
     if claim.waiting:
-        st.caption(_("These models wait to be trained again at a learning rate that turned out better. Until then "
-                     "their weights are compared with nothing; what is said of several seeds was trained at it "
-                     "already. {names}", names=literal(", ".join(claim.waiting))))
+        st.caption(_("These models have yet to be trained again, at a learning rate that turned out better. Until "
+                     "then their weights are not compared with others. The results over several seeds are of models "
+                     "that were trained at the better rate. {names}", names=literal(", ".join(claim.waiting))))
     groups = [(word, [its for its in claim.statements if its.verdict.word == word]) for word in BADGES]
     _overview([(word, its) for word, its in groups if its])
     specs = _specs(claim.key, stamp)

@@ -76,28 +76,29 @@ def words(plan: HeadPlan, is_right: bool) -> Words:
     looks = _("The arcs show where *x=?* looks: the mean of layer 2's four heads. Dotted: before.") if plan else \
         _("The arcs show where *x=?* looks: the mean of layer 2's four heads.")
     head = _("The model looks back with *heads*. A head gives every earlier word a weight and passes on what stands "
-             "there. This model has twelve of them: four at a time, in three rounds, its *layers*.")
+             "there. This model has twelve of them, in three *layers* of four. The layers work one after the other.")
     if not plan:
         reason = _("x was set to 1, then to 7, and 7 is the latest. To know that, *x=?* must look back along the line.")
         following = _("What if it could not look back? Press the button.")
     elif plan == WITHOUT_FIRST:
-        reason = _("In layer 1 each value looks at the name before it, and so learns whose it is. Without that, "
-                   "*x=?* still looks back, but takes 3, which is y's. Of all such lines the model now gets one in "
-                   "three right.")
-        following = _("Four heads were taken away together. And if it is one head alone? Guess, then press.")
+        reason = _("In layer 1 each value looks at the name before it, and so finds out which variable it belongs to. "
+                   "Without that, *x=?* still looks back, but takes 3, which is y's. Of all such lines the model now "
+                   "gets one in three right.")
+        following = _("Four heads were taken away together. What if it is one head alone? Guess, then press *One head "
+                      "alone*.")
     elif plan == WITHOUT_READER:
         reason = _("7 is a guess now, half as sure as before: without the heads of layer 2, *x=?* finds nothing. Of "
                    "all such lines the model gets fewer than one in three right.")
         looks = _("Layer 2 is gone: nothing is passed on any more. Dotted: before.")
-        following = _("Each layer does a part of the work. And one head alone?")
+        following = _("These two layers each do a part of the work. What if it is one head alone?")
     elif plan == WITHOUT_ONE:
-        reason = _("Layer 2, head 2 put nearly all its weight on 7. It is gone, and nothing changes: its neighbours "
-                   "look at 7, too.")
-        following = _("One head alone changes almost nothing. Why, and what heads can do without, is what the lessons "
-                      "are about.")
+        reason = _("Layer 2, head 2 put nearly all its weight on 7. This head is gone, and the answer stays the same: "
+                   "its neighbours look at 7, too.")
+        following = _("One head alone changes almost nothing. Why this is so, and which heads a model can do without, "
+                      "is what the lessons are about.")
     else:
         reason = _("x was set to 1, then to 7: the right answer is 7.")
         following = ""
     return {"title": _("What does x hold?"), "verdict": verdict, "looks": looks, "head": head, "reason": reason,
-            "question": _("A small Transformer reads this line and says which value x has at its end."),
+            "question": _("A small Transformer reads this line and says what value x has at the end of it."),
             "next": following}

@@ -31,12 +31,12 @@ def test_the_language_changes_and_nothing_else(visit):
     expect(page.get_by_role("grid", name="注意力头")).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", "zh")
     expect(page.get_by_text(re.compile("^6 个词元"))).to_be_visible()
-    expect(page.get_by_role("gridcell", name="第 1 层，头 2, 常数")).to_be_visible()
+    expect(page.get_by_role("gridcell", name="第 1 层第 2 个头, 常数")).to_be_visible()
     expect(page.get_by_role("button", name="English", exact=True)).to_be_focused()
     page.wait_for_function("location.search.includes('lang=zh')")
     assert query(page) == before | {"lang": "zh"}
     page.get_by_role("button", name="撤销", exact=True).click()  # of the experiment, not of the language
-    expect(page.get_by_role("gridcell", name="第 1 层，头 2, 动态")).to_be_visible()
+    expect(page.get_by_role("gridcell", name="第 1 层第 2 个头, 动态")).to_be_visible()
     assert query(page)["lang"] == "zh"
     page.get_by_role("button", name="English", exact=True).click()
     expect(page.get_by_role("grid", name="Heads")).to_be_visible()

@@ -126,9 +126,9 @@ def _slower(evidence: Evidence) -> Statement:
     return Statement(
         "disagreement-slower", told("Training gets a little slower."),
         told("about 1.21 → 1.05 steps a second"), told("From memory, in no text that we read."),
-        told("three quarters of pairs of steps, one of the regularised training and one of plain by turns on the same "
-             "batches, at least {share} of plain's, for each of the four: a little; and less than plain's: slower",
-             share=LEAST),
+        told("a little: in three quarters of the pairs of steps at least {share} of plain's steps a second, for each "
+             "of the four; slower: in three quarters of the pairs fewer than plain's. A pair is one step of the "
+             "regularised training and one of plain, by turns on the same batches", share=LEAST),
         conclude(checks), rows, chart if points else None, commands.measured("training_speed"),
         told("The terms cost products of all heads with each other."))
 

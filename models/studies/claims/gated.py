@@ -48,7 +48,7 @@ def _perplexity(evidence: Evidence) -> Statement:
         "gated-perplexity", told("A gate on each head's output makes a better model."),
         told("consistently better over thirty variants; its perplexities are not recoverable"),
         told("Read in the paper's abstract."), told("perplexity below softmax's, beyond chance; data and steps are "
-                                                    "equal, parameters all but 6,144"),
+                                                    "equal, and parameters too, but for 6,144"),
         conclude([check]), tables.table([(TITLES[GATED], told("below 1"), over)]), chart if points else None,
         commands.evaluated(MODELS),
         told("With so few heads and tokens there may be little to gain by keeping a head quiet."))

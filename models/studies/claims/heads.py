@@ -160,7 +160,7 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
                   alt=listed((told("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
     return Statement(
         "heads-agree", told("Confidence and relevance agree on which heads matter."),
-        told("they agree but for single heads; no number"), told("Read in notes on the paper."),
+        told("they agree, except for a few heads; no number"), told("Read in notes on the paper."),
         told("rank correlation of the two over all heads above 0, beyond chance, in each model; the loss when a head "
              "is pruned alone stands beside them and decides nothing"),
         conclude(checks),

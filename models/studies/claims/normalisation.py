@@ -120,9 +120,9 @@ def _reading(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
         "normalisation-reading", told("Read at a shorter length, relu²/n does worse with n = length than with n "
                                       "fixed."),
         told("n fixed at 512 is clearly better than n = length in fine-tuning"), QUALITATIVE,
-        told("more right guesses with n fixed at 32 tokens, half the training's, beyond chance: the source says it of "
-             "texts shorter than those of training, after fine-tuning. Nothing is fine-tuned here, and longer texts "
-             "stand in the table without deciding anything"),
+        told("at 32 tokens, half the length of training, more right guesses with n fixed than with n = length, beyond "
+             "chance. The source says it of texts shorter than those of training, after fine-tuning. Nothing is "
+             "fine-tuned here, and longer texts stand in the table without deciding anything"),
         conclude([_above(evidence, read, *names, n) for n in SHORTER]), _by_length(read, names), _chart(read, names),
         _relu2_commands("gau-relu2"),
         told("The number of keys that a query really uses grows with the text to some degree, and n = length allows "
@@ -161,7 +161,7 @@ def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
         conclude(checks), _by_length(read, names), _chart(read, names),
         "for name in masked-gau-softmax masked-gau-relu2; do python -m models.evaluate $name; done\n"
         + _relu2_commands("gau-relu2", "gau-softmax", "gau-softmax-128"),
-        told("More text is more evidence for a hidden token, and who never read so much cannot use it all."))
+        told("More text is more evidence for a hidden token, and a model that never read so much cannot use it all."))
 
 
 def _log_n(evidence: Evidence, scaled: Mapping[str, ByLength]) -> Statement:

@@ -124,8 +124,8 @@ def _needing(studies: Sequence[Study], limit: float) -> str:
         return ""
     if not needing:
         return told("Of no model it is shown that its heads are needed for these tasks")
-    return told("That heads are needed for these tasks, as without them more than {limit:.0%} would be lost, is shown "
-                "of {models} alone: the others test little", limit=limit,
+    return told("Only of {models} is it shown that these tasks need heads: with all heads removed more than "
+                "{limit:.0%} is lost. The others test little", limit=limit,
                 models=listed((study.title for study in needing), ", "))
 
 

@@ -115,8 +115,8 @@ def _mixed(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statem
         conclude(checks), _rows(encoders, titles), _chart(encoders, titles), COMMAND, SHORT)
 
 
-SHORT = told("To guess hidden words better is not to be worth more: random Synthesizers, alone and mixed with softmax, "
-             "guess them best here.")
+SHORT = told("A model that guesses hidden words better is not always worth more: random Synthesizers, alone and mixed "
+             "with softmax, guess them best here.")
 
 
 def cell(values: Sequence[float]) -> str:
