@@ -75,5 +75,5 @@ def test_the_scale_says_what_it_does_to_this_text():
     beyond = sent(opened(model="stories-softmax", plan="scale-logn256"), "heads")[0]["scale"]
     assert "every row gets flatter" in beyond["note"]
     assert "× 0.53" in beyond["note"]
-    assert log_n_note(20, 10, causal=False).startswith("Scores × 1.30, for every query sees all 20 tokens")
+    assert log_n_note(20, 10, causal=False).startswith("Scores × 1.30: every query sees all 20 tokens")
     assert "flatter" in log_n_note(20, 64, causal=False)

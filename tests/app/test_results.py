@@ -50,7 +50,7 @@ def keyed(found: list[Claim]) -> dict[str, Claim]:
 
 
 def waiting(app: AppTest) -> list[str]:
-    return [its.value.replace("\\", "") for its in app.caption if "wait to be trained again" in its.value]
+    return [its.value.replace("\\", "") for its in app.caption if "have yet to be trained again" in its.value]
 
 
 def texts(app: AppTest) -> str:

@@ -81,7 +81,7 @@ def test_a_tip_comes_with_the_pointer_the_keyboard_and_a_touch(visit):
     page.mouse.move(0, 0)
     entropy = page.get_by_role("radio", name="Entropy", exact=True)
     entropy.hover()  # a widget of Streamlit's, which knows no colours of the theme
-    expect(tip).to_contain_text("what takes longer to read")
+    expect(tip).to_contain_text("The others take its place")
     assert tip.evaluate("e => getComputedStyle(e).backgroundColor") == page.locator(".stApp").evaluate(
         "e => getComputedStyle(e).color")
     entropy.click()  # what it opened stands where the tip would, as long as the pointer stays there

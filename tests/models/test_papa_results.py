@@ -70,7 +70,7 @@ def test_two_models_can_disagree(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("removed", "said"), [
-    (0.5, ""), (0.0, "shown of somewhere-else alone"), (None, "shown of somewhere-else alone")])
+    (0.5, ""), (0.0, "Only of somewhere-else is it shown"), (None, "Only of somewhere-else is it shown")])
 def test_it_is_said_which_models_need_no_heads(removed: float | None, said: str, tmp_path: Path):
     """What loses nothing without its heads, or was not asked, says little of constant ones."""
     here, there = made(0.01), made(0.01, name="somewhere-else")
