@@ -97,8 +97,9 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
              "us and not read."),
         rule, conclude(checks), table, chart if points else None,
         f"for name in {names}; do python -m models.studies.forgetting $name; done\npython -m models.studies.claims",
-        told("A model that reads better to begin with can afford to forget anything; and in so short a context the "
-             "oldest tokens are not far away. In the source the gain grows with the context."))
+        told("With the memory loss a model may read worse before anything is dropped, and then no memory is enough. "
+             "Without it, a model that reads better to begin with can afford to forget anything; and in so short a "
+             "context the oldest tokens are not far away. In the source the gain grows with the context."))
 
 
 def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
