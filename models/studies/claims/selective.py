@@ -41,22 +41,20 @@ TITLES = {"softmax": N_("softmax"), "softmax-wide": N_("softmax, twice the heads
 
 
 def _pair(samples: Mapping[str, Samples], name: str, check: Check, theirs: str, against: str = "softmax",
-          also: tuple[str, str, str] | None = None, **words: str) -> Statement:
+          also: tuple[str, str] | None = None, **words: str) -> Statement:
     """Selective attention, plain or with the memory loss, against softmax, plain or wide.
 
     Args:
-        also: another such pair, what it is divided by first, and what the source has of it; it stands in the table and
-            decides nothing.
+        also: another such pair, of which the second is to be below the first; it stands in the table and decides
+            nothing.
     """
     over = tables.ratios(samples[name], samples[against])
     title, other = told(TITLES[name]), told(TITLES[against])
-    shown = dict.fromkeys((against, name, *(also or ())[:2]))
+    pairs = [(against, name, theirs), *([(*also, told("below 1"))] if also else [])]
+    shown = dict.fromkeys(its for one, another, _ in pairs for its in (one, another))
     table = tables.table([(told(TITLES[its]), "", samples[its]) for its in shown], ".2f")
-    table += tables.table([(told("{title} / {other}", title=title, other=other), theirs, over)])
-    if also:
-        one, another, its_theirs = also
-        table += tables.table([(told("{title} / {other}", title=told(TITLES[another]), other=told(TITLES[one])),
-                                its_theirs, tables.ratios(samples[another], samples[one]))])
+    table += tables.table([(told("{title} / {other}", title=told(TITLES[another]), other=told(TITLES[one])), source,
+                            tables.ratios(samples[another], samples[one])) for one, another, source in pairs])
     columns = list(dict.fromkeys(column for row in table for column in row))
     if len(columns) > len(("attention", "source", "here")):  # a column for each number of steps
         columns = [column for column in columns if column != "here"]
@@ -73,7 +71,7 @@ def _pair(samples: Mapping[str, Samples], name: str, check: Check, theirs: str, 
 def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, "selective")
     check = below(told("selective below softmax"), between, texts=texts)
-    return _pair(samples, "selective", check, told("below 1"), also=("softmax-512", "selective-512", told("below 1")),
+    return _pair(samples, "selective", check, told("below 1"), also=("softmax-512", "selective-512"),
                  key="selective-perplexity",
                  text=told("Selective attention has a lower perplexity than softmax at the same size."),
                  source=told("equal to a standard transformer with about twice the heads and parameters of "
@@ -87,8 +85,8 @@ def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement
 def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, "selective", "softmax-wide")
     check = no_worse(told("selective not above softmax with twice the heads"), between, texts=texts)
-    return _pair(samples, "selective", check, told("1, about"), "softmax-wide",
-                 ("softmax", "softmax-wide", told("below 1")), key="selective-wide",
+    return _pair(samples, "selective", check, told("1, about"), "softmax-wide", ("softmax", "softmax-wide"),
+                 key="selective-wide",
                  text=told("Selective attention reads as well as softmax with twice the heads."),
                  source=told("equal to a standard transformer with about twice the heads and parameters of attention"),
                  sure=told("Read in the paper's abstract; its perplexities are not recoverable."),
