@@ -120,7 +120,7 @@ class Made:
 def as_the_sources_have_it(made: Made) -> None:
     """Cards, seeds and measurements in which every claim holds."""
     for name, perplexity in synthesizer.LM1B.items():
-        # The source's language modelling does not have random + softmax ahead, nor at softmax; let it.
+        # In the source's language modelling a mixture falls behind softmax; let it not.
         value = {"random-softmax": 35.0}.get(name, perplexity)
         made.card(f"stories-{name}", {"perplexity": value})
     for context in ("", "-512"):
@@ -184,8 +184,8 @@ def as_the_sources_have_it(made: Made) -> None:
         made.measured(f"stories-{name}.blimp.json", {
             "metric": metric, "pairs": 268, "accuracy": right.count("1") / 4, "accuracy_error": 0.01,
             "rights": {f"paradigm {i}": right for i in range(67)}})
-    layers = [{"names": [0.9 + 0.01 * i for i in range(20)], "words": [0.2] * 20}, {"names": [0.1] * 20,
-                                                                                  "words": [2.0] * 20}]
+    layers = [{"names": [0.9 + 0.01 * i for i in range(20)], "others": [0.5] * 20, "words": [0.2] * 20},
+              {"names": [0.1] * 20, "others": [0.5] * 20, "words": [2.0] * 20}]
     made.measured("stories-selective.pieces.json", {"metric": {"perplexity": 36.0}, "layers": layers})
 
     for i, drop in enumerate((0.01, 0.015, 0.02, 0.025, 0.03)):
@@ -220,7 +220,8 @@ def heads_as_the_source_has_them(made: Made) -> None:
     for name in heads.MODELS:
         metric = json.loads((made.folder / f"checkpoints/{name}/card.json").read_text())["metric"]
         made.measured(f"{name}.heads.json", {
-            "metric": metric, "kinds": {"self": dict.fromkeys(("confidence", "relevance", "loss"), rows)},
+            "metric": metric, "kinds": {"self": {"confidence": rows, "loss": rows,
+                                                 "relevance": [[value / 9 for value in row] for row in rows]}},
             "roles": [{"kind": "self", "layer": 3, "head": head, "role": "rare"} for head in range(8)]})
     series = [{"kinds": kinds, "seed": seed, "strength": 0.02, "steps": 1000, "bleu": 39.8 + 0.05 * seed,
                "heads_left": dict(zip(kinds, (8 + seed, 13, 15), strict=False)),

@@ -13,27 +13,28 @@ from models.stack import own
 from models.studies.pieces import measure, pairs
 from models.tasks.stories import Stories
 
-TEXT = "One day Emma saw a little bird. The bird looked at Emma and"
+TEXT = "One day Emma saw a lantern. The bird looked at Emma and"
 
 
 def test_pairs_are_first_pieces_of_names_and_words():
     lab = own("stories-selective")
     ids = torch.tensor([lab.read(TEXT).ids])
-    names, words = pairs(lab.task.labels, ids)
     labels = [lab.task.labels[i] for i in ids[0].tolist()]
-    assert [labels[i - 1:i + 1] for i in names[0].nonzero().flatten().tolist()] == [[" Em", "ma"]] * 2
-    assert [" day", " Em"] in [labels[i - 1:i + 1] for i in words[0].nonzero().flatten().tolist()]
-    assert not (names & words).any() and not names[0, 0]
+    found = {kind: [labels[i - 1:i + 1] for i in where[0].nonzero().flatten().tolist()]
+             for kind, where in pairs(lab.task.labels, ids).items()}
+    assert found["names"] == [[" Em", "ma"]] * 2
+    assert found["others"] == [[" l", "ant"]]  # and "ern", which follows a later piece, is in no pair
+    assert [" day", " Em"] in found["words"] and ["ma", " saw"] not in found["words"]
 
 
 def test_what_is_said_is_the_traces_s():
     lab = own("stories-selective")
     found = measure(lab.model, lab.task.labels, torch.tensor([lab.read(TEXT).ids]))
     trace = models.run(lab, TEXT)
-    names, words = pairs(lab.task.labels, torch.tensor([trace.prompt.ids]))
+    kinds = pairs(lab.task.labels, torch.tensor([trace.prompt.ids]))
     for layer, its in enumerate(found["layers"]):
         said = lab.selected(trace.scores["self"][layer])
-        for kind, places in (("names", names), ("words", words)):
+        for kind, places in kinds.items():
             chosen = [float(said[k, k - 1]) for k in places[0].nonzero().flatten().tolist()]
             assert its[kind] == pytest.approx([sum(chosen) / len(chosen)], abs=1e-3)
     assert found["windows"] == 1 and found["names"] == 2
@@ -43,5 +44,4 @@ def test_what_is_said_is_the_traces_s():
 def test_the_example_has_a_name_in_pieces():
     text = dict(Stories.examples)["A name in pieces"]
     task = Stories()
-    names, _ = pairs(task.labels, torch.tensor([task.read(text).ids]))
-    assert names.any()
+    assert pairs(task.labels, torch.tensor([task.read(text).ids]))["names"].any()

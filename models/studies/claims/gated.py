@@ -133,8 +133,8 @@ def _longer(evidence: Evidence) -> Statement:
     def less(n: int) -> list[float]:
         return [gated - plain for plain, gated in _pairs(evidence, {name: losses[name][n] for name in MODELS})]
 
-    rows = [{N_("attention"): TITLES[name], N_("source"): theirs, **{
-        told("here, {n} tokens", n=n): f"{math.exp(statistics.fmean(its)):.1f}" if its else tables.NOTHING
+    rows = [{N_("attention"): TITLES[name], N_("source, RULER's score (higher is better)"): theirs, **{
+        told("here, perplexity at {n} tokens", n=n): f"{math.exp(statistics.fmean(its)):.1f}" if its else tables.NOTHING
         for n, its in losses[name].items()}} for name, theirs in zip(MODELS, ("31.65", "58.82"), strict=True)]
     points = [{"name": TITLES[name], "x": n, "seed": 0, "value": round(math.exp(statistics.fmean(its)), 3)}
               for name in MODELS for n, its in losses[name].items() if its]
@@ -142,7 +142,7 @@ def _longer(evidence: Evidence) -> Statement:
         (told("{name}, {n} tokens: {value:.1f}", name=p["name"], n=p["x"], value=p["value"]) for p in points), "; "))
     return Statement(
         "gated-longer", told("Gated attention reads longer texts than it was trained on better."),
-        told("RULER at 128,000 tokens 58.82, without gates 31.65"), told(
+        told("RULER at 128,000 tokens 58.82, without gates 31.65 (of 100, higher is better)"), told(
             "{repeated} There the context was extended by a further training, here nothing is trained again.",
             repeated=REPEATED),
         told("the loss on texts of twice and of four times the length of training is below softmax's; texts drawn "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
@@ -24,7 +25,8 @@ NAME = MODELS[0]
 LOST = 0.5  # BLEU
 PRUNED = "translation-pruned-60"  # the run of seed 0 that ships, with about half of the encoder's heads
 ONE_SIDE = 1.645  # standard deviations, 95% on one side
-ENCODER, CROSS = "encoder", "cross"
+ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
+TITLES = {ENCODER: told("the encoder"), DECODER: told("the decoder"), CROSS: told("cross-attention")}
 
 
 def claim(evidence: Evidence) -> Claim:
@@ -103,10 +105,14 @@ def ranks_of_roles(found: Mapping[str, Any]) -> tuple[float, float, int, int]:
     return share, (share - 0.5) / deviation, len(ours), len(others)
 
 
-def told_apart(what: str, sigmas: float) -> Check:
-    """A part that chance decides, which is known."""
+def told_apart(what: str, sigmas: float, seeds: int | None = None) -> Check:
+    """A part that is decided by how many standard deviations of chance there are; NaN while that is not known.
+
+    Args:
+        seeds: 1 where it says something of a training, of which there is one.
+    """
     outcome = UNKNOWN if math.isnan(sigmas) else YES if sigmas > ONE_SIDE else NO if sigmas < -ONE_SIDE else UNCLEAR
-    return Check(what, outcome, None)
+    return Check(what, outcome, seeds)
 
 
 def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
@@ -135,24 +141,33 @@ def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
         told("Roles are defined by the largest weight alone; a head can serve without one."))
 
 
-def _values(found: Mapping[str, Any], what: str) -> ndarray | None:
+def _layers(found: Mapping[str, Any], what: str) -> list[ndarray] | None:
+    """(H,) of each layer of each kind; None where not all were measured."""
     kinds = found["kinds"].values()
-    return numpy.concatenate([numpy.array(its[what]).reshape(-1) for its in kinds]) \
-        if all(what in its for its in kinds) else None
+    return [numpy.array(row) for its in kinds for row in its[what]] if all(what in its for its in kinds) else None
+
+
+def within_layers(one: Sequence[ndarray], other: Sequence[ndarray]) -> tuple[float, float]:
+    """The mean of the layers' rank correlations, and how many standard deviations of chance that is: those of a random
+    order of H heads have a variance of 1 / (H - 1) (Kendall), and are independent of each other. A layer in which all
+    values are equal has 0."""
+    correlations = [0.0 if math.isnan(its := spearman(a, b)) else its for a, b in zip(one, other, strict=True)]
+    mean = fmean(correlations)
+    return mean, mean * len(one) / math.sqrt(sum(1 / (len(layer) - 1) for layer in one))
 
 
 def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
     rows, checks, points = [], [], []
     for name, found in heads.items():
-        sure, relevant, loss = (_values(found, what) for what in ("confidence", "relevance", "loss"))
+        sure, relevant, loss = (_layers(found, what) for what in ("confidence", "relevance", "loss"))
         if sure is None or relevant is None or loss is None:
             continue
-        agree = spearman(sure, relevant)
-        checks.append(told_apart(told("in {model}", model=name), agree * math.sqrt(len(sure) - 1)))
+        agree, sigmas = within_layers(sure, relevant)
+        checks.append(told_apart(told("in {model}", model=name), sigmas))
         rows.append({N_("model"): name, N_("source"): tables.NOTHING,
-                     N_("confidence, relevance"): f"{agree:.2f}",
-                     N_("confidence, loss alone"): f"{spearman(sure, loss):.2f}",
-                     N_("relevance, loss alone"): f"{spearman(relevant, loss):.2f}"})
+                     N_("confidence, relevance"): f"{agree:.2f} ({sigmas:+.1f} σ)",
+                     N_("confidence, loss alone"): f"{within_layers(sure, loss)[0]:.2f}",
+                     N_("relevance, loss alone"): f"{within_layers(relevant, loss)[0]:.2f}"})
         points.append({"name": name, "which": "here", "value": round(agree, 4)})
     known = {point["name"] for point in points}
     checks += [Check(told("in {model}", model=name), UNKNOWN) for name in MODELS if name not in known]
@@ -161,7 +176,8 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
     return Statement(
         "heads-agree", told("Confidence and relevance agree on which heads matter."),
         told("they agree, except for a few heads; no number"), told("Read in notes on the paper."),
-        told("rank correlation of the two over all heads above 0, beyond chance, in each model; the loss when a head "
+        told("rank correlation of the two above 0, beyond chance (95% on one side), in each model: a mean over layers, "
+             "of the heads of one layer each, since relevance is a head's share of its layer's. The loss when a head "
              "is pruned alone stands beside them and decides nothing"),
         conclude(checks),
         rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
@@ -170,15 +186,13 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
 
 
 def _order(evidence: Evidence) -> Statement:
-    runs = [run for run in evidence.study(NAME, "gates").get("series", []) if {ENCODER, CROSS} <= set(run["kinds"])]
+    runs = series_of(evidence, {ENCODER, DECODER, CROSS})
     rows = [{N_("strength"): f"{run['strength']:g}", N_("source"): tables.NOTHING, N_("seed"): str(run["seed"]),
              **{kind: str(count) for kind, count in run["heads_left"].items()}, "BLEU": f"{run['bleu']:.2f}"}
             for run in runs]
-    more: dict[int, dict[int, list[float]]] = {}
-    for run in at_strengths_of_all_seeds(runs):
-        more.setdefault(run["steps"], {}).setdefault(run["seed"], []).append(
-            run["heads_left"][ENCODER] - run["heads_left"][CROSS])
-    differences = {steps: {seed: fmean(its) for seed, its in by_seed.items()} for steps, by_seed in more.items()}
+    compared = at_strengths_of_all_seeds(runs)
+    checks = [below(told("fewer left of {one} than of {other}", one=TITLES[one], other=TITLES[other]),
+                    _differences(compared, one, other)) for one, other in pairwise(TITLES)]
     points = [{"name": kind, "which": "here", "value": count} for run in runs
               for kind, count in run["heads_left"].items()]
     chart = Chart("dots", points, told("heads left, of each kind, at each strength"), alt=listed(
@@ -187,9 +201,20 @@ def _order(evidence: Evidence) -> Statement:
         "heads-order", told("Encoder self-attention goes first, cross-attention last."),
         told("of 3 × 48 heads 8 of the encoder, 13 of the decoder and 15 of cross-attention are left at −0.5 BLEU"),
         told("Read in notes on the paper, two of which agree."),
-        told("with learned gates on all kinds fewer heads are left of the encoder than of cross-attention, on average "
-             "over the strengths that every seed was tried with, beyond chance"),
-        conclude([below(told("fewer of the encoder left"), differences)]),
+        told("with learned gates on all kinds fewer heads are left of the encoder than of the decoder, and of the "
+             "decoder than of cross-attention: means over the strengths that every seed was tried with ({strengths}), "
+             "beyond chance; what these cost stands in the rows",
+             strengths=listed(sorted({f"{run['strength']:g}" for run in compared}) or [tables.NOTHING])),
+        conclude(checks),
         rows or [{N_("strength"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
-        commands.learned([ENCODER, "decoder", CROSS], runs),
+        commands.learned([ENCODER, DECODER, CROSS], runs),
         told("With three layers each kind has fewer heads to spare."))
+
+
+def _differences(runs: Sequence[Mapping[str, Any]], one: str, other: str) -> dict[int, dict[int, float]]:
+    """Steps -> seed -> heads left of one kind less those of the other, a mean over strengths."""
+    found: dict[int, dict[int, list[float]]] = {}
+    for run in runs:
+        found.setdefault(run["steps"], {}).setdefault(run["seed"], []).append(
+            run["heads_left"][one] - run["heads_left"][other])
+    return {steps: {seed: fmean(its) for seed, its in by_seed.items()} for steps, by_seed in found.items()}

@@ -156,25 +156,27 @@ def _pieces(evidence: Evidence) -> Statement:
     best = min(range(len(less)), key=lambda layer: statistics.fmean(less[layer]), default=0)
     rows = [{N_("layer"): str(number), N_("source"): tables.NOTHING,
              N_("said against a name's first piece"): f"{statistics.fmean(layer['names']):.2f}",
+             N_("said against another word's first piece"): f"{statistics.fmean(layer['others']):.2f}",
              N_("said against a word"): f"{statistics.fmean(layer['words']):.2f}"}
             for number, layer in enumerate(found.get("layers", []), 1)]
     points = [{"name": told("layer {layer}", layer=number), "value": round(statistics.fmean(layer[kind]), 4),
                "which": which} for number, layer in enumerate(found.get("layers", []), 1)
-              for kind, which in (("names", told("name in pieces")), ("words", told("words")))]
+              for kind, which in (("names", told("name in pieces")), ("others", told("other word in pieces")),
+                                  ("words", told("words")))]
     chart = Chart("dots", points, told("said by a token against the one before it"), alt=listed((
         told("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
         "; "))
     return Statement(
-        "selective-pieces", told("Later pieces of a name ask that its first piece be forgotten."),
+        "selective-pieces", told("In some layer the later pieces of a name ask that its first piece be forgotten."),
         told("an example: in “Bar ##ack Obama” the second piece masks the first; no number"),
         told("The example was told to us, not read in the paper; ours counts over held-out texts."),
         told("in some layer of stories-selective, the second piece of a capitalised word says more against the first "
              "than a word says against the word before it, beyond chance: windows drawn again, the best of all layers. "
-             "What is said is what F grows by; one such name is among the examples of the stories models"),
+             "What is said is what F grows by. Words in pieces that are not capitalised stand beside and decide "
+             "nothing; a capitalised word need not be a name. A name is among the examples of the stories models"),
         conclude([below_in_texts(told("more said against first pieces in layer {layer}", layer=best + 1),
                                  less[best] if less else None, best_of=max(1, len(less)))]),
-        rows or [{"layer": tables.NOTHING, "source": tables.NOTHING, "said against a name's first piece":
-                  tables.NOTHING, "said against a word": tables.NOTHING}],
+        rows or [{"layer": tables.NOTHING, "source": tables.NOTHING}],
         chart if points else None, "python -m models.studies.pieces stories-selective",
         told("A tokenizer of 4,096 pieces splits more names than one of 32,000, and the pieces say less alone."))
 

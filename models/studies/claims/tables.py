@@ -46,6 +46,17 @@ def table(rows: Sequence[tuple[str, str, Samples]], form: str = ".3f", first: st
             for label, number, samples in rows]
 
 
+def with_parameters(rows: Sequence[dict[str, str]], cards: Sequence[Mapping[str, Any]],
+                    plain: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Rows with a third column: how many times the parameters of `plain` each one's model has, by their cards."""
+    def times(card: Mapping[str, Any]) -> str:
+        ours, theirs = (its.get("model", {}).get("parameters") for its in (card, plain))
+        return f"{ours / theirs:.2f}" if ours and theirs else NOTHING
+
+    return [dict([*list(row.items())[:2], (N_("parameters / softmax's"), times(card)), *list(row.items())[2:]])
+            for row, card in zip(rows, cards, strict=True)]
+
+
 def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int], unit: str,
          theirs: Mapping[str, Mapping[int, float]] | None = None) -> list[dict[str, str]]:
     """Shares in percent, one column for each of `across`; a row each of the source's numbers and of every number of
