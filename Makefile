@@ -16,7 +16,6 @@ hosted: $(VENV)/app
 	$(VENV)/bin/python -m deploy --port $(PORT)
 
 test: lint
-	$(if $(wildcard tests/js/__main__.py),$(VENV)/bin/python -m tests.js)
 	bash tests/chromium.sh
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadfile
 

@@ -24,6 +24,7 @@ LARGE = 32 * 2**20  # bytes of a trace's maps beyond which it is sketched: 12 x 
 # interpreter from the thread that sends, and a core from the browser. Maps 176 -> 133 ms after a key, the translation
 # 225 -> 224 (benchmarks/translation.py).
 PICTURES_FIRST = 0.05
+WRITING = 7  # passes that a beam search of a sentence takes, by time
 LONG = 2000  # characters of a text beyond which reading it takes longer than another visitor should wait
 
 Seen = Trace | Sketch  # what a page shows of a pass
@@ -54,6 +55,7 @@ def rewritten(lab: Lab, prompt: Prompt, plan: HeadPlan) -> str:
     key = (lab.identity, prompt, plan)
     found = caches.written.find(key)
     if found is None:
+        limits.spend(limits.PASSES, WRITING)
         with serving.aside():
             time.sleep(PICTURES_FIRST)
         with serving.computing():

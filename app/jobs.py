@@ -50,6 +50,12 @@ class Job(Generic[T]):
         threading.Thread(target=self._run, daemon=True).start()
         return self
 
+    def refuse(self, why: str) -> Job[T]:
+        """Ends before it began; returns itself."""
+        self.problem, self.work = why, None
+        self._finished.set()
+        return self
+
     def cancel(self) -> None:
         """Asks it to stop; it does so at its next step."""
         self._cancel.set()

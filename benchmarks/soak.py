@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import os
 import random
 import re
@@ -37,12 +38,13 @@ from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.typing import Origin, Subprotocol
 
+from app.state.lab_state import FIRST_PAGE, PAGES
 from app.state.link import query_of, read_query
 from benchmarks.visitors import queries
 from components.payload import unpack
 from tests.browser import ROOT
 
-PAGES = ("", "", "", "compare", "length", "results", "about", "yours")  # explore three times of eight
+OPENED = ("", "", "", *(page for page in PAGES if page != FIRST_PAGE))  # the first page three times as often
 SETTLED = 300.0  # seconds after which memory may grow by GROWTH at most
 GROWTH = 1.05
 PATIENCE = 60.0  # seconds for an answer, or until a visitor has come back
@@ -82,7 +84,7 @@ def links(count: int, seed: int = 0) -> dict[str, str]:
     found = {}
     for query in queries(count, seed):
         params = dict(parse_qsl(query))
-        if page := draw.choice(PAGES):
+        if page := draw.choice(OPENED):
             params["page"] = page
         if page in ("compare", "length"):
             family = params["model"].split("-")[0]
@@ -320,8 +322,9 @@ def main() -> None:
     asked = parser.parse_args()
     found = asyncio.run(soak(asked.port, asked.visitors, asked.minutes, asked.every, asked.kill_every))
     print(json.dumps(found))
-    grown = not asked.kill_every and asked.minutes * 60 > 2 * SETTLED and found.get("growth", 1.0) > GROWTH
-    sys.exit(1 if found["errors"] or grown else 0)
+    # What could not be read has grown: a soak that measures nothing must not pass.
+    grown = not asked.kill_every and asked.minutes * 60 > 2 * SETTLED and found.get("growth", math.inf) > GROWTH
+    sys.exit(1 if found["errors"] or grown or not found["downloads"] else 0)
 
 
 if __name__ == "__main__":

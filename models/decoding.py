@@ -193,7 +193,7 @@ def write_on(lab: StackLab, prompt: Prompt, budgets: Sequence[int], plan: HeadPl
              count: int = 40, sampling: Sampling = GREEDY) -> Iterator[Step]:
     """Reads the prompt and writes its continuation, a token at a time, within a memory.
 
-    Like models.trace.generate, but for the memory; stops at BOS or at the limit.
+    Like Lab.generate, but for the memory; stops at BOS or at the limit.
 
     Raises:
         ValueError: the model cannot be decoded, or the plan or the budgets do not fit it.

@@ -151,10 +151,6 @@ class HeadPlan:
         """One head's output multiplied by `value`, 0 to 1 (Voita et al. 2019, arXiv 1905.09418)."""
         return self.with_heads([(kind, layer, head)], gate=value)
 
-    def live(self, kind: str, layer: int, head: int) -> HeadPlan:
-        """One head as the model has it: live, gate 1."""
-        return self.with_heads([(kind, layer, head)], constant=False, gate=1.0)
-
     def with_scale(self, policy: str, base: int | None = None) -> HeadPlan:
         """The same heads under another scale policy (see Scale)."""
         return replace(self, scale=Scale(policy, base))

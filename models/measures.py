@@ -1,4 +1,4 @@
-"""What is said of every head by itself: how sure it is of where it looks, and what it costs to prune it alone.
+"""What is said of every head by itself: how sure it is of where it looks; and how far two such measures agree.
 
     confidence(head) = mean over queries of max over keys of its weight
 

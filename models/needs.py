@@ -62,10 +62,6 @@ class Curve:
         return min((size for size, (divergence, _) in self.found.items() if divergence <= bound),
                    default=len(self.gating.heads))  # rounding: not even all of them, at a bound of 0
 
-    def points(self) -> list[tuple[int, float]]:
-        """(heads, KL), the most heads first. A larger set can be worse: what it has more is open, and may disturb."""
-        return [(size, self.found[size][0]) for size in sorted(self.found, reverse=True)]
-
 
 def learn(gating: Gating, tokens: int, seed: int = 0, steps: int = STEPS,
           tell: Callable[[int, int], None] = lambda done, of: None, cancelled: Callable[[], bool] = lambda: False,

@@ -117,14 +117,5 @@ class Seq2SeqLab(TrainedLab):
             norms={kind: stacked(record.norms[0] for record in its) for kind, its in records.items()},
             outputs=tuple(Output(position, fixed(distribution), self.task.labels, row=TARGET)
                           for position, distribution in enumerate(probabilities)),
-            losses=fixed(self._losses(prompt, plan)), prompt=prompt,
+            losses=fixed(numpy.full(len(prompt.ids), numpy.nan, numpy.float32)), prompt=prompt,
             written=None if is_anchored and plan else self.task.written(target))
-
-    def _losses(self, prompt: Prompt, plan: HeadPlan) -> ndarray:
-        """Nats of each token of the reference, given those before it; NaN for each typed token if there is none."""
-        if not prompt.reference:
-            return numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
-        before = torch.tensor([[START, *prompt.reference[:-1]]])
-        interventions = self.interventions(plan, len(prompt.ids), before.shape[1])
-        logits = self.model.logits(self.model(torch.tensor([prompt.ids]), before, interventions)[0])
-        return torch.nn.functional.cross_entropy(logits, torch.tensor(prompt.reference), reduction="none").numpy()

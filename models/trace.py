@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ from numpy import ndarray
 
 from models.heads import HeadPlan
 from models.kind import TEXT
-from models.sampling import GREEDY, Sampling
 from models.tasks.base import Prompt
 
 if TYPE_CHECKING:
@@ -162,12 +161,6 @@ def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan()) -> Trace:
 def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:
     """`run` for a text that has been read already."""
     return lab.run(prompt, [plan])[0]
-
-
-def generate(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
-             sampling: Sampling = GREEDY) -> Iterator[str]:
-    """A continuation under the plan, by default the most probable, a token at a time; stops at BOS or at the limit."""
-    return lab.generate(prompt, plan, count, sampling)
 
 
 def divergence(before: Output, after: Output) -> float:

@@ -9,6 +9,7 @@ from app.jobs import Cancelled, Job, Progress
 from app.state import session, visitor_models
 from app.texts import N_, _
 from models import Lab
+from models.checkpoint import CheckpointError
 from models.data import DATA
 from models.foreign import ForeignError
 from models.tasks.stories import read_stories
@@ -44,8 +45,6 @@ def _start(model: str, source: str, text: str) -> None:
     from models.foreign.constants import mean_weights, passages  # with torch and transformers, once a model is open
     from models.foreign.lab import ForeignLab
 
-    lab = visitor_models.opened(model)
-
     def work(tell: Progress, cancelled: Cancelled) -> Lab:
         if not isinstance(lab, ForeignLab) or lab.task.sees:
             raise ForeignError(told("Constant matrices are made here for models that read text"))
@@ -53,8 +52,9 @@ def _start(model: str, source: str, text: str) -> None:
         return lab.with_constant(mean_weights(lab, texts, progress=tell, cancelled=cancelled))
 
     try:
+        lab = visitor_models.opened(model)
         limits.spend(limits.PASSES, MOST_TEXTS)
-    except limits.LimitError as error:
+    except (limits.LimitError, CheckpointError, ForeignError) as error:
         st.session_state[session.JOB_PROBLEM] = str(error)
         return
     st.session_state[session.JOB_PROBLEM] = ""

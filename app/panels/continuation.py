@@ -17,7 +17,9 @@ from app.state import session, visitor_models
 from app.state.lab_state import LabState
 from app.texts import _
 from models import HeadPlan, Lab
+from models.checkpoint import CheckpointError
 from models.decoding import Step
+from models.foreign import ForeignError
 
 MOST = 128  # tokens of a continuation; our models read no longer texts, of others one wants to see the end
 CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
@@ -68,7 +70,10 @@ def draw(model: str, reading: Reading, state: LabState) -> None:
     with it a model that nobody looks at any more.
     """
     session.speak()
-    lab = visitor_models.opened(model)
+    try:
+        lab = visitor_models.opened(model)
+    except (CheckpointError, ForeignError):  # let go of since the page was drawn, which says so when it is drawn again
+        st.rerun()
     if not lab.task.writes:
         return
     prompt, budgets = reading.prompt, state.budgets
@@ -82,10 +87,10 @@ def draw(model: str, reading: Reading, state: LabState) -> None:
         if now is not None and running:
             now.running = False
         else:
-            st.session_state[session.CONTINUATION] = _begun(visitor_models.opened(model), key)
+            st.session_state[session.BEGIN] = True
 
     reason = refusal(lab, reading)
-    if st.session_state.pop(session.BEGIN, False) and reason is None:  # another seed or memory was asked for
+    if st.session_state.pop(session.BEGIN, False) and reason is None:  # by the button, or with another seed or memory
         now = st.session_state[session.CONTINUATION] = _begun(lab, key)
         running = now.running
     st.button(_("Stop") if running else _("Continue the text"), key="continue", on_click=start_or_stop,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import streamlit as st
 
-from app import caches, serving
+from app import caches, limits, serving
 from app.compute import Seen
 from app.markdown import plain
 from app.panels.card import card_of
@@ -114,6 +114,7 @@ def _of_text(lab: Lab, before: Seen) -> Likeness:
     key = ("disagreement", lab.identity, before.prompt)
     kept = caches.measured.find(key)
     if kept is None:
+        limits.spend(limits.PASSES)
         with serving.computing():
             found = of_trace(before) if is_foreign(lab.name) else of_text(lab, before.prompt)
         kept = Measured({f"{kind} {term}": its for kind, terms in found.items() for term, its in terms.items()})

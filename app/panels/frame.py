@@ -66,6 +66,8 @@ def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 96
                 draw()
             except LimitError as error:
                 st.warning(_(str(error)))
+            except CheckpointError as error:
+                st.error(plain(_(str(error))))
 
 
 def _read(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:

@@ -48,7 +48,8 @@ def outcome(lab: Lab, reading: Reading, state: LabState) -> Outcome:
 def _label(outputs: tuple[Output, ...], asked: int) -> str:
     if not outputs:
         return ""
-    return outputs[asked if LAST < asked < len(outputs) else LAST].labels[0]
+    output = outputs[asked if LAST < asked < len(outputs) else LAST]
+    return output.names[output.order[0]]
 
 
 def _stops(its: Lesson, ticked: set[Place]) -> list[Stop]:

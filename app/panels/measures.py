@@ -9,7 +9,7 @@ import numpy
 import torch
 from numpy import ndarray
 
-from app import caches, serving
+from app import caches, limits, serving
 from app.compute import Seen
 from models import Lab
 from models.gating import Gating, Question
@@ -77,6 +77,7 @@ def _of_text(lab: Lab, before: Seen) -> Measured:
         values["confidence"] = in_one_row(lab.kinds, confidences(lab, before))
     if before.outputs and is_quick(lab, before.prompt):
         question = Question.of(before)
+        limits.spend(limits.PASSES, sum(kind.layers * kind.heads for kind in lab.kinds))
         with serving.computing():
             gating = Gating.of(lab, before.prompt, question)
             untouched = gating.in_parts(gating.loss, torch.ones(1, len(gating.heads)))

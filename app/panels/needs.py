@@ -10,7 +10,7 @@ import streamlit as st
 import torch
 from streamlit.delta_generator import DeltaGenerator
 
-from app import compute, serving
+from app import compute, limits, serving
 from app.compute import Seen
 from app.jobs import Cancelled, Job, Progress
 from app.panels import progress
@@ -20,6 +20,8 @@ from app.state.search import BOUNDS, FEWEST, WANTED, Search
 from app.texts import N_, _
 from components import chart, found_charts
 from models import HeadPlan, Lab, groups, needs
+from models.checkpoint import CheckpointError
+from models.foreign import ForeignError
 from models.gating import Gating, Question
 from models.groups import FACILITATING, GROUPS, INTERFERING, IRRELEVANT, UNDECIDED
 from models.measures import confidences, in_one_row
@@ -28,6 +30,8 @@ from models.trace import Trace
 
 TITLES = {"fewest": N_("The fewest heads"), "groups": N_("Three groups")}
 SCOPES = {False: N_("This prediction"), True: N_("The whole text")}
+TITLE = N_("Learning gates, step")
+SEARCH = 250  # passes that a search is counted as; it takes as long as 600 (18 tokens) to 1,200 (23)
 BY_COST, BY_CONFIDENCE, LEARNED = (N_("by what each costs alone"), N_("by confidence"), N_("learned gates"))
 NAMES = {FACILITATING: N_("facilitating"), INTERFERING: N_("interfering"), IRRELEVANT: N_("irrelevant"),
          UNDECIDED: N_("undecided")}
@@ -57,7 +61,7 @@ class Fewest:
 
     def answer(self, bound: float) -> int:
         """The fewest heads whose KL is within the bound."""
-        return min(size for size, (divergence, _) in self.plans.items() if divergence <= bound)
+        return min((size for size, (divergence, _) in self.plans.items() if divergence <= bound), default=self.heads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +138,13 @@ def _choose(search: Search) -> DeltaGenerator:
 def _start(model: str, prompt: Prompt, question: Question, search: Search, key: tuple[Any, ...]) -> None:
     """Takes the model by its name, and finds the trace again: Streamlit keeps what a button was given for as long as
     the session lasts."""
-    lab = visitor_models.opened(model)
-    before = compute.traces_of(lab, prompt, HeadPlan())[0]
+    try:
+        lab = visitor_models.opened(model)
+        before = compute.traces_of(lab, prompt, HeadPlan())[0]
+        limits.spend(limits.PASSES, SEARCH)
+    except (limits.LimitError, CheckpointError, ForeignError) as error:
+        st.session_state[session.SEARCH] = Under(key, Job[Any](TITLE, None).refuse(str(error)))
+        return
 
     def fewest(tell: Progress, cancelled: Cancelled) -> Fewest:
         with serving.computing():
@@ -157,7 +166,7 @@ def _start(model: str, prompt: Prompt, question: Question, search: Search, key: 
         found = groups.fit(gating, tell=tell, cancelled=cancelled, turn=serving.computing)
         return Grouped(found, gating.heads, question.known)
 
-    job: Job[Any] = Job(N_("Learning gates, step"), fewest if search.wanted == FEWEST else grouped)
+    job: Job[Any] = Job(TITLE, fewest if search.wanted == FEWEST else grouped)
     st.session_state[session.SEARCH] = Under(key, job.start())
 
 

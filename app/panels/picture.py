@@ -22,9 +22,13 @@ from models.words import told
 EXAMPLE = Path(__file__).parents[2] / "assets" / "picture.png"
 
 
-def read(lab: Lab) -> Prompt:
-    """The visitor's picture, or the example, as the model reads it; raises InputError."""
-    return lab.read_picture(visitor_models.picture(lab.name) or EXAMPLE.read_bytes())
+def read(lab: Lab, of: str = "") -> Prompt:
+    """The visitor's picture, or the example, as the model reads it; raises InputError.
+
+    Args:
+        of: the model that the picture was chosen for; this one by default.
+    """
+    return lab.read_picture(visitor_models.picture(of or lab.name) or EXAMPLE.read_bytes())
 
 
 def choose(lab: Lab) -> None:

@@ -11,7 +11,7 @@ import numpy
 import torch
 from numpy import ndarray
 
-from app import caches, serving
+from app import caches, limits, serving
 from app.compute import Seen
 from app.panels import measures
 from app.state.pruning_view import ALL, BEST, ORDERS, TEXT, PruningView
@@ -132,6 +132,7 @@ def on_this_text(lab: Lab, before: Seen, chosen: Choice) -> Curve:
 
 def _divergences(lab: Lab, before: Seen, chosen: Choice) -> ndarray:
     """(heads + 1,) KL with 0, 1, ... heads of the order left."""
+    limits.spend(limits.PASSES, len(chosen.order) + 1)
     with serving.computing():
         gating = Gating.of(lab, before.prompt, Question.of(before))
         place = {address: i for i, address in enumerate(gating.heads)}

@@ -55,7 +55,7 @@ def read(lab: Lab, history: History, limit: int | None = None) -> Reading:
     except InputError as error:
         last = history.last_readable(lab.name)
         return Reading(compute.read(lab, last, limit), last, limit, error)
-    history.readable[lab.task.name] = text
+    history.remember_readable(lab.task.name, text)
     return Reading(prompt, text, limit)
 
 

@@ -60,7 +60,8 @@ def open_model(name: str) -> None:
     past = history()
     wanted, past.wanted = past.wanted, {}
     if wanted.get("model") == name:
-        past.begin(*read_query(wanted))
+        state, problems = read_query(wanted)
+        past.open(replace(state, language=past.present.language), problems)
     else:
         past.do(replace(past.present.with_model(name), page="explore"))
 

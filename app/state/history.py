@@ -42,6 +42,13 @@ class History:
         """The last text that this model's family could read."""
         return self.readable.get(catalogue.find(model).task.name, example_text(model))
 
+    def remember_readable(self, task: str, text: str) -> None:
+        """Keeps the last text that a task could read; of a few tasks, as a text can be long."""
+        self.readable.pop(task, None)
+        self.readable[task] = text
+        while len(self.readable) > MAX_FAMILIES:
+            self.readable.pop(next(iter(self.readable)))
+
     def go_to_model(self, name: str) -> None:
         """Another model. Who comes back to a family finds the text, the plan and all the rest as they were left."""
         from app.state.link import returning  # a link's fields know LabState, and history knows no field

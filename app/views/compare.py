@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app import compute, serving
 from app.compute import Seen
 from app.markdown import literal
-from app.panels import companions, effect, frame, heads, rewriting
+from app.panels import companions, effect, frame, heads, picture, rewriting
 from app.panels.text import Reading
 from app.state import events, session, visitor_models
 from app.state.lab_state import PARTS, LabState
@@ -117,7 +117,7 @@ def read(name: str, state: LabState, shown: str) -> Compared | str:
     serving.give_way()
     try:
         lab = visitor_models.opened(name)
-        prompt = compute.read(lab, shown)
+        prompt = picture.read(lab, state.model) if lab.task.sees else compute.read(lab, shown)
     except (CheckpointError, ForeignError, InputError) as error:
         return _(str(error))
     if lab.longest == lab.limit and prompt.left_out:

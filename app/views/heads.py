@@ -13,7 +13,7 @@ import pandas
 import streamlit as st
 from numpy import ndarray
 
-from app import compute
+from app import compute, exports
 from app.panels import disagreement, frame, heads, measures, roles
 from app.panels.text import Reading
 from app.state import head_events, session
@@ -105,8 +105,8 @@ def _correlations(lab: Lab, values: dict[str, ndarray], distance: ndarray | None
         st.table([{"": _(MEASURES[one]), **{_(MEASURES[other]): _number(spearman(values[one], values[other]))
                                             for other in names}} for one in names])
     table = pandas.DataFrame(rows(lab, values, distance))
-    st.download_button(_("Heads as CSV"), table.to_csv(index=False), f"{lab.name}-heads.csv", "text/csv",
-                       on_click="ignore", icon=":material/download:")
+    st.download_button(_("Heads as CSV"), table.to_csv(index=False), exports.file_name(lab.name, "heads", "csv"),
+                       "text/csv", on_click="ignore", icon=":material/download:")
 
 
 def rows(lab: Lab, values: dict[str, ndarray], distance: ndarray | None) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ A model that was opened here is one like the others: every page shows it, and a 
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +102,8 @@ def _forms() -> Lab | None:
 
 
 def _from_hub(hosted: bool) -> None:
-    wanted = session.history().wanted.get("model", "").removeprefix(HUB)
+    asked = session.history().wanted.get("model", "")  # by a link; a folder's is none that the Hub has
+    wanted = asked.removeprefix(HUB) if asked.startswith(HUB) else ""
     options = list(dict.fromkeys([*([wanted] if wanted else []), *SUGGESTED]))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox(_("On the Hub"), options, index=0 if wanted else None, key=session.HUB_ID,
@@ -140,11 +140,11 @@ def _size(name: str) -> tuple[str, bool]:
         found = hub.estimate(name)
         return told("{download:,.0f} MB to download, {memory:,.0f} MB of memory ({count} files).",
                     download=found.download / 1e6, memory=found.memory / 1e6, count=len(found.files)), True
+    except hub.UnreachableError as error:
+        if hub.here(name) is not None:
+            return told("The Hub cannot be asked; this machine has the model from before."), True
+        return told("{error}.", error=str(error)), False
     except ForeignError as error:
-        with contextlib.suppress(ForeignError):
-            hub.access().check(hub.repo_of(name))
-            if hub.here(name) is not None:
-                return told("The Hub cannot be asked; this machine has the model from before."), True
         return told("{error}.", error=str(error)), False
 
 

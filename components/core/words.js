@@ -111,10 +111,18 @@ lab.wordSentence = ({ what, word: token, words: tokens, row, self = null, about 
   return about ? lab._('{word} looks at about {list}', values) : lab._('{word} looks at {list}', values);
 };
 
-const MARK = /^(start|end|<[^<>]+>|\[(?!MASK\])[A-Z]+\])$/;
+const MARK = /^(<[^<>]+>|\[(?!MASK\])[A-Z]+\])$/;
 
-/** Whether a token is no word of the text but a mark that the model's reader put at its beginning or its end. */
-lab.isMark = (tokens, index) => (index === 0 || index >= tokens.length - 2) && MARK.test(tokens[index]);
+/**
+ * Whether a token is no word of the text but a mark that the model's reader put at its beginning or its end. Those of
+ * our own models come in the visitor's language.
+ */
+lab.isMark = (tokens, index) => {
+  const token = tokens[index];
+  if (index === 0 && token === lab._('start')) return true;
+  if (index === tokens.length - 1 && token === lab._('end')) return true;
+  return (index === 0 || index >= tokens.length - 2) && MARK.test(token);
+};
 
 /**
  * Of each token whether a gap goes before it: parts of one word stand together. Tokens say so by a leading blank, or

@@ -55,11 +55,12 @@ def _why(folder: Path) -> str:
         said = read_json(folder / "config.json")
         kind = said["model_type"]
     except (OSError, ValueError, KeyError, TypeError):
-        return "its config.json cannot be read, or does not say the model's type"
+        return told("its config.json cannot be read, or does not say the model's type")
     if kind not in configuration_auto.CONFIG_MAPPING_NAMES:  # type: ignore[attr-defined]  # it exports nothing by name
-        own = " and its code would have to run here, which it never does" if "auto_map" in said else ""
-        return f"transformers has no model of type {str(kind)[:40]!r}{own}"
-    return "its config.json is damaged, or needs code of its own, which is never run here"
+        name = repr(str(kind)[:40])
+        return told("transformers has no model of type {name} and its code would have to run here, which it never does",
+                    name=name) if "auto_map" in said else told("transformers has no model of type {name}", name=name)
+    return told("its config.json is damaged, or needs code of its own, which is never run here")
 
 
 def reader_class(config: Any) -> type[Words]:

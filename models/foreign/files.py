@@ -1,4 +1,4 @@
-"""What may be read of a model's folder: safetensors and JSON that lie inside it, and nothing else."""
+"""What may be read of a model's folder: safetensors, JSON and the tokenizer's own files, if they lie inside it."""
 
 from __future__ import annotations
 

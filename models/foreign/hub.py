@@ -1,7 +1,7 @@
 """The Hub: what a host allows, how large a model is before it is loaded, and its download.
 
-Only safetensors and JSON are ever fetched. On a host, the machine's own Hub token is never used: it could open what is
-private.
+Only safetensors, JSON and the tokenizer's own files are ever fetched: no pickles, no code. On a host, the machine's own
+Hub token is never used: it could open what is private.
 """
 
 from __future__ import annotations

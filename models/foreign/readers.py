@@ -19,7 +19,7 @@ from torch import Tensor
 from models.foreign import texts
 from models.foreign.texts import Encoded
 from models.kind import TARGET, TEXT
-from models.tasks.base import InputError, Prompt, Reader, readable
+from models.tasks.base import HidesWords, InputError, Prompt, Reader, readable
 from models.trace import Output, fixed
 from models.words import N_, told
 
@@ -147,7 +147,7 @@ class Continues(Words):
         return predicted(prompt, result.logits[0], self.labels)
 
 
-class Fills(Words):
+class Fills(HidesWords, Words):
     """A masked language model guesses what is hidden: `[word]` hides a word, `[MASK]` what nobody knows."""
 
     title = N_("Hidden token")
@@ -175,14 +175,6 @@ class Fills(Words):
         if hidden:
             return ""
         return told("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one below")
-
-    def headline(self, output: Output, token: str) -> str:
-        answer = self.labels[output.target].strip() if output.target >= 0 else ""
-        return told("Hidden: {answer}", answer=answer) if answer else told("Hidden token")
-
-    def token_at(self, prompt: Prompt, place: int) -> str:
-        target = prompt.targets[place]
-        return self.labels[target] if target >= 0 else prompt.tokens[place]
 
     def answer(self, prompt: Prompt, result: Any) -> Answer:
         return predicted(prompt, result.logits[0], self.labels)

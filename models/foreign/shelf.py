@@ -60,6 +60,15 @@ class Shelf:
                     self._keep(key, lab)
             return lab
 
+    def called(self, name: str) -> ForeignLab | None:
+        """The held model of this name that was asked for last, which this asks for again."""
+        with self._lock:
+            for key, lab in reversed(self._held.items()):
+                if lab.name == name:
+                    self._held.move_to_end(key)
+                    return lab
+        return None
+
     @property
     def labs(self) -> list[ForeignLab]:
         """Those that are held."""
@@ -115,8 +124,7 @@ def load_folder(folder: Path) -> ForeignLab:
 
 def held(name: str) -> ForeignLab | None:
     """As models.foreign.held."""
-    # Folders may have the same name, and a folder may change: the one that was asked for last is meant.
-    return next((lab for lab in reversed(_shelf.labs) if lab.name == name), None)
+    return _shelf.called(name)  # folders may have the same name, and a folder may change
 
 
 def labs() -> list[ForeignLab]:

@@ -53,7 +53,6 @@ class Prompt:
         left_out: number of tokens over the limit that were not read; of a text over LONGEST_TEXT at least so many.
         read_chars: characters of the text that these tokens came from; the rest was left out.
         hint: what the person could add, or an empty string.
-        reference: ids of what should be written of the text, `end` included; none where it is not known.
     """
 
     ids: tuple[int, ...]
@@ -63,7 +62,6 @@ class Prompt:
     left_out: int = 0
     read_chars: int = 0
     hint: str = ""
-    reference: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -170,6 +168,22 @@ class Reader:
         most = numpy.maximum(before.distribution, after.distribution)
         chosen = numpy.argpartition(-most, ROWS)[:ROWS] if len(most) > ROWS else range(len(most))
         return sorted((int(i) for i in chosen), key=lambda i: -before.distribution[i])
+
+
+class HidesWords:
+    """What a reader says of words that it hides from its model."""
+
+    labels: tuple[str, ...]
+
+    def headline(self, output: Output, token: str) -> str:
+        """As in Reader: what is hidden there, where that is known."""
+        answer = self.labels[output.target].strip() if output.target >= 0 else ""
+        return told("Hidden: {answer}", answer=answer) if answer else told("Hidden token")
+
+    def token_at(self, prompt: Prompt, place: int) -> str:
+        """As in Reader."""
+        target = prompt.targets[place]
+        return self.labels[target] if target >= 0 else prompt.tokens[place]
 
 
 class Task(Reader):

@@ -19,13 +19,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.data import DATA
-from models.tasks.base import Batch, InputError, Prompt, generator, readable
+from models.tasks.base import Batch, HidesWords, InputError, Prompt, generator, readable
 from models.tasks.stories import Stories, token_labels
 from models.transformer import Transformer
 from models.words import N_, listed, told
 
 if TYPE_CHECKING:
-    from models.trace import Output
+    pass
 
 MASK = "[MASK]"
 MASK_ID = 4096  # after the tokens of stories
@@ -58,7 +58,7 @@ class Guessed(NamedTuple):
         return round(float(self.right.float().mean()), 4)
 
 
-class Masked(Stories):
+class Masked(HidesWords, Stories):
     name = "masked"
     title = N_("Hidden word")
     line = N_("Guesses the words that are hidden from it.")
@@ -140,14 +140,6 @@ class Masked(Stories):
             targets.append(token if is_hidden else -1)
             # A bracket that closes is read with the word before it.
             stops.append(place + (origin[stop - 1] + 1 + (stop in closed) if stop else 0))
-
-    def headline(self, output: Output, token: str) -> str:
-        answer = self.labels[output.target].strip() if output.target >= 0 else ""
-        return told("Hidden: {answer}", answer=answer) if answer else told("Hidden token")
-
-    def token_at(self, prompt: Prompt, place: int) -> str:
-        target = prompt.targets[place]
-        return self.labels[target] if target >= 0 else prompt.tokens[place]
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         random = generator(seed, step)

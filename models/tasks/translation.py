@@ -120,11 +120,6 @@ class Translation(Task):
     def headline(self, output: Output, token: str) -> str:
         return told("After {token}", token=token.strip())
 
-    def reference(self, text: str) -> tuple[int, ...]:
-        """A German sentence as what the decoder should say: its ids and `end`, cut to the trained length."""
-        ids = self.tokenizer.encode(clean(text), add_special_tokens=False).ids
-        return (*ids[:self.trained_length - 1], END)
-
     # Training.
 
     def batch(self, step: int, steps: int, seed: int) -> Pairs:

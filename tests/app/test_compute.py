@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import numpy
 import pytest
 
 import models
-from app import caches, compute
+from app import caches, compute, limits
 from app.caches import ByteCache
-from app.panels import effect
+from app.panels import effect, picture
 from app.state import visitor_models
+from app.state.lab_state import LabState
+from app.views import compare
 from models import HeadPlan
 from models.foreign import shelf
 from models.sketch import Sketch
@@ -24,6 +27,7 @@ from models.thumbnails import MAX_SIDE
 from models.trace import Trace
 from tests.app.test_pages import opened, sent
 from tests.models.foreign_tiny import TEXT, folder_of
+from tests.models.foreign_tiny import picture as drawing
 
 MODEL = "stories-softmax"
 LONG = "Once upon a time there was a little dragon who was afraid of the dark. " * 8  # more tokens than a tile's pixels
@@ -150,6 +154,23 @@ def test_matrices_are_of_the_model_that_they_were_made_for(twins, monkeypatch):
     visitor_models.keep_constants(made)
     assert visitor_models.with_constants(first) is made
     assert visitor_models.with_constants(second) is second
+
+
+def test_models_that_see_are_compared_on_the_picture_of_the_page(tmp_path, monkeypatch):
+    """On the first one's, whichever of them it was chosen for; the example where there is none."""
+    kept: dict = {}
+    for module in (visitor_models, limits):
+        monkeypatch.setattr(module, "st", SimpleNamespace(session_state=kept))
+    monkeypatch.setattr(shelf, "_shelf", shelf.Shelf(lambda: 2**30))
+    first, second = (models.load_folder(shutil.copytree(folder_of("vit"), tmp_path / name)) for name in "ab")
+    state = LabState(first.name, compared=(second.name,))
+    example = compare.read(second.name, state, "")
+    assert isinstance(example, compare.Compared) and example.before.prompt == picture.read(second)
+    visitor_models.set_picture(first.name, drawing(1))
+    one, other = (compare.read(name, state, "") for name in state.models)
+    assert isinstance(one, compare.Compared) and isinstance(other, compare.Compared)
+    assert one.before.prompt == other.before.prompt == second.read_picture(drawing(1))
+    assert other.before.prompt != example.before.prompt
 
 
 def test_a_visitor_keeps_the_matrices_made_last(monkeypatch):

@@ -113,6 +113,15 @@ def test_a_damaged_model_is_named_and_the_others_go_on(file: str, damage: Callab
     assert not about.exception
 
 
+def test_what_a_first_visit_shows_is_named_where_it_is_damaged(house: Path):
+    shutil.copytree(house / "checkpoints" / OTHER_FAMILY, house / "checkpoints" / "assignment-selective")
+    flipped(house / "checkpoints" / "assignment-selective" / "model.safetensors")
+    app = opened(page="start")
+    assert not app.exception
+    (error,) = app.error
+    assert "assignment-selective" in error.value.replace("\\", "") and "git checkout" in error.value
+
+
 @pytest.mark.parametrize(("file", "damage"), TOKENIZER)
 def test_a_damaged_tokenizer_stops_its_own_families_only(file: str, damage: Callable[[Path], None], house: Path):
     damage(house / file)

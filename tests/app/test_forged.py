@@ -107,5 +107,22 @@ def test_what_is_to_be_opened_is_refused_in_words(value: Any, hosted: str, visit
         assert "no folders" in job.problem
 
 
+def test_what_the_hub_refuses_is_not_offered_from_the_cache(visitor, monkeypatch):
+    """Only where the Hub cannot be asked is what is here offered: Load asks it again, and would be refused."""
+    from models.foreign import ForeignError, hub
+
+    def said(error: Exception) -> tuple[str, bool]:
+        monkeypatch.setattr(hub, "estimate", lambda name: (_ for _ in ()).throw(error))
+        return yours._size("hf:a/b")
+
+    monkeypatch.setattr(hub, "here", lambda name: "somewhere")
+    assert said(hub.UnreachableError("a/b")) == (
+        "The Hub cannot be asked; this machine has the model from before.", True)
+    assert said(ForeignError("it is too large for this host")) == ("it is too large for this host.", False)
+    monkeypatch.setattr(hub, "here", lambda name: None)
+    assert said(hub.UnreachableError("a/b")) == (
+        "the Hub cannot be reached from here, and a/b is not on this machine.", False)
+
+
 def _unreachable(*args: Any, **kwargs: Any) -> None:
     raise OSError("no network")

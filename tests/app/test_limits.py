@@ -9,8 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from app import caches, limits, texts
+from app import caches, compute, limits, texts
 from app.limits import DOWNLOADS, GENERATIONS, PASSES, LimitError, spend
+from app.panels import needs
 from app.state import visitor_models
 from app.views import yours
 from tests.app.test_pages import opened, sent
@@ -92,13 +93,13 @@ def test_ones_own_machine_has_no_limits(visitor, monkeypatch):
         spend(DOWNLOADS, 1000)
 
 
-def meets(monkeypatch, what: limits.Allowance) -> None:
-    """From now on this allowance is used up."""
+def meets(monkeypatch, what: limits.Allowance, least: int = 1) -> None:
+    """From now on this allowance is used up, for what is counted as `least` or more."""
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", "1")
     spend = limits.spend
 
     def refuse(asked: limits.Allowance, amount: int = 1) -> None:
-        if asked is what:
+        if asked is what and amount >= least:
             raise LimitError("Wait 7 s.")
         spend(asked, amount)
 
@@ -114,6 +115,27 @@ def test_who_meets_the_limit_of_passes_reads_why_and_keeps_the_state(page: str, 
     assert [warning.value for warning in app.warning] == ["Wait 7 s."]
     assert "plan=self-0.1c" in sent(app, "toolbar")[0]["query"]
     assert app.text_input(key="text").value == link["text"]
+
+
+def test_who_meets_the_limit_in_a_search_reads_why(monkeypatch):
+    meets(monkeypatch, PASSES, needs.SEARCH)
+    app = opened(model="assignment-softmax", open="needs")
+    app.button(key="find out").click().run()
+    assert not app.exception and any(caption.value == "Wait 7 s." for caption in app.caption)
+    assert any(button.key == "find out" for button in app.button)
+
+
+@pytest.mark.parametrize(("amount", "link"), [
+    (compute.WRITING, {"model": "translation-softmax", "plan": "encoder-0.1g0", "text": "We are tired of the rain."}),
+    (12, {"model": "assignment-softmax", "page": "heads", "show": "confidence.loss.text", "text": "a=1; b=2; a=?"}),
+    (13, {"model": "assignment-softmax", "page": "pruning", "order": "text.all", "text": "a=1; b=3; a=?"}),
+    (1, {"model": "assignment-softmax", "open": "disagreement", "text": "a=1; b=4; a=?"})])
+def test_what_takes_many_passes_is_counted_by_them(amount: int, link: dict[str, str], monkeypatch):
+    counted: list[int] = []
+    monkeypatch.setattr(limits, "spend", lambda what, amount=1: counted.append(amount))
+    monkeypatch.setattr(caches, "measured", caches.ByteCache(0))
+    app = opened(**link)
+    assert not app.exception and amount in counted
 
 
 def test_who_meets_the_limit_of_generations_reads_why(monkeypatch):

@@ -203,11 +203,15 @@ def test_what_its_link_said_is_there_once_it_is_open(visitor, monkeypatch):
     ours = catalogue.find("stories-softmax")
     find = catalogue.find
     monkeypatch.setattr(catalogue, "find", lambda name: replace(ours, name=AWAY) if name == AWAY else find(name))
+    session.history().speak("zh")
+    events.set_text("What was done meanwhile")
     events.open_model(AWAY)
     history = session.history()
     assert history.present == LabState(AWAY, "The cat sat.", HeadPlan().gate("self", 1, 2, 0.0), Selection(1, 2),
-                                       page="compare")
-    assert not history.wanted and not history.past and not history.problems
+                                       page="compare", language="zh")
+    assert not history.wanted and not history.problems
+    history.undo()
+    assert history.present.text == "What was done meanwhile" and history.present.page == "yours"
 
 
 def test_another_model_than_the_wanted_one_opens_with_the_present_state(visitor):

@@ -23,7 +23,6 @@ from components.payload import unpack
 from models import HeadPlan
 from models.sampling import Sampling
 from models.tasks import TASKS
-from models.trace import generate
 from tests.browser import ROOT
 
 
@@ -178,10 +177,10 @@ def test_a_seed_of_the_link_decides_what_is_written():
     link = {"model": "stories-softmax", "text": "The dog " * 50}
     (text,) = continued(opened(draw="0.9-0.95-4", **link).button(key="continue").click().run())
     lab = models.load("stories-softmax")
-    expected = list(generate(lab, lab.read(link["text"]), count=128, sampling=Sampling(0.9, 0.95, 4)))
+    expected = list(lab.generate(lab.read(link["text"]), count=128, sampling=Sampling(0.9, 0.95, 4)))
     assert text == "…" + " ".join("".join(expected).split("\n"))
     (greedy,) = continued(opened(draw="0-0.95-4", **link).button(key="continue").click().run())
-    assert greedy == "…" + " ".join("".join(generate(lab, lab.read(link["text"]), count=128)).split("\n"))
+    assert greedy == "…" + " ".join("".join(lab.generate(lab.read(link["text"]), count=128)).split("\n"))
 
 
 def test_another_seed_begins_anew_and_stands_in_the_link():

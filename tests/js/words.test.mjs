@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { close, fixture, load } from './harness.mjs';
 
-const lab = load('core/payload.js', 'core/text.js', 'core/scales.js', 'core/attention.js', 'core/words.js');
+const lab = load('core/texts.js', 'core/payload.js', 'core/text.js', 'core/scales.js', 'core/attention.js', 'core/words.js');
 const ROUNDED = 0.005; // what 255 steps of a root leave of a weight
 
 for (const [name, its] of Object.entries(fixture('means'))) {
@@ -130,6 +130,11 @@ test('marks of the reader are told from words', () => {
   assert.deepEqual(marks(['[CLS]', 'a', '[MASK]', '[SEP]']), ['[CLS]', '[SEP]']);
   assert.deepEqual(marks(['<s>', 'a', 'b', '</s>']), ['<s>', '</s>']);
   assert.deepEqual(marks(['The', ' cat']), []);
+  assert.deepEqual(marks(['[CLS]', 'the', 'end', '[SEP]']), ['[CLS]', '[SEP]']);
+  lab.texts = { zh: { start: '起始', end: '结束' } };
+  lab.language = 'zh';
+  assert.deepEqual(marks(['起始', 'end', 'start', '结束']), ['起始', '结束']);
+  lab.language = 'en';
 });
 
 // Two lines of three and of two words.

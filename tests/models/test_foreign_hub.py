@@ -210,9 +210,9 @@ def test_a_host_opens_what_it_allows(net: Hub, monkeypatch: pytest.MonkeyPatch):
     assert models.load("hf:org/tiny").name == "hf:org/tiny" and net.tokens == {False}
 
 
-def fake(size: int) -> Any:
+def fake(size: int, its: str = "") -> Any:
     class Lab:
-        nbytes = size
+        name, nbytes = its, size
     return Lab()
 
 
@@ -233,6 +233,16 @@ def test_two_visitors_do_not_evict_each_other():
     assert made == ["a", "b", "c"]
     ask("a")
     assert made == ["a", "b", "c", "a"]
+
+
+def test_one_that_pages_ask_for_by_name_stays():
+    """Every click does so; the one that was loaded first would go first, however much it is used."""
+    small = shelf.Shelf(lambda: 10)
+    for key in "ab":
+        small.get(key, lambda key=key: fake(1000, key))
+    used = small.called("a")
+    small.get("c", lambda: fake(1000, "c"))
+    assert used is not None and small.called("a") is used and small.called("b") is None
 
 
 def test_one_in_use_is_not_loaded_again():

@@ -25,7 +25,7 @@ from models.attention.rotary import rotary_table
 from models.recipes import Recipe
 from models.tasks.assignment import Assignment
 from models.tasks.base import Batch, InputError, generator
-from models.trace import generate, run, run_prompt
+from models.trace import run, run_prompt
 from models.training import train
 
 N = 12  # tokens; the tables are as long unless said otherwise
@@ -315,7 +315,7 @@ def test_a_text_is_read_up_to_the_tables(attention: str):
     assert len(prompt.ids) == 21 and prompt.left_out == 40 and prompt == Assignment().read("a=1;" * 30, 21)
     assert len(run(lab, "a=1;" * 30).tokens) == 21
     short = lab.read("a=1;" * 8 + "a=?")  # 18 tokens
-    assert len(list(generate(lab, short, count=40))) <= 3
+    assert len(list(lab.generate(short, count=40))) <= 3
     with pytest.raises(InputError):
         lab.read("")
     with pytest.raises(ValueError, match="21 tokens"):

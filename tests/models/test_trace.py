@@ -26,7 +26,8 @@ from models.trace import Output, Trace, divergence, entropy, generate, run_promp
 
 N, V = 12, 64
 PLANS = {"untouched": lambda lab: HeadPlan(), "gate": lambda lab: HeadPlan().gate(*address(lab, 0, 1), 0.5),
-         "scale": another_scale, "constant": lambda lab: all_heads(lab, constant=True).live(*address(lab, 1, 2))}
+         "scale": another_scale,
+         "constant": lambda lab: all_heads(lab, constant=True).constant(*address(lab, 1, 2), on=False)}
 EXACTLY = {"rtol": 0, "atol": 0}
 
 

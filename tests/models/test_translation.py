@@ -43,7 +43,7 @@ def test_a_sentence():
     assert (prompt.ids[0], prompt.ids[-1]) == (START, END)
     assert prompt.tokens == tuple(TASK.labels[i] for i in prompt.ids)
     assert prompt.asked == () and set(prompt.targets) == {-1} and len(prompt.targets) == len(prompt.ids)
-    assert (prompt.left_out, prompt.read_chars, prompt.reference) == (0, len(SENTENCE), ())
+    assert (prompt.left_out, prompt.read_chars) == (0, len(SENTENCE))
     assert TASK.join(prompt.tokens[1:-1]) == TASK.written(prompt.ids) == SENTENCE
 
 

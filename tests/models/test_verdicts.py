@@ -235,9 +235,10 @@ def test_a_claim_and_its_contrary(samples, limit: float):
 
 @given(budgets, numbers, st.floats(0, 5))
 def test_a_larger_limit_is_easier(samples, limit: float, more: float):
+    """Of one length of training: a longer one may object to one limit and not to another."""
+    one = dict(list(samples.items())[:1])
     order = {NO: 0, UNCLEAR: 1, YES: 2, UNKNOWN: 3}
-    assert order[below("", samples, limit).outcome] <= order[below("", samples, limit + more).outcome] or \
-        len(samples) > 1  # a longer training may object to one limit and not to another
+    assert order[below("", one, limit).outcome] <= order[below("", one, limit + more).outcome]
 
 
 @given(outcomes)

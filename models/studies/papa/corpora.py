@@ -209,7 +209,7 @@ def _acceptability(data: Path) -> tuple[list[Example], list[Example]]:
 
 
 GOOD, BAD = "grammatical", "not grammatical"
-SEEN, UNSEEN = N_("paradigms that were trained on"), N_("paradigms that were held out")
+SEEN, UNSEEN = "paradigms that were trained on", "paradigms that were held out"
 
 CORPORA = {its.key: its for its in (
     Corpus("pos", N_("Parts of speech"), "accuracy", True, _pos, "treebank"),

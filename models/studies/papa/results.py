@@ -27,13 +27,11 @@ class Task:
 
     Attributes:
         scores: (way, heads touched) -> scores, one a seed.
-        parts: (way, heads touched) -> part of the test -> mean score.
         found: the rest, as in the file.
     """
 
     key: str
     scores: Mapping[tuple[str, int], tuple[float, ...]]
-    parts: Mapping[tuple[str, int], Mapping[str, float]]
     found: Mapping[str, Any]
 
     @property
@@ -66,7 +64,6 @@ class Study:
 
     Attributes:
         name, title: of its file, and for people.
-        address: how it is opened.
         weights: Lab.fingerprint.
         shape: (layers, heads).
         tasks: by key, in the order of CORPORA.
@@ -75,7 +72,6 @@ class Study:
 
     name: str
     title: str
-    address: str
     weights: str
     shape: tuple[int, int]
     parameters: int
@@ -186,16 +182,11 @@ def of(found: Mapping[str, Any]) -> Study:
         if key in found["tasks"]:
             its = found["tasks"][key]
             by_state: dict[tuple[str, int], list[float]] = {}
-            parts: dict[tuple[str, int], list[Mapping[str, float]]] = {}
             for name, seeds in its["scores"].items():
                 way, count, _ = name.split()
                 by_state.setdefault((way, int(count)), []).extend(float(seed["score"]) for seed in seeds.values())
-                parts.setdefault((way, int(count)), []).extend(seed["parts"] for seed in seeds.values()
-                                                               if "parts" in seed)
-            tasks[key] = Task(key, {state: tuple(values) for state, values in by_state.items()},
-                              {state: {part: fmean(float(its[part]) for its in rows) for part in rows[0]}
-                               for state, rows in parts.items() if rows}, its)
-    return Study(str(found["name"]), str(found["title"]), str(found["address"]), str(found["weights"]),
+            tasks[key] = Task(key, {state: tuple(values) for state, values in by_state.items()}, its)
+    return Study(str(found["name"]), str(found["title"]), str(found["weights"]),
                  (int(found["layers"]), int(found["heads"])), int(found["parameters"]), str(found["command"]),
                  float(found["cpu_seconds"]), tasks, dict(found.get("moment", {})))
 

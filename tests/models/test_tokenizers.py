@@ -1,0 +1,16 @@
+"""The tokenizers that ship, made again.
+
+    pytest tests/models/test_tokenizers.py -m verify
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from models.data import DATA
+from models.tasks.tokenizers import made
+
+
+@pytest.mark.verify
+def test_they_are_what_the_data_makes():
+    assert [text == path.read_text("utf-8") for path, text in made(DATA).items()] == [True, True]
