@@ -32,7 +32,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = {path: (ROOT / path).read_text(encoding="utf-8")
          for path in ("README.md", "CONTRIBUTING.md", "assets/about.md", "assets/data/README.md",
-                      "benchmarks/README.md", "HOSTING.md")}
+                      "benchmarks/README.md", "HOSTING.md", "FINDINGS.md")}
 OURS = ("app", "assets", "benchmarks", "components", "deploy", "models", "tests")
 ANY = re.compile(r"NAME|KIND|FAMILY")  # in a path: whatever is there
 
@@ -53,9 +53,8 @@ DECIMAL = re.compile(r"(\d+(?:,\d{3})*\.(\d+))(%?)")
 
 
 def test_every_number_of_a_finding_stands_in_results():
-    """Decimals of what README says the models show: with as many digits, in a claim's words or table, or on a card."""
-    start = README.index("What they show at this scale")
-    said = README[start:README.index("\n## ", start)]
+    """Decimals of what the models show: with as many digits, in a claim's words or table, or on a card."""
+    said = PAGES["FINDINGS.md"].split("\n\n", 2)[2]
     shown = [headline(card_of(name)) for name in models.names()]
     for statement in (its for claim in claims() for its in claim.statements):
         shown += [statement.text, statement.source, statement.rule, statement.verdict.why]
@@ -164,8 +163,8 @@ FLOW = {  # who -> what of ours they import, as CONTRIBUTING.md says
     "app/state": ("app.state", "app.serving", "app.jobs", "app.texts", "models", "streamlit"),
     "app/panels": ("app.panels", "app.exports", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute",
                    "app.limits", "app.markdown", "app.texts", "components", "models", "streamlit"),
-    "app/views": ("app.panels", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute", "app.limits",
-                  "app.markdown", "app.texts", "components", "models", "streamlit"),
+    "app/views": ("app.panels", "app.exports", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute",
+                  "app.limits", "app.markdown", "app.texts", "components", "models", "streamlit"),
 }
 
 
