@@ -122,17 +122,24 @@ def _trainings(claim: Claim, spec: Spec | None) -> None:
 def _table(rows: list[dict[str, str]]) -> None:
     if not rows:
         return
-    st.table([{plain(_(name)): plain(_HYPHEN.sub("−", _(value))) for name, value in row.items()} for row in rows],
+    st.table([{plain(_(name)): plain(_unbroken(_(value))) for name, value in row.items()} for row in rows],
              border="horizontal", hide_index=True)
 
 
+_TOGETHER = re.compile(r"\S+ ± \S+|\([^()]{1,16}\)")
 _HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # that is a minus
+
+
+def _unbroken(cell: str) -> str:
+    """A cell as it is shown: a minus is one, and no line breaks around ± or within a bracket."""
+    return _TOGETHER.sub(lambda its: its[0].replace(" ", "\u00a0"), _HYPHEN.sub("−", cell))
 
 
 def _statement(statement: Statement, spec: Spec | None, above: Statement | None) -> None:
     """One card. `above`: an earlier one with the same table, which is not shown again."""
     colour, icon = BADGES[statement.verdict.word]
-    is_wide = len(columns_of(statement)) > WIDE or len(statement.table) > LONG
+    spread = any(" ± " in cell for row in statement.table for cell in row.values())
+    is_wide = len(columns_of(statement)) > (WIDE_SPREAD if spread else WIDE) or len(statement.table) > LONG
     with st.container(border=True, key=f"claim-{colour}-{statement.key}"):
         words, picture = st.columns(2, gap="large") if spec else (st.container(), None)
         with words:
@@ -171,7 +178,7 @@ METHOD = Path(__file__).parents[2] / "assets" / "method.md"
 CURVES = "learning curves"  # among a claim's charts
 
 
-WIDE = 7  # columns of a table that has not the room of half a page
+WIDE, WIDE_SPREAD = 7, 5  # columns of a table that half a page has room for; of one with ±, which breaks no line
 LONG = 20  # rows that would leave the other half bare
 
 

@@ -28,7 +28,6 @@ from models.studies import store
 from models.studies.claims import pace
 from models.studies.lengths import LENGTHS, measure
 from models.studies.store import MEASUREMENTS
-from models.trace import generate
 from models.transformer import Block
 
 FIRST = {"assignment-softmax", "assignment-selective", "stories-softmax", "stories-selective"}
@@ -105,7 +104,7 @@ def test_every_example_runs(lab: models.Lab):
             assert trace.output.probabilities.sum() == pytest.approx(1, rel=1e-4)
             assert bool(trace.written) == ("target" in trace.rows)
             if lab.task.writes:
-                assert all(isinstance(token, str) for token in generate(lab, trace.prompt, plan, count=2))
+                assert all(isinstance(token, str) for token in lab.generate(trace.prompt, plan, count=2))
 
 
 def test_a_full_text_runs(lab: models.Lab):

@@ -17,7 +17,6 @@ from models.heads import HeadPlan
 from models.stack import StackLab
 from models.studies.forgetting import Progress, choose, for_choosing, held_out, kept_share, losses, measure
 from models.tasks.base import Batch, Prompt
-from models.trace import generate
 from models.transformer import Transformer
 
 LAYERS, HEADS, WIDTH, VOCABULARY, N, LIMIT = 3, 4, 32, 40, 70, 48
@@ -222,7 +221,7 @@ def test_it_writes_what_generate_writes(attention):
     plan = HeadPlan().gate("self", 0, 1, 0.2).constant("self", 1, 1)
     readings = list(write_on(lab, prompt, [LIMIT] * LAYERS, plan, 25))
     assert [r.token for r in readings if not r.is_new] == list(prompt.tokens)
-    assert [r.token for r in readings if r.is_new] == list(generate(lab, prompt, plan, 25))
+    assert [r.token for r in readings if r.is_new] == list(lab.generate(prompt, plan, 25))
     assert readings[4].kept == ((0, 1, 2, 3, 4),) * LAYERS
 
 

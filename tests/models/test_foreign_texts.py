@@ -28,7 +28,6 @@ from models.foreign.writing import with_target
 from models.kind import TARGET
 from models.kind import TEXT as TYPED
 from models.tasks.base import InputError
-from models.trace import generate
 
 READING = sorted(set(ARCHITECTURES) - {"vit"})
 
@@ -118,9 +117,9 @@ def test_continuation_is_transformers_greedy(name: str):
     with torch.inference_mode():
         ids = eager_of(name).generate(torch.tensor([prompt.ids]), max_new_tokens=8, do_sample=False, min_length=0)
     expected = [lab.task.pieces[i] for i in ids[0, len(prompt.ids):].tolist() if i != 3]
-    assert list(generate(lab, prompt, count=8)) == expected
+    assert list(lab.generate(prompt, count=8)) == expected
     every = HeadPlan().with_heads(lab.kinds[0].addresses, gate=0.0)
-    assert list(generate(lab, prompt, every, count=8)) != expected
+    assert list(lab.generate(prompt, every, count=8)) != expected
 
 
 @pytest.mark.parametrize("name", ["t5", "bart", "marian"])
@@ -134,7 +133,7 @@ def test_what_is_written_is_transformers_greedy(name: str):
                              bad_words_ids=never, use_cache=False)[0].tolist()
     given = with_target(lab, prompt)
     assert list(given.target[:19]) == ids[:19]
-    assert [len(list(generate(lab, prompt, count=count))) for count in (1, 3)] == [1, 3]
+    assert [len(list(lab.generate(prompt, count=count))) for count in (1, 3)] == [1, 3]
     trace = models.run(lab, TEXT)
     assert trace.rows[TARGET] == tuple(lab.task.pieces[i] for i in given.target)
     assert trace.rows[TYPED] == prompt.tokens and all(output.row == TARGET for output in trace.outputs)

@@ -71,7 +71,8 @@ def test_only_the_named_head_changes(plan: HeadPlan, address: tuple):
     changed = plan.gate(*address, 0.25)
     assert changed.state(*address) == HeadState(plan.state(*address).constant, 0.25)
     assert {a: s for a, s in changed.heads.items() if a != address} == {a: s for a, s in before.items() if a != address}
-    assert changed.live(*address).state(*address) == LIVE and address not in changed.live(*address).heads
+    again = changed.with_heads([address], constant=False, gate=1.0)
+    assert again.state(*address) == LIVE and address not in again.heads
     assert plan.heads == before and str(plan) == text  # the old plan is as it was
 
 

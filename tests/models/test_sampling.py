@@ -18,7 +18,6 @@ from models.heads import HeadPlan
 from models.sampling import GREEDY, MAX_SEED, Sampling, nucleus
 from models.stack import own
 from models.tasks.base import generator
-from models.trace import generate
 
 LOGITS = st.lists(st.floats(-8, 8, width=32), min_size=1, max_size=40)
 
@@ -85,11 +84,11 @@ def test_a_low_temperature_is_greedy(logits: list[float], seed: int, place: int)
 def test_a_seed_decides_and_another_decides_otherwise():
     lab = own("stories-softmax")
     prompt = lab.read("Once upon a time")
-    first, again, other = ("".join(generate(lab, prompt, count=20, sampling=Sampling(0.9, 0.95, seed)))
+    first, again, other = ("".join(lab.generate(prompt, count=20, sampling=Sampling(0.9, 0.95, seed)))
                            for seed in (5, 5, 6))
     assert first == again != other
-    assert "".join(generate(lab, prompt, count=20)) == "".join(generate(lab, prompt, count=20, sampling=GREEDY))
-    assert first != "".join(generate(lab, prompt, count=20))
+    assert "".join(lab.generate(prompt, count=20)) == "".join(lab.generate(prompt, count=20, sampling=GREEDY))
+    assert first != "".join(lab.generate(prompt, count=20))
 
 
 def test_two_plans_differ_by_the_plan_and_not_by_luck():
@@ -112,7 +111,7 @@ def test_a_plan_that_does_nothing_writes_the_same():
     prompt = lab.read("The old sailor sat down")
     nothing = HeadPlan().with_scale("logn", lab.trained_length).with_scale("trained")
     sampled = Sampling(1.0, 0.95, 7)
-    assert list(generate(lab, prompt, nothing, 12, sampled)) == list(generate(lab, prompt, HeadPlan(), 12, sampled))
+    assert list(lab.generate(prompt, nothing, 12, sampled)) == list(lab.generate(prompt, HeadPlan(), 12, sampled))
 
 
 def test_with_all_its_memory_it_writes_the_same():
@@ -120,7 +119,7 @@ def test_with_all_its_memory_it_writes_the_same():
     prompt = lab.read("Once upon a time")
     sampled = Sampling(1.0, 0.9, 11)
     within = [step.token for step in write_on(lab, prompt, (99,) * 4, count=15, sampling=sampled) if step.is_new]
-    assert within == list(generate(lab, prompt, count=15, sampling=sampled))
+    assert within == list(lab.generate(prompt, count=15, sampling=sampled))
 
 
 def test_probabilities_of_zero_and_equal_ones_are_drawn_as_well():

@@ -22,7 +22,7 @@ from models.attention.gated import Gated
 from models.heads import HeadPlan
 from models.stack import StackLab
 from models.tasks.base import InputError, Prompt
-from models.trace import Output, Trace, divergence, entropy, generate, run_prompt
+from models.trace import Output, Trace, divergence, entropy, run_prompt
 
 N, V = 12, 64
 PLANS = {"untouched": lambda lab: HeadPlan(), "gate": lambda lab: HeadPlan().gate(*address(lab, 0, 1), 0.5),
@@ -157,7 +157,7 @@ def test_generation_is_repeated_running(lab: StackLab, plan: HeadPlan):
         if ids[-1] == 0:
             break
         expected.append(lab.task.labels[ids[-1]])
-    assert list(generate(lab, prompt, plan, count=6)) == expected
+    assert list(lab.generate(prompt, plan, count=6)) == expected
 
 
 def test_generation_stops_at_the_limit_and_at_bos(lab: StackLab):
@@ -165,7 +165,7 @@ def test_generation_stops_at_the_limit_and_at_bos(lab: StackLab):
     prompt = Prompt((0,) * 125, ("start",) * 125, (), (-1,) * 125)
     for token, expected in ((54, ["1"] * 3), (0, [])):  # 128 - 125 tokens are free
         always.logits = lambda hidden, token=token: functional.one_hot(torch.tensor(token), V).float()
-        assert list(generate(replace(lab, model=always), prompt)) == expected
+        assert list(replace(lab, model=always).generate(prompt)) == expected
 
 
 distributions = st.lists(st.floats(0.01, 1), min_size=4, max_size=4).map(lambda p: [x / sum(p) for x in p])
