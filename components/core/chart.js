@@ -7,6 +7,8 @@ lab.fittedText = (text, room, size) => {
   return shown;
 };
 
+const ICON = 44; // px in the upper right corner, where the page has what takes the picture away
+
 /** Values along a line, a row for each name; what they come from by colour and form. */
 lab.dotsChart = (spec, width, theme) => {
   const { ink, faint, line } = theme;
@@ -15,14 +17,17 @@ lab.dotsChart = (spec, width, theme) => {
   const left = Math.min(Math.max(...spec.rows.map(name => lab.textWidth(name, 13))) + 14, 0.42 * width);
   const names = spec.rows.map(name => lab.wrapped(name, left - 10, 13, 2));
   const tall = Math.max(14 + 15 * spec.series.length, ...names.map(lines => 10 + 15 * lines.length));
-  const [top, right] = [key.height + 40, width - 56];
+  const titled = lab.wrapped(spec.x.title, width - ICON, 15); // bold, so wider than it is high
+  const over = 17 * (titled.length - 1);
+  const [top, right] = [key.height + 40 + over, width - 56];
   const bottom = top + tall * spec.rows.length;
   const limits = lab.extent([...spec.points.map(([, , value]) => value), ...(spec.rule ? [spec.rule.at] : [])]);
   const toX = lab.axis('linear', [], left + 8, right, limits);
   const ticks = lab.sparse(lab.roundTicks(limits.low, limits.high, 5), toX, tick => lab.value(tick, spec.percent));
   const word = (text, x, y, attributes) => ['text', { x: lab.px(x), y: lab.px(y), 'font-size': 12, fill: faint, ...attributes }, text];
-  const title = { x: 0, y: 15, 'font-size': 14, 'font-weight': 600, fill: ink };
-  const nodes = [['text', title, spec.x.title], ['g', { transform: 'translate(0 26)' }, ...key.nodes]];
+  const title = { x: 0, 'font-size': 14, 'font-weight': 600, fill: ink };
+  const nodes = titled.map((text, i) => ['text', { ...title, y: 15 + 17 * i }, text]);
+  nodes.push(['g', { transform: `translate(0 ${26 + over})` }, ...key.nodes]);
   for (const tick of ticks) {
     nodes.push(['line', { x1: lab.px(toX(tick)), x2: lab.px(toX(tick)), y1: top, y2: bottom, stroke: line }]);
     nodes.push(word(lab.value(tick, spec.percent), toX(tick), bottom + 17, { 'text-anchor': 'middle' }));

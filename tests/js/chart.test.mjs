@@ -145,6 +145,16 @@ test('dots: a row a name, more to the right, a number beside what stands alone',
   assert.deepEqual(lab.chartTable(DOTS).rows[2], ['dense', 'here', 1.125]);
 });
 
+test('a title has as many lines as it needs, and what follows stands below them', () => {
+  const long = { ...DOTS, x: { title: 'perplexity divided by that of softmax, twice the heads' } };
+  const [wide, narrow] = [900, 340].map(width => lab.chartPicture(long, width, lab.paper));
+  const lines = texts(narrow).slice(0, 2);
+  assert.equal(lines.join(' '), long.x.title);
+  assert.ok(lines.every(line => lab.textWidth(line, 15) <= 340 - 44)); // beside what takes the picture away
+  assert.equal(texts(wide)[0], long.x.title);
+  assert.equal(narrow.height - lab.chartPicture(DOTS, 340, lab.paper).height, 17);
+});
+
 test('no rule runs through a number or a name', () => {
   const close = { ...DOTS, points: [[0, 0, 0.995], [1, 0, 1.25]], rule: { at: 1, label: 'softmax' } };
   const nodes = lab.chartPicture(close, 640, lab.paper).nodes;

@@ -185,6 +185,8 @@ MUTATIONS = [Mutation(*entry) for entry in (
     ("points without words in files", _LINES, "if (few || every)", "if (few)", "chart"),
     ("the nearest place is the farthest", _LINES, "distance(one) < distance(best)", "distance(one) > distance(best)",
      "chart"),
+    ("a title under the download", _CHART, "width - ICON, 15", "width, 15", "chart"),
+    ("a title over its key", _CHART, "17 * (titled.length - 1)", "0", "chart"),
     ("dots in the wrong row", _CHART, "const y = top + row * tall + tall / 2 +", "const y = top + tall / 2 +", "chart"),
     ("pairs of heads called layers", _CHART, "const words = spec.pairs ?", "const words = spec.no ?", "chart"),
     ("squares of one colour", _CHART, "Math.max(0, value / most)", "Math.max(0, most / most)", "chart"),
