@@ -80,7 +80,9 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
                                          windows[f"{title}, the oldest go"])
                                 for title, its in reached.items() if its is None or its.factor > 1]
     factors = sorted({factor for curve in curves.values() for factor in curve})
-    table = [{N_("perplexity with 1 / x of the memory"): told(title)} | {
+    names = {title: told("{title} (enough with {factor:g}x less)", title=told(title), factor=its.factor)
+             for title, its in reached.items() if its is not None and its.factor > 1}
+    table = [{N_("perplexity with 1 / x of the memory"): names.get(title, told(title))} | {
         f"{factor:g}x": f"{curve[factor]:.2f}" if factor in curve else tables.NOTHING for factor in factors}
         for title, curve in curves.items() if curve] or [{"perplexity with 1 / x of the memory": tables.NOTHING}]
     points = [{"name": title, "x": factor, "seed": 0, "value": round(value, 3)}
@@ -89,14 +91,14 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
                   rule=(limit, told("softmax with all its memory")) if limit else None,
                   alt=listed((told("{name} {x:g}x {value:.2f}", name=told(str(point["name"])), x=point["x"],
                                    value=point["value"]) for point in points), "; "))
-    names = " ".join(f"stories-{name}{context}" for name in ("selective", "selective-memory", "softmax"))
+    models = " ".join(f"stories-{name}{context}" for name in ("selective", "selective-memory", "softmax"))
     return Statement(
         key, text,
         told("16x less memory of attention at a context of 512, 25x at 1,024, 47x at 2,048, at softmax's perplexity"),
         told("Read in the paper's abstract. That this is with the memory loss, and 5x at 512 without it, was told to "
              "us and not read."),
         rule, conclude(checks), table, chart if points else None,
-        f"for name in {names}; do python -m models.studies.forgetting $name; done\npython -m models.studies.claims",
+        f"for name in {models}; do python -m models.studies.forgetting $name; done\npython -m models.studies.claims",
         told("With the memory loss a model may read worse before anything is dropped, and then no memory is enough. "
              "Without it, a model that reads better to begin with can afford to forget anything; and in so short a "
              "context the oldest tokens are not far away. In the source the gain grows with the context."))

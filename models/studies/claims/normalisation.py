@@ -141,9 +141,8 @@ def _cure(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
         told("with n = length the mixed model guesses better than the one of a single length at each other length, "
              "and no worse than that one with n fixed (by more than a point)"),
         conclude(checks), _by_length(read, names), _chart(read, names), _relu2_commands("gau-relu2", "gau-relu2-mixed"),
-        told("Mixing has a price everywhere, so that near the trained length, where there is little to cure, it "
-             "shows as a loss; at four and eight times the length the cure works."),
-        told("the mixed model is behind at 64 tokens too, with either number of steps"))
+        told("Mixing has a price near the trained length, where there is little to cure, against n fixed; at four and "
+             "eight times the length the cure works."))
 
 
 def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
@@ -176,7 +175,7 @@ def _log_n(evidence: Evidence, scaled: Mapping[str, ByLength]) -> Statement:
         conclude([_above(evidence, scaled, "log n", "constant temperature", n) for n in (256, 512)]),
         _by_length(scaled, names, theirs), _chart(scaled, names, theirs),
         commands.evaluated(["masked-log-n", "masked-temperature", "masked-softmax"]),
-        told("There is little to mend: from 64 to 256 tokens plain softmax loses three points here, twenty in the "
+        told("There is little to mend: from 64 to 256 tokens plain softmax loses two points here, twenty in the "
              "source. In gated attention units, masked-gau-log-n beside masked-gau-softmax, log n keeps more; those "
              "have no control at a constant temperature."))
 

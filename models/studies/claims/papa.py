@@ -21,7 +21,7 @@ LITTLE = 0.02  # lost, which we call little; the source has curves, and no numbe
 MODELS, CHANCE = 3, 0.05  # the fewest points of which a rank correlation says something; see _better
 LIVE = ("1", "1/2", "1/8", "1/16", "0")  # of the heads, as the source has them
 ABSTRACT = told("The 8% stand in the paper's abstract, the 20% in a summary of it; its results by task are curves.")
-CURVES = told("The paper has curves and no table; the sentence is from its text, as others quote it.")
+CURVES = told("The paper has curves and no table; the sentence is from its abstract.")
 
 LITTLE_TO_LOSE = told("The probe sees the embeddings too, which no head changes; what attention adds to them differs "
                       "from task to task.")
@@ -178,7 +178,7 @@ def _half(studies: Sequence[Study]) -> Statement:
              N_("all removed"): _percent(study.mean_drop_by_seed(REMOVED, study.heads))} for study in studies]
     return Statement(
         "papa-half", told("With half of the heads constant little or nothing is lost."),
-        told("not recoverable as a number; “little or no drop, sometimes a gain”"), CURVES,
+        told("not recoverable as a number; “little or no performance drop is observed”"), CURVES,
         told("less than 2% lost with half of the heads constant, mean of the tasks, for each model, beyond the chance "
              "of three probes. A control, which decides nothing: the same heads removed"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}],
@@ -220,7 +220,8 @@ def _order(every: Sequence[Study]) -> Statement:
                      N_("removed, learned order"): _percent(study.mean_drop_by_seed(REMOVED, count))})
     return Statement(
         "papa-order", told("The learned order is better than a random one where few heads stay live."),
-        told("not recoverable; the source sorts heads by lambda and shows no random order"), CURVES,
+        told("not recoverable; the source sorts heads by lambda and shows no random order"),
+        told("The paper has curves and no table."),
         told("with 1/8 of the heads live, the mean over the tasks of the relative drop is smaller than in a random "
              "order, for each model of which that was measured, beyond the chance of three probes and three orders"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}],
@@ -253,7 +254,8 @@ def _better(studies: Sequence[Study]) -> Statement:
                                                               for study, quality, drop in found.points),
                   form=".0%") if found.points else None
     return Statement(
-        "papa-better", told("Better models lose more."), told("“better models lose more”, over six models"), CURVES,
+        "papa-better", told("Better models lose more."),
+        told("“better-performing models lose more from applying our method than weaker models”"), CURVES,
         told("the rank correlation (Spearman) of the untouched mean score and the mean drop is positive, of three "
              "points or more, a point a model and a moment of its training; p, the share of random orders with one as "
              "large, is below 5%. Moments of one training are alike, and so are trainings by one recipe, so that "

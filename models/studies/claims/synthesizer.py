@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from statistics import fmean
 
@@ -62,8 +62,8 @@ def claim(evidence: Evidence) -> Claim:
                       "(BLEU). Here: 2.3 to 4.7 million, children's books and short stories, minutes of training. "
                       "Perplexities are divided by softmax's: 1 is as good as softmax, higher is worse; of BLEU "
                       "and scores of tasks higher is better. Parameters are not equal: in the source random has fewer "
-                      "than softmax, here its tables are large beside so small a model, and rows say how many times "
-                      "softmax's there are."),
+                      "than softmax, here its tables are large beside so small a model, and rows of perplexity and "
+                      "BLEU say how many times softmax's there are."),
                  tuple(_stories(*TITLES)), "stories",
                  [_close(evidence, over), _worse(evidence, samples, over), _floor(evidence, samples),
                   _alike(evidence, over), _mixtures(evidence, over),
@@ -86,8 +86,24 @@ def compared(evidence: Evidence, one: str, other: str = "softmax") -> tuple[Samp
 def _ratio_table(evidence: Evidence, over: Mapping[str, Samples], names: tuple[str, ...]) -> list[dict[str, str]]:
     rows = tables.table([(TITLES[name], f"{_ratio(name):.3f}", over[name]) for name in names],
                         theirs=THEIRS)
-    return tables.with_parameters(rows, [evidence.card(name) for name in _stories(*names)],
+    rows = tables.with_parameters(rows, [evidence.card(name) for name in _stories(*names)],
                                   evidence.card("stories-softmax"))
+    return _with_corpora(evidence, rows, names)
+
+
+def _with_corpora(evidence: Evidence, rows: list[dict[str, str]], names: Sequence[str]) -> list[dict[str, str]]:
+    """Rows with the ratios in books and in stories alone, of the trainings that decide: they weigh three to one."""
+    titles = {"books": N_("books alone, {steps:,} steps"), "stories": N_("stories alone, {steps:,} steps")}
+    for corpus, title in titles.items():
+        def read(metric: Metric, corpus: str = corpus) -> float:
+            return metric[f"perplexity_{corpus}"]
+
+        plain = evidence.samples("stories-softmax", read)
+        over = [tables.ratios(evidence.samples(f"stories-{name}", read), plain) for name in names]
+        steps = max((deciding(its) for its in over), default=0)
+        for row, its in zip(rows, over, strict=True):
+            row |= {told(title, steps=steps): tables.cell(its.get(steps, {}), ".3f")} if steps else {}
+    return rows
 
 
 def _ratio_chart(over: Mapping[str, Samples], names: tuple[str, ...]) -> Chart | None:

@@ -152,7 +152,8 @@ def ranked(studies: Iterable[Study]) -> Ranked:
     """Of the studies of more than half of the tasks, untouched and with all heads constant, by the tasks that all of
     them have; NaN where they say nothing."""
     chosen = [its for its in studies if 2 * len(its.tasks) > len(CORPORA)]
-    common = set.intersection(*(set(its.tasks) for its in chosen)) if chosen else set()
+    # What a model has hardly any score in has no drop, and must not count as quality either.
+    common = set.intersection(*(set(its.drops(LEARNED, 0)) for its in chosen)) if chosen else set()
     points = tuple(sorted(((its, quality, drop) for its in (study.of_tasks(common) for study in chosen)
                            if (quality := its.quality) is not None
                            and (drop := its.mean_drop(LEARNED, its.heads)) is not None),
