@@ -29,6 +29,15 @@ def _compared(evidence: Evidence, one: str, other: str) -> tuple[Samples, float]
     return between, evidence.text_error(between, (one, by_text.sentence_logs), (other, by_text.sentence_logs))
 
 
+def _rows(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float],
+          samples: Mapping[str, Samples]) -> list[dict[str, str]]:
+    """A row an attention type: its BLEU and the source's, and its parameters."""
+    rows = tables.table([(titles[name], f"{theirs[name]:.2f}", its) for name, its in samples.items()], ".2f",
+                        theirs=N_("source, WMT'14"))
+    models = [PLAIN if name == "softmax" else f"translation-{name}" for name in samples]
+    return tables.with_parameters(rows, [evidence.card(model) for model in models], evidence.card(PLAIN))
+
+
 def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float],
          over: Mapping[str, Samples]) -> Statement:
     """
@@ -41,10 +50,7 @@ def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, flo
     checks = [below(told("{kind} below {other}", kind=titles[name], other=titles[MIXED]), between, texts=texts)
               for name, model in others.items() for between, texts in [_compared(evidence, model, ours)]]
     samples = {name: evidence.samples(model, bleu) for name, model in ((MIXED, ours), *others.items())}
-    rows = tables.table([(titles[name], f"{theirs[name]:.2f}", its) for name, its in samples.items()], ".2f",
-                        theirs=N_("source, WMT'14"))
-    rows = tables.with_parameters(rows, [evidence.card(model) for model in (ours, *others.values())],
-                                  evidence.card(PLAIN))
+    rows = _rows(evidence, titles, theirs, samples)
     perplexities = tables.table([(titles[name], "", over.get(name, {})) for name in samples])
     for name, row, also in zip(samples, rows, perplexities, strict=True):
         row |= {told("perplexity / softmax's, {budget}", budget=told(column)): "1" if name == "softmax" else value
@@ -78,20 +84,17 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
                     -math.log(1 - LOST), between[name][1]) for name in ALONE]
     checks.append(below(told("{kind} above softmax", kind=titles[MIXED]), between[MIXED][0], texts=between[MIXED][1]))
     names = [PLAIN, *(f"translation-{name}" for name in samples)]
-    parameters = [evidence.card(name) for name in names]
     every = {"softmax": plain, **samples}
-    rows = tables.table([(titles[name], f"{theirs[name]:.2f}", its) for name, its in every.items()], ".2f",
-                        theirs=N_("source, WMT'14"))
-    rows = tables.with_parameters(rows, parameters, evidence.card(PLAIN))
+    rows = _rows(evidence, titles, theirs, every)
     ratios = {row["name"].removeprefix("translation-"): row for row in
               evidence.measured.get("training_speed", {}).get("rows", [])}
     for name, row in zip(every, rows, strict=True):
         row[N_("steps a second / softmax's")] = f"{ratios[name]['median']:.2f}" if name in ratios else tables.NOTHING
     over = {name: tables.ratios(its, plain) for name, its in samples.items()}
     points = tables.dots([(titles[name], theirs[name] / theirs["softmax"], its) for name, its in over.items()])
-    best = tables.best_budget([*over.values()])
+    budget = tables.best_budget([*over.values()])
     alt = listed((told("{kind} {ours}, source {theirs:.3f}", kind=titles[name],
-                       theirs=theirs[name] / theirs["softmax"], ours=tables.cell(its.get(best, {}), ".3f"))
+                       theirs=theirs[name] / theirs["softmax"], ours=tables.cell(its.get(budget, {}), ".3f"))
                   for name, its in over.items()), "; ")
     return Statement(
         "synthesizer-translation",
