@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -23,9 +23,6 @@ from models.tasks.base import Batch, HidesWords, InputError, Prompt, generator, 
 from models.tasks.stories import Stories, token_labels
 from models.transformer import Transformer
 from models.words import N_, listed, told
-
-if TYPE_CHECKING:
-    pass
 
 MASK = "[MASK]"
 MASK_ID = 4096  # after the tokens of stories
