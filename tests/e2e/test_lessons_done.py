@@ -242,7 +242,8 @@ def test_leaving_a_lesson_gives_the_own_text_back_and_large_type_ends_with_escap
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="Explore")).to_be_visible()
     panel(page).get_by_role("button", name="Leave").click()
-    page.get_by_role("link", name="Explore").click()  # back on the list of lessons, where it began
+    expect(page.get_by_role("button", name="Show the first page again")).to_be_visible()  # the list, where it began
+    page.get_by_role("link", name="Explore").click()
     expect(page.get_by_label("Text", exact=True)).to_have_value("k=4; k=?")
     expect(named(page, "layer 1, head 2, constant")).to_be_visible()
     assert "lesson" not in query(page)
