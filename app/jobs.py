@@ -91,7 +91,7 @@ class Job(Generic[T]):
         except (ForeignError, InputError, ValueError, MemoryError) as error:
             self.problem = told("{error}.", error=str(error))
         except Exception as error:  # a thread's error would reach nobody: the page tells its kind, the log the rest
-            self.problem = told("That failed ({kind}).", kind=type(error).__name__)
+            self.problem = told("That failed ({kind}). Try again.", kind=type(error).__name__)
             raise
         finally:
             self.work = None

@@ -11,7 +11,7 @@ from components.charts import Spec, plain, style
 # A way to touch heads -> what it is called, its colour and dashes.
 WAYS = {"learned": (N_("constant, in the learned order"), "accent", 0),
         "random": (N_("constant, in a random order"), "ink", 2),
-        "removed": (N_("removed, in the learned order"), "faint", 1)}
+        "removed": (N_("pruned, in the learned order"), "faint", 1)}
 
 Curve = Sequence[tuple[int, float, float]]  # heads touched, a value, its spread
 
@@ -41,14 +41,14 @@ def drop_chart(curves: Mapping[str, Curve], title: str, average: float, most: fl
                                    {"y": most, "label": _("paper: most"), "dashed": True}]
     ways = _measured(curves)
     panel = {"title": title, "percent": True, "lines": _lines(curves, ways), "rules": rules}
-    return {"form": "lines", "x": {"title": _("heads touched"), "scale": "linear"}, "series": _series(ways),
+    return {"form": "lines", "x": {"title": _("heads changed"), "scale": "linear"}, "series": _series(ways),
             "panels": [panel], "height": 300, "keyed": True, "chooses": True}
 
 
 def task_chart(panels: Sequence[tuple[str, str, Mapping[str, Curve]]]) -> Spec:
     """The score of each task, a panel each: title, metric, curves."""
     ways = _measured(*(curves for _title, _unit, curves in panels))
-    return {"form": "lines", "x": {"title": _("heads touched"), "scale": "linear"}, "series": _series(ways),
+    return {"form": "lines", "x": {"title": _("heads changed"), "scale": "linear"}, "series": _series(ways),
             "panels": [{"title": title, "unit": unit, "lines": _lines(curves, ways)} for title, unit, curves in panels],
             "columns": 3, "least": 250, "height": 190, "keyed": True, "chooses": True}
 
@@ -63,7 +63,7 @@ def loss_chart(points: Sequence[tuple[str, float, float, float, str]]) -> Spec:
     lines = [{"series": index, "points": [[round(x, 4), round(y, 5), round(spread, 5) or None, note]
                                           for name, x, y, spread, note in points if name == its]}
              for index, its in enumerate(names)]
-    return {"form": "lines", "x": {"title": _("mean score untouched"), "scale": "linear"},
+    return {"form": "lines", "x": {"title": _("mean score as trained"), "scale": "linear"},
             "series": [{"name": name, **style(name)} for name in names],
             "panels": [{"title": _("Lost with all heads constant"), "percent": True, "lines": lines}], "height": 260,
             "zero": True}

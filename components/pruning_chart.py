@@ -17,7 +17,7 @@ TRAINED_ON, MULTIPLICATIONS, TIME = "trained on", "multiplications", "seconds"
 _SERIES: dict[str, tuple[str, int | str, int]] = {
     "learned": (N_("learned gates"), 2, 0), "alone": (N_("loss when pruned alone"), 0, 0),
     "confidence": (N_("confidence"), 1, 2), "random": (N_("chance"), "faint", 1),
-    "text": (N_("loss alone, on this text"), 3, 1),
+    "text": (N_("loss when pruned alone, on this text"), 3, 1),
     TRAINED_ON: (N_("learned gates, weights trained on"), 4, 3),
     MULTIPLICATIONS: (N_("multiplications"), 5, 1), TIME: (N_("time"), 6, 2)}
 

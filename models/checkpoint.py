@@ -255,7 +255,7 @@ def read_constant(folder: Path, config: Config, limit: int) -> dict[str, Tensor]
 def _read_kind(folder: Path, packed: Tensor | None, kind: Kind, limit: int) -> Tensor:
     expected = (kind.layers, kind.heads, *([limit * (limit + 1) // 2] if kind.causal else [limit, limit]))
     if packed is None or tuple(packed.shape) != expected:
-        raise _broken(folder, "constant.safetensors", told("has not the shape {shape}", shape=expected))
+        raise _broken(folder, "constant.safetensors", told("is not of shape {shape}", shape=expected))
     return unpack(packed, limit, kind.causal, kind.attention.is_distribution)
 
 

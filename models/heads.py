@@ -213,7 +213,7 @@ class HeadPlan:
                 except ValueError as error:
                     problems.append(str(error))
             elif kind not in KINDS:
-                problems.append(told("“{part}” names no kind of attention ({names})", part=_cut(part),
+                problems.append(told("“{part}” names no group of heads ({names})", part=_cut(part),
                                      names=", ".join(KINDS)))
             else:
                 for entry in entries:
@@ -270,7 +270,7 @@ def _order(address: Address) -> tuple[int, int, int]:
 
 def _check_address(kind: str, layer: int, head: int) -> None:
     if kind not in KINDS:
-        raise ValueError(told("expected a kind of attention ({names}), got {kind!r}", names=", ".join(KINDS),
+        raise ValueError(told("expected a group of heads ({names}), got {kind!r}", names=", ".join(KINDS),
                               kind=kind))
     for name, value in (("layer", layer), ("head", head)):
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_INDEX:

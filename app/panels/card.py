@@ -40,8 +40,8 @@ def draw(card: Mapping[str, Any]) -> None:
     for seed, metric in card.get("other_seeds", {}).items():
         st.markdown(_("Seed {seed}: {numbers}.", seed=seed, numbers=plain(_(headline(card, metric)))))
     st.code(card["evaluate"], language="bash", wrap_lines=True)
-    st.markdown(_("**Training**: {steps:,} steps of {tokens:,} tokens, {optimiser}, highest rate {rate}, seed {seed}, "
-                  "{minutes} minutes on one core.", steps=training["steps"], tokens=training["tokens_per_step"],
+    st.markdown(_("**Training**: {steps:,} steps of {tokens:,} tokens, {optimiser}, peak learning rate {rate}, seed "
+                  "{seed}, {minutes} minutes on one core.", steps=training["steps"], tokens=training["tokens_per_step"],
                   optimiser=training["optimiser"], rate=training["learning_rate"], seed=training["seed"],
                   minutes=training["minutes"]))
     if "memory_loss" in training:

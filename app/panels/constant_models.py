@@ -53,8 +53,8 @@ def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
         _("Rank correlation of {n} points: {rank:.2f}; {chance:.0%} of random orders have one as large.",
           n=len(ranked.points), rank=ranked.rank, chance=ranked.chance)]
     if any(study.moment for study, *_numbers in ranked.points):
-        said.append(_("A line joins moments of one training. masked-small, masked-middle and masked-large, of 2, 4 and "
-                      "5 layers, are trained for this alone: {command}", command=f"`{ENCODERS}`"))
+        said.append(_("A line joins checkpoints of one training. masked-small, masked-middle and masked-large, of 2, 4 "
+                      "and 5 layers, are trained for this alone: {command}", command=f"`{ENCODERS}`"))
     return loss_chart(points), alt, " ".join(said)
 
 

@@ -43,8 +43,8 @@ def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
         return
     found = _read(lab, study, text, task, count, loaded)
     if found is None:
-        st.caption(_("The words of this text cannot be told apart in the model's tokens, or there are too many of "
-                     "them."))
+        st.caption(_("Shorten or rewrite the text: it is too long, or its words cannot be told apart in the model's "
+                     "tokens."))
         return
     _told(found.said)
     _distances(study, task, found)

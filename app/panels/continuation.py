@@ -97,7 +97,7 @@ def draw(model: str, reading: Reading, state: LabState) -> None:
                   disabled=reason is not None and not running, help=None if running else reason)
     if now is None:
         with st.container(height=HEIGHT + (MEMORY_HEIGHT if budgets else 0), border=False):
-            st.caption(_("What the model writes on, as trained and with your changes."))
+            st.caption(_("How the model continues, as trained and with your changes."))
         return
     places = _places(bool(state.plan), bool(budgets), running)
     _show(now, places, state)

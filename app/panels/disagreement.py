@@ -36,7 +36,7 @@ def draw(lab: Lab, state: LabState, before: Seen) -> None:
                   "have nothing in common"))
     found = _of_text(lab, before)
     if not found:
-        st.caption(_("This text is too long to compare all heads on it."))
+        st.caption(_("Shorten the text to compare all heads on it."))
         return
     terms = [term for term in TERMS if all(term in its for its in found.values())]
     st.session_state[session.TERM] = state.term if state.term in terms else terms[0]
@@ -62,7 +62,7 @@ def draw(lab: Lab, state: LabState, before: Seen) -> None:
               alt=_("How alike heads are: exp(D) {value:.3f}", value=math.exp(disagreement_of(its, term))))
     st.caption(about)
     st.table(rows(lab, shown, terms), border="horizontal")
-    st.caption(_("exp(D), D minus the mean over all pairs of a layer's heads and over layers: the higher, the more "
+    st.caption(_("exp(D), where −D is the mean over all pairs of a layer's heads and over layers: the higher, the more "
                  "heads differ; {least:.3f} where all are alike.", least=math.exp(-1)))
 
 

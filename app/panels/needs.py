@@ -28,18 +28,16 @@ from models.measures import confidences, in_one_row
 from models.tasks.base import Prompt
 from models.trace import Trace
 
-TITLES = {"fewest": N_("The fewest heads"), "groups": N_("Three groups")}
+TITLES = {"fewest": N_("Fewest heads found"), "groups": N_("Three groups")}
 SCOPES = {False: N_("This prediction"), True: N_("The whole text")}
 TITLE = N_("Learning gates, step")
 SEARCH = 250  # passes that a search is counted as; it takes as long as 600 (18 tokens) to 1,200 (23)
-BY_COST, BY_CONFIDENCE, LEARNED = (N_("by what each costs alone"), N_("by confidence"), N_("learned gates"))
+BY_COST, BY_CONFIDENCE, LEARNED = (N_("by loss when pruned alone"), N_("by confidence"), N_("learned gates"))
 NAMES = {FACILITATING: N_("facilitating"), INTERFERING: N_("interfering"), IRRELEVANT: N_("irrelevant"),
          UNDECIDED: N_("undecided")}
 MEANINGS = {
-    FACILITATING: N_("**Facilitating** ({n}): open under both pushes; the answer needs them. Without them the loss is "
-                     "{loss:.3f}."),
-    INTERFERING: N_("**Interfering** ({n}): closed under both pushes; the answer is better without them. Without them "
-                    "the loss is {loss:.3f}."),
+    FACILITATING: N_("**Facilitating** ({n}): open under both pushes. Without them the loss is {loss:.3f}."),
+    INTERFERING: N_("**Interfering** ({n}): closed under both pushes. Without them the loss is {loss:.3f}."),
     IRRELEVANT: N_("**Irrelevant** ({n}): they go where they are pushed. Without them the loss is {loss:.3f}."),
     UNDECIDED: N_("**Undecided** ({n}): closed when pushed open, and open when pushed shut; the two fits found "
                   "different ways. Without them the loss is {loss:.3f}.")}
@@ -192,10 +190,11 @@ def _told(found: Grouped) -> str:
 
 def _groups(lab: Lab, found: Grouped) -> None:
     losses, untouched = found.groups.losses, found.groups.loss
-    st.markdown(_("Gates fitted to the right answers, loss {loss:.3f} nats, once pushed open and once pushed shut.",
+    st.markdown(_("As trained, the loss is {loss:.3f} nats. Gates were fitted to the right answers, once pushed open "
+                  "and once pushed shut.",
                   loss=untouched) if found.known else
-                _("Gates fitted to what the model says itself, loss {loss:.3f} nats, once pushed open and once pushed "
-                  "shut.", loss=untouched))
+                _("As trained, the loss is {loss:.3f} nats. Gates were fitted to what the model says itself, once "
+                  "pushed open and once pushed shut.", loss=untouched))
     titles = {kind.name: _(kind.title) for kind in lab.kinds}
     rows = [{"kind": titles[kind], "layer": layer + 1, "head": head + 1, "group": _(NAMES[name]),
              "kept": round(kept, 3), "removed": round(removed, 3)}

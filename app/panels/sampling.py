@@ -26,7 +26,7 @@ def choose(lab: Lab, state: LabState, can_go_on: bool) -> None:
         said = _("Drawn with seed {seed}", seed=sampling.seed)
     place = st.popover(said, key=session.SAMPLING, on_change="rerun", width="content")
     st.button(_("Another seed"), key="another", on_click=events.draw_another, icon=":material/casino:",
-              disabled=sampling.is_greedy or not can_go_on, help=_("Continues the text with other numbers of chance"))
+              disabled=sampling.is_greedy or not can_go_on, help=_("Continues the text with other random numbers"))
     if place.open:  # what nobody looks at need not be sent with every click
         with place:
             _details(state)
@@ -46,5 +46,5 @@ def _details(state: LabState) -> None:
         st.slider(_("Top-p"), MIN_TOP_P, 1.0, step=0.05, key=session.TOP_P, on_change=events.on_sampling,
                   help=_("Only the likeliest tokens that have this probability together are drawn from"))
         st.number_input(_("Seed"), 0, MAX_SEED, key=session.SEED, on_change=events.on_sampling)
-    st.caption(_("As trained and with your changes, the same numbers of chance choose: with the same seed the two "
+    st.caption(_("As trained and with your changes, the same random numbers choose: with the same seed the two "
                  "texts differ by your changes and not by luck."))

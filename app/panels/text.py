@@ -90,7 +90,7 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
     messages = [*map(_, history.problems)] + _left_out(reading, lab, text)
     known = [_tokens(prompt), *([_(prompt.hint)] if prompt.hint else [])]
     if lab.task.only_english and is_foreign(text):
-        known.append(_("this model read English only"))
+        known.append(_("this model has only read English"))
     status = "" if messages else " · ".join(known)
     notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
     if lab.task.hides and not (history.present.teach and history.present.lesson):  # no lesson asks for it

@@ -196,7 +196,7 @@ def _parse_selection(text: str, state: LabState) -> Read:
 def _parse_view(text: str, state: LabState) -> Read:
     if text in views_of(state.models):
         return text, []
-    return "used", [told("This link asks for a view “{text}”, which this model has not.", text=cut(text))]
+    return "used", [told("This link asks for a view “{text}”, which this model lacks.", text=cut(text))]
 
 
 def _carry_view(old: LabState, new: LabState, attribute: str) -> str:
@@ -207,7 +207,7 @@ def _parse_budgets(text: str, state: LabState) -> Read:
     kept = tuple(map(int, text.split("-"))) if re.fullmatch(r"\d{1,4}(-\d{1,4})*", text, re.ASCII) else ()
     if kept and min(kept) >= MIN_BUDGET and fits_memory(state.model, kept):
         return kept, []
-    return (), [told("This link asks for a memory of “{text}”, which this model has not.", text=cut(text))]
+    return (), [told("This link asks for a memory of “{text}”, which this model lacks.", text=cut(text))]
 
 
 def _carry_budgets(old: LabState, new: LabState, attribute: str) -> tuple[int, ...]:

@@ -34,8 +34,8 @@ AVERAGE, MOST = 0.08, 0.2  # Hassid et al. 2022, abstract and section 4
 METRICS = {"accuracy": N_("accuracy"), "f1": N_("F1 of spans"), "matthews": N_("Matthews correlation")}
 ABOUT = N_("The model is frozen; constants are means over each task's training texts; for every number of heads a "
            "fresh probe, which sees all layers, is trained (PAPA, arXiv 2211.03495). Bars: ± one standard deviation "
-           "over three seeds of the probe; of a random order, over three orders. Tasks that the untouched model scores "
-           "below 0.1 in are left out of the mean.")
+           "over three seeds of the probe; of a random order, over three orders. Tasks that the model as trained "
+           "scores below 0.1 in are left out of the mean.")
 
 
 def page() -> None:
@@ -79,7 +79,8 @@ def _studies() -> dict[str, Study]:
             study = _study(name, store.stamp(name, KIND))
         except (CheckpointError, KeyError, TypeError, ValueError, AttributeError) as error:
             st.error(plain(_(str(error))) if isinstance(error, CheckpointError) else
-                     _("The study of {name} cannot be read. Restore it with: git checkout", name=literal(name)))
+                     _("The study of {name} cannot be read. Restore it with: git checkout -- "
+                       "models/studies", name=literal(name)))
             continue
         if study is not None and study.tasks:
             found[name] = study
@@ -127,7 +128,7 @@ GROUP = "constant"
 
 def _slider(study: Study, count: int) -> None:
     dial(key="constant dial", group=GROUP, places=study.counts, at=count, term="constant",
-         label=_("Heads touched, of {heads}", heads=study.heads),
+         label=_("Heads changed, of {heads}", heads=study.heads),
          told=_verdicts(study.name, store.stamp(study.name, KIND)), on_event=_hear(study))
 
 
@@ -206,9 +207,9 @@ def _table(study: Study, count: int) -> None:
 def _tables(name: str, stamp: tuple[int, ...]) -> tuple[list[str], list[list[list[str]]]]:
     """Columns, and a table for each number of heads."""
     study = _there(name, stamp)
-    others = {way: title for way, title in {RANDOM: _("random order"), REMOVED: _("removed")}.items()
+    others = {way: title for way, title in {RANDOM: _("random order"), REMOVED: _("pruned")}.items()
               if any(task.at(way, count, study.heads) for task in study.tasks.values() for count in study.counts)}
-    columns = [_("task"), _("untouched"), _("constant"), _("drop"), *others.values()]
+    columns = [_("task"), _("as trained"), _("constant"), _("drop"), *others.values()]
     return columns, [[_row(task, count, study.heads, others) for task in study.tasks.values()]
                      for count in study.counts]
 

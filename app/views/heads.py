@@ -19,7 +19,7 @@ from app.panels.text import Reading
 from app.state import head_events, session
 from app.state.heads_view import MEASURES, SOURCES
 from app.state.lab_state import LabState
-from app.texts import _, ngettext, number
+from app.texts import _, ngettext, number, tip
 from components import chart, head_charts
 from models import Lab
 from models.heads import Address
@@ -56,9 +56,10 @@ def _choose(state: LabState, source: str, is_measured: bool) -> None:
         st.segmented_control(_("Measured"), [*SOURCES] if is_measured else ["text"], key=session.MEASURED,
                              required=True, format_func=lambda its: _(SOURCES[its]), label_visibility="collapsed",
                              on_change=head_events.on_heads_view)
+        explained = "\n".join(f"- **{_(MEASURES[its])}**: {tip(its)}" for its in ("confidence", "relevance", "open"))
         for key, label in ((session.MEASURE_X, _("Across")), (session.MEASURE_Y, _("Up"))):
             st.selectbox(label, [*MEASURES], key=key, format_func=lambda its: _(MEASURES[its]), width=228,
-                         on_change=head_events.on_heads_view)
+                         on_change=head_events.on_heads_view, help=explained)
 
 
 def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:

@@ -99,9 +99,9 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         st.error(plain(_(problem)))
     missing = [name for name, curves in found.items() if not curves]
     if lab.task.name not in LENGTHS:  # of those beside it too: they are of one family
-        st.info(_("This page cuts long texts shorter and reads them again: our language models, masked models and "
-                  "variable assignment were measured so. A translation is as long as its sentence, and of a model that "
-                  "you bring there are no held-out texts here."))
+        st.info(_("Choose another model: there are curves over length for our models that write stories, guess hidden "
+                  "words or follow variables. A translation is as long as its sentence, and of a model that you bring "
+                  "there are no held-out texts here."))
     elif missing:
         st.info(_("Not measured yet: {names}.", names=literal(", ".join(missing))))
     curves = sum(found.values(), ())

@@ -26,7 +26,7 @@ ROWS = {TEXT: N_("text"), TARGET: N_("what is written")}
 SUGGESTED = hub.HOSTED.allowed  # small models that many know; a host opens no others
 # What they are asked, what one can see of it, and which they are.
 GROUPS = (
-    (N_("They write on"), N_("See which earlier words the next one comes from, and take heads away while they write."),
+    (N_("They continue"), N_("See which earlier words each head looks at, and take heads away while they write."),
      ("openai-community/gpt2", "distilbert/distilgpt2", "EleutherAI/pythia-70m", "EleutherAI/pythia-160m",
       "HuggingFaceTB/SmolLM2-135M")),
     (N_("They guess hidden words"), N_("They look to both sides. Put a word in [brackets], and it is guessed."),

@@ -162,7 +162,7 @@ async function copyLink(state) {
   } catch {
     done = copyOld(location.href); // no clipboard on plain http, or no permission
   }
-  lab.write(state.said, done ? lab._('Copied') : lab._('Not copied'));
+  lab.write(state.said, done ? lab._('Copied') : lab._('Not copied: use the address bar'));
   state.copy.parentElement.classList.add('done');
   clearTimeout(state.timer);
   state.timer = setTimeout(() => {

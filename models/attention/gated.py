@@ -1,6 +1,6 @@
 """Gated attention: softmax attention whose heads open and close with the token.
 
-    O_h = sigmoid(x W_g)_h · softmax(q_h k_h^T / sqrt d) v_h,    W_g (C, H): one gate a token and head
+    O_h = sigmoid(x W_g)_h · softmax(q_h k_h^T / sqrt d) v_h,    W_g (C, H): a gate per token and head
 
 The headwise form. x is what queries are made of, the block's normed input; the gate stands after the weighted sum
 and before W_O, so a plan's own gate multiplies it and never replaces it.
@@ -21,7 +21,7 @@ from models.words import N_
 class Gated(Softmax):
     title = N_("Gated")
     line = N_("Softmax, and each head decides how much of its output gets through.")
-    formula = N_("O = σ(x W_g) · softmax(q kᵀ / √d) v,  one gate a token and head")
+    formula = N_("O = σ(x W_g) · softmax(q kᵀ / √d) v,  a gate per token and head")
     published = "Qiu et al. 2025, arXiv 2505.06708"
 
     def __init__(self, config: Config) -> None:

@@ -42,7 +42,7 @@ def read_config(folder: Path) -> Any:
     except Exception as error:  # whatever a stranger's file makes transformers raise
         raise ForeignError(_why(folder)) from error
     if getattr(config, "quantization_config", None):
-        raise ForeignError(told("its weights are quantised; only whole numbers of 16 or 32 bits are read"))
+        raise ForeignError(told("its weights are quantised; open a version with floats of 16 or 32 bits"))
     return config
 
 

@@ -246,7 +246,7 @@ def _told(repo: str) -> Iterator[None]:
     except (ForeignError, CancelledError):
         raise
     except errors.GatedRepoError as error:
-        raise ForeignError(told("{repo} is gated: its owner decides who may read it", repo=repo)) from error
+        raise ForeignError(told("{repo} is gated: ask its owner for access on the Hub", repo=repo)) from error
     except errors.RepositoryNotFoundError as error:
         raise ForeignError(told("there is no {repo} on the Hub, or it is private", repo=repo)) from error
     except (errors.EntryNotFoundError, errors.RevisionNotFoundError) as error:

@@ -49,7 +49,7 @@ VALIDATION_STORY = 10
 class Stories(Task):
     name = "stories"
     title = N_("Next word")
-    line = N_("Writes a children’s story on, word by word.")
+    line = N_("Continues a children’s story, word by word.")
     writes = True
     only_english = True
     vocabulary = VOCABULARY

@@ -84,4 +84,4 @@ def test_what_nobody_expected_is_told_by_its_kind_and_no_more():
     job = Job("Opening", work)
     with pytest.raises(KeyError):  # which the thread's end logs
         job._run()
-    assert ended(job).problem == "That failed (KeyError)."
+    assert ended(job).problem == "That failed (KeyError). Try again."

@@ -115,7 +115,7 @@ def broken(entry: dict[str, Any], path: tuple[Any, ...], value: Any) -> str:
     (("title",), "", "lesson constant, title"), (("title",), {"en": "Heads"}, "lesson constant, title"),
     (("steps", 1, "text"), "Press *Prune.", "stars in pairs"), (("steps", 0, "opens"), {"n": 3}, "step 1: opens"),
     (("steps", 0, "done"), {"eval": "1"}, "no condition"), (("steps", 0, "done"), {"pruned": True}, "takes int"),
-    (("steps", 0, "done"), {"all": []}, "list"), (("steps", 0, "done"), {"plan": "x"}, "names no kind"),
+    (("steps", 0, "done"), {"all": []}, "list"), (("steps", 0, "done"), {"plan": "x"}, "names no group"),
     (("steps", 0, "done"), {}, "one word"), (("steps", -1, "question"), None, "asks nothing"),
     (("steps", -1, "question", "right"), 9, "counts the choices"), (("steps",), [], "five to nine"),
     (("steps", -1, "question", "choices"), [], "two to four"), (("arxiv",), [1], "texts")])

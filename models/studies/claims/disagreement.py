@@ -27,7 +27,7 @@ from models.studies.claims.verdict import (
 )
 from models.words import N_, listed, told
 
-TERMS = {"sub": told("subspaces"), "pos": told("positions"), "out": told("outputs")}
+TERMS = {"sub": told("values"), "pos": told("positions"), "out": told("outputs")}
 TITLES = {PLAIN: told("plain"), **{f"translation-disagreement-{term}": title for term, title in TERMS.items()},
           "translation-disagreement-all": told("all three")}
 MODELS = tuple(TITLES)
@@ -41,7 +41,7 @@ def claim(evidence: Evidence) -> Claim:
     return Claim("disagreement", told("Disagreement: heads are trained to differ"),
                  "Li et al. 2018, arXiv 1810.10183",
                  told("The source trained Transformer-Base on Chinese to English and English to German. Here: 3 + 3 "
-                      "layers, 3.9 million parameters, short sentences, the terms of all three kinds of attention "
+                      "layers, 3.9 million parameters, short sentences, the terms of all three groups of heads "
                       "together, positions divided by the number of queries."), MODELS, "translation",
                  [_own_sense(evidence), _helps(evidence), _slower(evidence)])
 
@@ -71,7 +71,8 @@ def _own_sense(evidence: Evidence) -> Statement:
         "; "))
     return Statement(
         "disagreement-own", told("Each term makes heads differ in its own sense."),
-        told("exp(D) from 0.917 to 0.935 (subspaces), 0.007 to 0.219 (positions), 0.921 to 0.997 (outputs)"),
+        told("exp(D) from 0.917 to 0.935 (values, there subspaces), 0.007 to 0.219 (positions), 0.921 to 0.997 "
+             "(outputs)"),
         told("Read in notes on the paper; its positions are summed over the text, ours a mean over queries."),
         told("each regularised model's own exp(D), a mean over sentences, is higher than the plain model's, beyond "
              "chance of which sentences"),
@@ -99,9 +100,9 @@ def _helps(evidence: Evidence) -> Statement:
         (told("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
     return Statement(
         "disagreement-helps", told("Disagreement of outputs helps translation most, of positions least."),
-        told("BLEU 24.13 plain, 24.64 subspaces, 24.42 positions, 24.78 outputs, 24.60 all (Chinese to English)"),
+        told("BLEU 24.13 plain, 24.64 values, 24.42 positions, 24.78 outputs, 24.60 all (Chinese to English)"),
         told("Read in notes on the paper; a second summary has the same order."),
-        told("outputs above plain, subspaces and positions, and positions below subspaces, beyond chance"),
+        told("outputs above plain, values and positions, and positions below values, beyond chance"),
         conclude(checks), rows, chart if any(samples[name] for name in MODELS[1:]) else None,
         commands.evaluated(MODELS, f"python -m models.studies.sentences {' '.join(MODELS)}"),
         told("Differences of half a BLEU may be within what seeds do."))

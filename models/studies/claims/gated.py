@@ -30,7 +30,7 @@ def claim(evidence: Evidence) -> Claim:
     return Claim("gated", told("Gated attention: each head decides how much of its output gets through"),
                  "Qiu et al. 2025, arXiv 2505.06708",
                  told("The source trained models of 1.7 and 15 billion parameters on up to 3.5 trillion tokens. Here: "
-                      "2.6 million and ten million tokens, one gate a token and head."), MODELS, "stories",
+                      "2.6 million and ten million tokens, a gate per token and head."), MODELS, "stories",
                  [_perplexity(evidence), _sink(evidence), _sparse(evidence), _by_token(evidence), _longer(evidence)])
 
 
@@ -97,7 +97,7 @@ def _sparse(evidence: Evidence) -> Statement:
         conclude([below_in_texts(told("mean below one half"), windows, MOST),
                   below_in_texts(told("first token below the others"), quiet)]), rows,
         _dots(points, told("mean of the gates"), ".2~f"), MEASURED,
-        told("Eight heads a layer have all something to say; of hundreds most can be quiet."))
+        told("Eight heads a layer all have something to say; of hundreds most can be quiet."))
 
 
 def _by_token(evidence: Evidence) -> Statement:

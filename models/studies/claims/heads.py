@@ -166,8 +166,8 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
         checks.append(told_apart(told("in {model}", model=name), sigmas))
         rows.append({N_("model"): name, N_("source"): tables.NOTHING,
                      N_("confidence, relevance"): f"{agree:.2f} ({sigmas:+.1f} σ)",
-                     N_("confidence, loss alone"): f"{within_layers(sure, loss)[0]:.2f}",
-                     N_("relevance, loss alone"): f"{within_layers(relevant, loss)[0]:.2f}"})
+                     N_("confidence, loss when pruned alone"): f"{within_layers(sure, loss)[0]:.2f}",
+                     N_("relevance, loss when pruned alone"): f"{within_layers(relevant, loss)[0]:.2f}"})
         points.append({"name": name, "which": "here", "value": round(agree, 4)})
     known = {point["name"] for point in points}
     checks += [Check(told("in {model}", model=name), UNKNOWN) for name in MODELS if name not in known]

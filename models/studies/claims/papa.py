@@ -35,7 +35,8 @@ def claim(evidence: Evidence) -> Claim:
                  told("The source took BERT, RoBERTa and DeBERTa, base and large, and six tasks. Here: smaller "
                       "encoders, seven tasks from open data, 600 to 1,200 training texts of each. As there, the model "
                       "is frozen, heads become constant in a learned order, and a fresh probe sees all layers. Drops "
-                      "are shares of the untouched model's score; tasks in which that is below 0.1 are left out."),
+                      "are shares of the score of the model as trained; tasks in which that is below 0.1 are left "
+                      "out."),
                  tuple(study.name for study in studies if evidence.card(study.name)), "masked",
                  [_average(studies), _most(studies), _half(studies), _order(studies), _better(every)])
 
@@ -123,8 +124,8 @@ def _needing(studies: Sequence[Study], limit: float) -> str:
     if len(needing) == len(studies):
         return ""
     if not needing:
-        return told("Of no model it is shown that its heads are needed for these tasks")
-    return told("Only of {models} is it shown that these tasks need heads: with all heads removed more than "
+        return told("No model is shown to need its heads for these tasks")
+    return told("Only of {models} is it shown that these tasks need heads: with all heads pruned more than "
                 "{limit:.0%} is lost. The others test little", limit=limit,
                 models=listed((study.title for study in needing), ", "))
 
@@ -140,7 +141,7 @@ def _average(studies: Sequence[Study]) -> Statement:
         "papa-average", told("With all heads constant frozen encoders lose no more than 8% on average."),
         told("8% on average over six tasks and six models"), ABSTRACT,
         told("the mean over the tasks of the relative drop is below 8%, for each model, beyond the chance of three "
-             "probes. A control, which decides nothing: the same heads removed"),
+             "probes. A control, which decides nothing: the same heads pruned"),
         verdict,
         _rows(studies, _scores, lambda study, count: _percent(study.mean_drop_by_seed(LEARNED, count))),
         _drop_chart(studies), _commands(studies), LITTLE_TO_LOSE)
@@ -174,16 +175,16 @@ def _half(studies: Sequence[Study]) -> Statement:
     rows = [{N_("model"): study.title, N_("source"): told("little or nothing"),
              N_("half constant"): _percent(study.mean_drop_by_seed(LEARNED, study.counts[1])),
              N_("all constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads)),
-             N_("half removed"): _percent(study.mean_drop_by_seed(REMOVED, study.counts[1])),
-             N_("all removed"): _percent(study.mean_drop_by_seed(REMOVED, study.heads))} for study in studies]
+             N_("half pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.counts[1])),
+             N_("all pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.heads))} for study in studies]
     return Statement(
         "papa-half", told("With half of the heads constant little or nothing is lost."),
         told("not recoverable as a number; “little or no performance drop is observed”"), CURVES,
         told("less than 2% lost with half of the heads constant, mean of the tasks, for each model, beyond the chance "
-             "of three probes. A control, which decides nothing: the same heads removed"),
+             "of three probes. A control, which decides nothing: the same heads pruned"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, way, study.mean_drop_by_seed(key, study.counts[1])) for study in studies
-               for key, way in ((LEARNED, told("half constant")), (REMOVED, told("half removed")))], LITTLE, "2%"),
+               for key, way in ((LEARNED, told("half constant")), (REMOVED, told("half pruned")))], LITTLE, "2%"),
         _commands(studies), LITTLE_TO_LOSE)
 
 
@@ -217,7 +218,7 @@ def _order(every: Sequence[Study]) -> Statement:
         rows.append({N_("model"): study.title, N_("source"): tables.NOTHING,
                      N_("learned order"): _percent(study.mean_drop_by_seed(LEARNED, count)),
                      N_("random orders"): _percent(study.mean_drop_by_seed(RANDOM, count)),
-                     N_("removed, learned order"): _percent(study.mean_drop_by_seed(REMOVED, count))})
+                     N_("pruned, learned order"): _percent(study.mean_drop_by_seed(REMOVED, count))})
     return Statement(
         "papa-order", told("The learned order is better than a random one where few heads stay live."),
         told("not recoverable; the source sorts heads by lambda and shows no random order"),
@@ -228,7 +229,7 @@ def _order(every: Sequence[Study]) -> Statement:
         _dots([(study.title, which, study.mean_drop_by_seed(key, study.counts[FRACTIONS.index(0.125)]))
                for study in studies
                for key, which in ((LEARNED, told("learned order")), (RANDOM, told("random orders")),
-                                  (REMOVED, told("removed, learned order")))], 0.0, ""),
+                                  (REMOVED, told("pruned, learned order")))], 0.0, ""),
         _commands(studies),
         told("Where constant heads cost next to nothing, there is nothing for an order to save."))
 
@@ -241,22 +242,22 @@ def _better(studies: Sequence[Study]) -> Statement:
     else:  # below 1 - CHANCE, and as far on the other side
         check = Check(what, YES if found.chance < CHANCE else NO if found.chance > 1 - CHANCE else UNCLEAR)
     rows = [{N_("model"): study.title, N_("parameters"): f"{study.parameters:,}",
-             N_("mean score untouched"): f"{quality:.3f}",
+             N_("mean score as trained"): f"{quality:.3f}",
              N_("lost with all heads constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads))}
             for study, quality, drop in found.points]
     if check.outcome != UNKNOWN:
         rows.append({"model": told("rank correlation of {n} points", n=len(found.points)), "parameters": tables.NOTHING,
-                     "mean score untouched": f"{found.rank:.2f}",
+                     "mean score as trained": f"{found.rank:.2f}",
                      "lost with all heads constant": told("p = {chance:.2f}", chance=found.chance)})
     chart = Chart("scatter", [{"name": study.training, "x": round(quality, 4), "value": round(drop, 4), "seed": 0}
                               for study, quality, drop in found.points], told("lost with all heads constant"),
-                  told("mean score untouched"), alt="; ".join(f"{study.title}: {quality:.3f}, {drop:.1%}"
+                  told("mean score as trained"), alt="; ".join(f"{study.title}: {quality:.3f}, {drop:.1%}"
                                                               for study, quality, drop in found.points),
                   form=".0%") if found.points else None
     return Statement(
         "papa-better", told("Better models lose more."),
         told("“better-performing models lose more from applying our method than weaker models”"), CURVES,
-        told("the rank correlation (Spearman) of the untouched mean score and the mean drop is positive, of three "
+        told("the rank correlation (Spearman) of the mean score as trained and the mean drop is positive, of three "
              "points or more, a point a model and a moment of its training; p, the share of random orders with one as "
              "large, is below 5%. Moments of one training are alike, and so are trainings by one recipe, so that "
              "chance is more than that"),

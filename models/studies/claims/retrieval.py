@@ -133,8 +133,8 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
         told("Read in the abstract of another paper (MixiT, arXiv 2506.01115), whose random attention is frozen; no "
              "number."),
         told("of {trained} events, fewer than {lost:.0%} right answers and fewer than softmax, beyond chance, where "
-             "the event before the question names another variable. Somebody who only repeats the last digit, and "
-             "reads no names, answers all other questions right", lost=LOST, trained=TRAINED),
+             "the event before the question names another variable. Repeating the last digit, "
+             "without reading a name, answers all other questions right", lost=LOST, trained=TRAINED),
         conclude(checks), [*_events_table(answers, names), *rows], _events_chart(answers, names),
         commands.evaluated([f"assignment-{name}" for name in names]),
         told("Short texts leave few places where the answer can stand, so that some of it can be found by place "

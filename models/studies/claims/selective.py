@@ -155,9 +155,9 @@ def _pieces(evidence: Evidence) -> Statement:
             for layer in found.get("layers", [])]  # below 0 where more is said against a first piece
     best = min(range(len(less)), key=lambda layer: statistics.fmean(less[layer]), default=0)
     rows = [{N_("layer"): str(number), N_("source"): tables.NOTHING,
-             N_("said against a name's first piece"): f"{statistics.fmean(layer['names']):.2f}",
-             N_("said against another word's first piece"): f"{statistics.fmean(layer['others']):.2f}",
-             N_("said against a word"): f"{statistics.fmean(layer['words']):.2f}"}
+             N_("votes against a name's first piece"): f"{statistics.fmean(layer['names']):.2f}",
+             N_("votes against another word's first piece"): f"{statistics.fmean(layer['others']):.2f}",
+             N_("votes against a word"): f"{statistics.fmean(layer['words']):.2f}"}
             for number, layer in enumerate(found.get("layers", []), 1)]
     points = [{"name": told("layer {layer}", layer=number), "value": round(statistics.fmean(layer[kind]), 4),
                "which": which} for number, layer in enumerate(found.get("layers", []), 1)
@@ -170,11 +170,11 @@ def _pieces(evidence: Evidence) -> Statement:
         "selective-pieces", told("In some layer the later pieces of a name ask that its first piece be forgotten."),
         told("an example: in “Bar ##ack Obama” the second piece masks the first; no number"),
         told("The example was told to us, not read in the paper; ours counts over held-out texts."),
-        told("in some layer of stories-selective, the second piece of a capitalised word says more against the first "
-             "than a word says against the word before it, beyond chance: windows drawn again, the best of all layers. "
-             "What is said is what F grows by. Words in pieces that are not capitalised stand beside and decide "
+        told("in some layer of stories-selective, the second piece of a capitalised word votes more against the "
+             "first than a word does against the word before it, beyond chance: windows drawn again, the best of all "
+             "layers. F grows by these votes. Words in pieces that are not capitalised stand beside and decide "
              "nothing; a capitalised word need not be a name. A name is among the examples of the stories models"),
-        conclude([below_in_texts(told("more said against first pieces in layer {layer}", layer=best + 1),
+        conclude([below_in_texts(told("more votes against first pieces in layer {layer}", layer=best + 1),
                                  less[best] if less else None, best_of=max(1, len(less)))]),
         rows or [{"layer": tables.NOTHING, "source": tables.NOTHING}],
         chart if points else None, "python -m models.studies.pieces stories-selective",
