@@ -50,7 +50,7 @@ def python(file: BytesIO, keywords: object, tags: object, options: object) -> It
 
 
 _LITERAL = r"('(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
-_CALL = re.compile(rf"\blab\.({'|'.join((*ONE, *TWO))})\(\s*{_LITERAL}(?:\s*,\s*{_LITERAL})?")
+_CALL = re.compile(rf"\blab\.({'|'.join(ONE)})\(\s*{_LITERAL}")
 
 
 def javascript(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
@@ -58,9 +58,8 @@ def javascript(file: BytesIO, keywords: object, tags: object, options: object) -
     `lab._('{word} {number}', { word: lab._('itself') })`."""
     source = file.read().decode("utf-8")
     for call in _CALL.finditer(source):
-        name, *found = call.groups()
-        texts = tuple(ast.literal_eval(text) for text in found[:2 if name in TWO else 1])
-        yield source.count("\n", 0, call.start()) + 1, name, texts if name in TWO else texts[0], []
+        name, text = call.groups()
+        yield source.count("\n", 0, call.start()) + 1, name, ast.literal_eval(text), []
 
 
 def markdown(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:

@@ -137,16 +137,13 @@ def tip(key: str) -> str:
 
 @cache
 def for_browser() -> str:
-    """JSON: language -> text -> its translation, or its forms for one and several; of the texts in JavaScript."""
+    """JSON: language -> text -> its translation, of the texts in JavaScript."""
     return json.dumps({spoken: dict(_of_scripts(catalogue(spoken))) for spoken in LANGUAGES if spoken != ENGLISH},
                       ensure_ascii=False, sort_keys=True)
 
 
-def _of_scripts(texts: Catalog) -> Iterable[tuple[str, str | list[str]]]:
+def _of_scripts(texts: Catalog) -> Iterable[tuple[str, str]]:
     for message in texts:
-        if not message.id or not any(file.endswith((".js", GLOSSARY.name)) for file, _line in message.locations):
-            continue
-        key = message.id if isinstance(message.id, str) else message.id[0]
-        forms = message.string if isinstance(message.string, str) else list(message.string or ())
-        if all([forms] if isinstance(forms, str) else forms):
-            yield key, forms
+        if any(file.endswith((".js", GLOSSARY.name)) for file, _line in message.locations) and \
+                isinstance(message.id, str) and isinstance(message.string, str) and message.string:
+            yield message.id, message.string

@@ -9,6 +9,7 @@ const BATCH = 256; // events of one message, the oldest first; MAX_EVENTS in mou
 // Counts on over remounts and reloads of the page: a session must never see a number twice.
 let last = Date.now();
 const queues = new Set();
+const fold = lab.folding();
 
 lab.asking = lab.questions();
 lab.chosen = lab.choices();
@@ -57,7 +58,7 @@ lab.events = () => {
     /** Sends an event, and returns its number; `drag: true` marks one of many, sent at most every 60 ms. */
     send(event) {
       last += 1;
-      waiting = lab.fold(waiting, { ...event, sequence: last });
+      waiting = fold(waiting, { ...event, sequence: last });
       lab.asking.ask(last, lab.partOf(event));
       if (['undo', 'redo', 'address'].includes(event.type)) lab.typed.turn();
       schedule(event.drag ? PAUSE : 0);

@@ -1,5 +1,9 @@
 // What every component uses: making elements, drawing and redrawing, and telling old numbers from new ones.
 
+/** Where keys are letters, or choose: none of them is a command of ours. */
+lab.TYPED =
+  'textarea, select, [contenteditable], input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])';
+
 const DIMS = 120; // ms without an answer
 const WIDE = 16; // characters
 
@@ -44,6 +48,13 @@ lab.together = (tokens, elements) => {
   const groups = [];
   elements.forEach((element, i) => (stays[i] ? groups.at(-1).push(element) : groups.push([element])));
   return groups.map(([first, ...rest]) => (rest.length ? lab.make('span', { className: 'glued' }, first, ...rest) : first));
+};
+
+/** Where the pointer is in an element, in px of its own: large type zooms the page, and the pointer's are the screen's. */
+lab.pointerIn = (element, { clientX, clientY }) => {
+  const { left, top, width } = element.getBoundingClientRect();
+  const zoom = width / element.clientWidth;
+  return [(clientX - left) / zoom, (clientY - top) / zoom];
 };
 
 /** The element that a component draws into, inside the shadow root that Streamlit gives it. */

@@ -3,11 +3,13 @@
 
 const REST = 400; // ms that a pointer rests before the bubble comes
 const GRACE = 150; // ms to move from the word into the bubble
+const SETTLES = 300; // ms after the focus came in which the page scrolls to it
 const HOLD = 500; // ms of touching a control, whose short touch presses it
 
 let bubble = null;
 let owner = null; // the element whose tip is shown
 let timer = 0;
+let settled = 0; // when the page has scrolled to the element that has the focus
 let pressed = ''; // the widget, by its key, that was pressed and not left since: what that opened is in sight
 
 /** What a term means, in the visitor's language. */
@@ -34,7 +36,12 @@ function show(element, key) {
   bubble.addEventListener('pointerleave', hide);
   document.body.append(bubble);
   bubble.showPopover?.();
-  const { left, top } = lab.tipPlace(element.getBoundingClientRect(), bubble.getBoundingClientRect(), {
+  place();
+}
+
+/** Puts the bubble beside its element, wherever that is now. */
+function place() {
+  const { left, top } = lab.tipPlace(owner.getBoundingClientRect(), bubble.getBoundingClientRect(), {
     width: document.documentElement.clientWidth,
     height: document.documentElement.clientHeight,
   });
@@ -67,7 +74,9 @@ lab.tip = (element, key) => {
     if (!owner) clearTimeout(timer);
   });
   element.addEventListener('focusin', event => {
-    if (inside(event) && event.composedPath()[0].matches(':focus-visible')) show(element, key);
+    if (!inside(event) || !event.composedPath()[0].matches(':focus-visible')) return;
+    settled = performance.now() + SETTLES;
+    show(element, key);
   });
   element.addEventListener('focusout', () => {
     if (owner === element) hide();
@@ -135,7 +144,7 @@ lab.listenForTips = () => {
   };
   document.addEventListener('keydown', onKey, options);
   document.addEventListener('pointerdown', onPress, options);
-  document.addEventListener('scroll', hide, options);
+  document.addEventListener('scroll', () => (owner && performance.now() < settled ? place() : hide()), options);
   document.addEventListener('input', hide, options);
   for (const type of ['pointerover', 'focusin']) document.addEventListener(type, onWidget, options);
   for (const type of ['pointerout', 'focusout']) document.addEventListener(type, offWidget, options);

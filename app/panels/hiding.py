@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Collection
 
 import streamlit as st
@@ -16,9 +18,12 @@ from models import catalogue
 from models.tasks.base import InputError, Reader
 from models.tasks.masked import MASK
 
+UNSEEN = "\u200b"  # a space of no width; word joiners, which `literal` uses, could make two labels equal
 MOST_WORDS = 80  # that are offered; the rest can still be put in brackets
 
-_WORD = re.compile(r"\[[^\[\]]+\]|[\w’'-]+")
+# Accents and vowel signs that follow their letter, which `\w` leaves out, and the joiners between them.
+_MARKS = "".join(sign for sign in map(chr, range(0x300, 0x11FFF)) if unicodedata.category(sign).startswith("M"))
+_WORD = re.compile(rf"\[[^\[\]]+\]|[\w{_MARKS}\u200c\u200d’'-]+")
 
 
 def words(text: str) -> list[tuple[int, int, str, bool]]:
@@ -37,12 +42,22 @@ def with_hidden(text: str, chosen: Collection[int]) -> str:
     return "".join([*parts, text[last:]])
 
 
+def labels(text: str) -> list[str]:
+    """One for each of `words`, all different, though words come twice: Streamlit tells buttons apart by their labels.
+    What makes a second one different takes no room and is not seen."""
+    found, before = [], Counter[str]()
+    for _start, _stop, word, _hidden in words(text):
+        found.append(literal(word) + UNSEEN * before[word])
+        before[word] += 1
+    return found
+
+
 def draw(text: str) -> None:
     """One button a word."""
-    found = words(text)
-    st.session_state[session.HIDDEN] = [i for i, (*_, hidden) in enumerate(found) if hidden]
-    st.pills(_("Hide words"), range(len(found)), selection_mode="multi", key=session.HIDDEN,
-             format_func=lambda i: literal(found[i][2]) if i < len(found) else "", on_change=on_hidden, args=(text,))
+    shown = labels(text)
+    session.show(session.HIDDEN, [i for i, (*_, hidden) in enumerate(words(text)) if hidden])
+    st.pills(_("Hide words"), range(len(shown)), selection_mode="multi", key=session.HIDDEN,
+             format_func=lambda i: shown[i] if i < len(shown) else "", on_change=on_hidden, args=(text,))
 
 
 def on_hidden(shown: str) -> None:

@@ -14,7 +14,6 @@ from app.compute import Seen
 from app.state import session
 from app.state.lab_state import LabState
 from app.state.link import query_of
-from app.state.session import FILES
 from app.texts import _
 from models import HeadPlan, Lab, Trace
 from models.tasks.base import Prompt
@@ -24,16 +23,17 @@ TYPES = {"npz": "application/octet-stream", "json": "application/json", "csv": "
 
 def draw(lab: Lab, state: LabState, seen: Seen, read_chars: int) -> None:
     """The button, where a file was asked for. It holds no numbers: they are found again, or computed."""
-    ending = st.session_state.get(session.TAKE)
-    if ending not in FILES:
+    asked = st.session_state.get(session.TAKE)
+    if asked is None:
         return
+    ending, number = asked
     link = f"{st.context.url or ''}?{query_of(state, read_chars)}"
     of_layer = None if isinstance(seen, Trace) else (state.selection.kind, state.selection.layer)
     what = "all-heads" if of_layer is None else f"{of_layer[0]}-layer-{of_layer[1] + 1}"
     with st.container(key="taking"):
         st.download_button(_("Download what was asked for"),
                            partial(made, ending, weakref.ref(lab), seen.prompt, state.plan, of_layer, link),
-                           exports.file_name(lab.name, what, ending), TYPES[ending], key=f"take-{ending}",
+                           exports.file_name(lab.name, what, ending), TYPES[ending], key=f"take-{ending}-{number}",
                            on_click="ignore")
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import quote, unquote
 
 from app.state.company import entries, fit, views_of
 from app.state.constant_view import ConstantView
@@ -140,12 +141,17 @@ def _parse_text(text: str, state: LabState) -> Read:
                                   count=len(text), most=MAX_TEXT)]
 
 
+def _names(names: Sequence[str]) -> str:
+    """With blanks between them; a blank of a folder's name is written as %20, and what begins such a sign, too."""
+    return " ".join(re.sub(r"[\s%]", lambda sign: quote(sign[0]), name) for name in names)
+
+
 def _parse_compared(text: str, state: LabState) -> Read:
     fitting: list[str] = []
     unknown: list[str] = []
     strange: list[str] = []
     family = catalogue.family(state.model)
-    for name in dict.fromkeys(text[:MAX_LINK_TEXT].split()):
+    for name in dict.fromkeys(map(unquote, text[:MAX_LINK_TEXT].split())):
         if name in family:
             fitting += [name] if name != state.model else []
         elif name in catalogue.names():
@@ -238,7 +244,7 @@ FIELDS = (
     Field("page", "page", _one_of(N_("This link opens a page “{text}”, which is not here."), PAGES)),
     Field("model", "model", _parse_model, carry=_as_default),
     Field("text", "text", _parse_text, carry=_carry_text),
-    Field("with", "compared", _parse_compared, " ".join, _carry_compared),
+    Field("with", "compared", _parse_compared, _names, _carry_compared),
     Field("plan", "plan", _parse_plan, str, _carry_plan),
     Field("at", "selection", _parse_selection, str, lambda old, new, _: old.selection.within(new.shape)),
     Field("view", "view", _parse_view, carry=_carry_view),

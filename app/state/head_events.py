@@ -25,7 +25,7 @@ def on_heads(event: dict[str, Any]) -> None:
     past = history()
     present = past.present
     if event.get("type") == "take":
-        session.ask_for(event.get("what"))
+        session.ask_for(event.get("what"), event.get("sequence"))
         return
     if event.get("type") == "scale":
         if event.get("policy") in [*policies_of(present.models)]:
@@ -70,8 +70,11 @@ def set_plan(plan: HeadPlan) -> None:
     history().do(replace(present, plan=fit(plan, present.models)[0]))
 
 
-def on_scatter(event: dict[str, Any], addresses: Sequence[Address]) -> None:
-    """A point that is chosen selects its head; those in a rectangle are picked, to be acted on together."""
+def on_scatter(event: dict[str, Any], model: str, addresses: Sequence[Address]) -> None:
+    """A point that is chosen selects its head; those in a rectangle are picked, to be acted on together. Points of
+    another model than the present one mean nothing any more."""
+    if history().present.model != model:
+        return
     if event.get("type") == "choose" and is_index(event.get("index"), len(addresses)):
         kind, layer, head = addresses[event["index"]]
         history().do(replace(history().present, selection=Selection(layer, head, "head", kind)), merge="selecting")

@@ -30,7 +30,7 @@ CONSTANT_TASK, STUDY = "task", "study"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM, PICTURE_PROBLEM = "looked", "job problem", "picture problem"
-TAKE = "take"  # which of FILES was asked for last
+TAKE = "take"  # which of FILES was asked for last, and the number of the event that did
 FILES = ("npz", "json", "csv")
 HISTORY, CONTINUATION, BEGIN, ALLOWANCES, _ADDRESSES, _DRAWN = (
     "history", "continuation", "begin writing", "allowances", "addresses", "library drawn")
@@ -57,15 +57,28 @@ def widget(key: str, kind: type, default: Any = None) -> Any:
     return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else default
 
 
+def show(key: str, value: Any) -> None:
+    """Gives Streamlit's own widget a value; call before it is made.
+
+    One that it has already is not given again: Streamlit would send it to the browser, over what somebody chose there
+    while this run was under way."""
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+
+
 def is_index(value: object, count: int) -> TypeGuard[int]:
     """Whether it is a whole number from 0 to below `count`."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
 
 
-def ask_for(ending: object) -> None:
-    """A file of all numbers, one of FILES: the page that is drawn next has the button that fetches it."""
-    if ending in [*FILES]:
-        st.session_state[TAKE] = ending
+def ask_for(ending: object, number: object) -> None:
+    """A file of all numbers, one of FILES: the page that is drawn next has the button that fetches it.
+
+    Args:
+        number: of the event, which tells this button from one that an earlier state had.
+    """
+    if ending in [*FILES] and isinstance(number, int):
+        st.session_state[TAKE] = ending, number
 
 
 def answers() -> dict[Place, str]:
@@ -177,6 +190,6 @@ def _canonical(params: dict[str, str]) -> str:
 
 def fill_widgets() -> None:
     """Shows the present state in Streamlit's own widgets; call before they are made."""
-    st.session_state[TEXT] = history().present.text
-    st.session_state[EXAMPLE] = None
-    st.session_state[COMPARED] = list(history().present.compared)
+    show(TEXT, history().present.text)
+    show(EXAMPLE, None)
+    show(COMPARED, list(history().present.compared))

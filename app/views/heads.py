@@ -49,9 +49,9 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _choose(state: LabState, source: str, is_measured: bool) -> None:
-    st.session_state[session.MEASURE_X] = state.heads.x
-    st.session_state[session.MEASURE_Y] = state.heads.y
-    st.session_state[session.MEASURED] = source
+    session.show(session.MEASURE_X, state.heads.x)
+    session.show(session.MEASURE_Y, state.heads.y)
+    session.show(session.MEASURED, source)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(_("Measured"), [*SOURCES] if is_measured else ["text"], key=session.MEASURED,
                              required=True, format_func=lambda its: _(SOURCES[its]), label_visibility="collapsed",
@@ -80,7 +80,7 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
                                addresses.index((at.kind, at.layer, at.head)),
                                [bool(address in state.plan.heads) for address in addresses], places)
     chart(key="scatter", spec=spec, models=[lab.name], what="heads",
-          on_event=partial(head_events.on_scatter, addresses=addresses),
+          on_event=partial(head_events.on_scatter, model=state.model, addresses=addresses),
           title=_("{up} against {across}, of every head", up=_(MEASURES[y]), across=_(MEASURES[x])),
           alt="; ".join(f"{name}: {number(one, '.3f')}, {number(other, '.3f')}" for name, one, other in zip(
               names, values[x].tolist(), values[y].tolist(), strict=True)))

@@ -10,8 +10,7 @@ function create(state) {
   const take = lab.takeAway(() => offer(state));
   state.root.append(lab.make('div', { className: 'corner' }, take.element), plot, tip, said, numbers);
   const pointed = event => {
-    const box = plot.getBoundingClientRect();
-    const found = lab.nearest(state.drawing?.plots ?? [], event.clientX - box.left, event.clientY - box.top);
+    const found = lab.nearest(state.drawing?.plots ?? [], ...lab.pointerIn(plot, event));
     point(state, found);
     return found;
   };
@@ -19,8 +18,7 @@ function create(state) {
   plot.addEventListener('pointermove', lines(event => {
     const found = pointed(event);
     const named = event.target.closest('[data-series]')?.dataset.series;
-    const box = plot.getBoundingClientRect();
-    alone(state, named ?? (found && lab.nearestLine(found.plot, event.clientX - box.left, event.clientY - box.top)));
+    alone(state, named ?? (found && lab.nearestLine(found.plot, ...lab.pointerIn(plot, event))));
   }));
   plot.addEventListener('pointerleave', lines(() => {
     point(state, null);
@@ -43,8 +41,11 @@ function update(state, { spec, title, alt }) {
   state.shown = shown;
   state.take.rename(lab._('Download: {title}', { title }));
   state.width = 0;
+  const kept = state.at && [state.drawing.plots.indexOf(state.at.plot), state.at.x];
   state.at = null;
   draw(state);
+  const plot = kept && state.plot.matches(':focus') && state.drawing?.plots[kept[0]];
+  if (plot?.xs.includes(kept[1])) point(state, { plot, x: kept[1], values: lab.at(plot, kept[1]) }); // the arrows go on from there
 }
 
 /** A line where the chart's group is (see components/dial), and what the lines are there. */

@@ -12,11 +12,7 @@ lab.picking = (state, { plot, tip, said }) => {
   // What was picked last, though Python may not have answered yet: quick keys lose nothing.
   const pickedNow = () => state.waiting().findLast(({ type }) => type === 'pick')?.heads ?? state.data.spec.picked;
   const listening = new AbortController();
-  const place = event => {
-    const box = plot.getBoundingClientRect();
-    const zoom = box.width / plot.clientWidth;
-    return [(event.clientX - box.left) / zoom, (event.clientY - box.top) / zoom];
-  };
+  const place = event => lab.pointerIn(plot, event);
   const on = (type, act) => plot.addEventListener(type, event => dots() && act(event), { signal: listening.signal });
 
   const tell = index => {

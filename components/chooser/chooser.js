@@ -32,7 +32,9 @@ function create(state) {
   button.onclick = () => open(state);
   close.onclick = () => dialog.close();
   dialog.addEventListener('click', event => {
-    if (event.target === dialog) dialog.close(); // beside it
+    const { left, right, top, bottom } = dialog.getBoundingClientRect();
+    const isBeside = event.clientX < left || event.clientX > right || event.clientY < top || event.clientY > bottom;
+    if (event.target === dialog && isBeside) dialog.close();
   });
   const choose = task => {
     show(state, task);
@@ -66,11 +68,11 @@ function update(state, { task, title }) {
   lab.write(state.title, title);
   state.title.classList.toggle('long', title.length > LONG);
   lab.set(state.button, 'aria-label', lab._('Model: {task}, {title}. Choose another', { task, title }));
-  if (state.dialog.open && state.drawn !== drawnFrom(state)) show(state, state.shown); // else the focus stays
+  if (state.dialog.open && state.made !== madeFrom(state)) show(state, state.shown); // else the focus stays
 }
 
 /** What the dialog's tabs and cards are made from. */
-const drawnFrom = ({ data, dark }) => JSON.stringify([lab.language, dark, data.model, data.foreign, Boolean(known)]);
+const madeFrom = ({ data, dark }) => JSON.stringify([lab.language, dark, data.model, data.foreign, Boolean(known)]);
 
 /** All tasks, and the visitor's own models as one more. */
 function offered({ data }) {
@@ -94,7 +96,7 @@ function show(state, task) {
   const now = all.find(its => its.task === task);
   if (!now) return;
   state.shown = task;
-  state.drawn = drawnFrom(state);
+  state.made = madeFrom(state);
   state.tasks.replaceChildren(
     ...all.map(({ task: key, title }) =>
       lab.make('button', {

@@ -21,12 +21,15 @@ lab.covers = (event, previous) => {
 };
 
 /**
- * The waiting events with a new one behind them: what it covers goes, the rest keeps its order. An event that undo or
- * redo stands behind stays, for they answer to it.
+ * For all queues of a page: the waiting events of one with a new one behind them. What it covers goes, the rest keeps
+ * its order. An event that undo or redo stands behind stays, for they answer to it, in whichever queue they wait.
  */
-lab.fold = (waiting, event) => {
-  const since = waiting.findLastIndex(({ type }) => ['undo', 'redo', 'reset'].includes(type));
-  return [...waiting.filter((previous, index) => index < since || !lab.covers(event, previous)), event];
+lab.folding = () => {
+  let turned = 0; // the number of the last undo, redo or reset
+  return (waiting, event) => {
+    if (['undo', 'redo', 'reset'].includes(event.type)) turned = event.sequence;
+    return [...waiting.filter(previous => previous.sequence < turned || !lab.covers(event, previous)), event];
+  };
 };
 
 /**

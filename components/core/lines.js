@@ -2,6 +2,7 @@
 
 const [LEFT, TOP, BOTTOM, RIGHT] = [50, 12, 42, 16]; // px around a plot, without its title and its labels
 const TITLE = 24;
+const LINE = 15; // px of one more line of the scale's title
 const UNIT = 17; // more, where a unit stands below its title
 const APART = 16; // px between two labels
 const MENU = 120; // px beside the names above, where the page has its menu
@@ -42,17 +43,22 @@ lab.linesChart = (spec, width, theme, every) => {
   const isTight = ({ title, unit = '' }) => title && unit && behind({ title }) + 1.1 * lab.textWidth(unit, 12) > each;
   const below = spec.panels.some(isTight) ? UNIT : 0;
   const heading = spec.panels.some(({ title, unit }) => title || unit) ? TITLE + below : 0;
+  const wide = each - LEFT - (direct ? labels : RIGHT);
+  const more = LINE * (scaleTitle(spec, wide).length - 1);
   const tall = spec.height ?? 240;
   spec.panels.forEach((panel, index) => {
     const column = index % across;
-    if (index && !column) y += tall + TITLE + below + 8;
-    const box = { x: column * (each + 24) + LEFT, y: y + TOP + (panel.title || panel.unit ? heading : 0), width: each - LEFT - (direct ? labels : RIGHT), height: tall - TOP - BOTTOM, below };
+    if (index && !column) y += tall + TITLE + below + 8 + more;
+    const box = { x: column * (each + 24) + LEFT, y: y + TOP + (panel.title || panel.unit ? heading : 0), width: wide, height: tall - TOP - BOTTOM, below };
     const plot = drawn(spec, panel, box, theme, every, direct);
     nodes.push(...plot.nodes);
     plots.push(plot);
   });
-  return { width, height: y + tall + heading, nodes, plots };
+  return { width, height: y + tall + heading + more, nodes, plots };
 };
+
+/** The lines of what stands below a plot, which may be a little wider than that. */
+const scaleTitle = (spec, wide) => lab.wrapped(spec.x.title, wide + 2 * RIGHT, 12);
 
 const [EDGE, BETWEEN] = [28, 14]; // px beside and between small pictures that have one scale
 
@@ -93,7 +99,8 @@ function drawn(spec, panel, box, theme, every, direct, edges = null) {
       ...(edges && !edges.left ? [] : [word(lab.value(tick, panel.percent), box.x - 7, toY(tick) + 4, { 'text-anchor': 'end' })]),
     ]),
     ...(edges && !edges.below ? [] : lab.sparse(ticks, toX, lab.value)).map(tick => word(lab.value(tick), toX(tick), bottom + 17, { 'text-anchor': 'middle' })),
-    ...(edges && !edges.below ? [] : [word(spec.x.title, box.x + box.width / 2, bottom + 35, { 'text-anchor': 'middle' })]),
+    ...(edges && !edges.below ? [] : edges ? [spec.x.title] : scaleTitle(spec, box.width)).map((text, i) =>
+      word(text, box.x + box.width / 2, bottom + 35 + LINE * i, { 'text-anchor': 'middle' })),
     ...(panel.unit ? [word(panel.unit, titled + (box.below ? 0 : behind(panel)), over, {})] : []),
     ...(panel.rules ?? []).map(rule => ruled(rule, box, toX, toY, theme)),
   ];

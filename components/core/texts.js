@@ -18,10 +18,4 @@ const known = text => {
 lab.N_ = text => text;
 
 /** The text in the visitor's language, its {names} filled. */
-lab._ = (text, values = {}) => filled([known(text) ?? text].flat()[0], values);
-
-/** The form for `n` things, which is a value too; of languages with one form or two. */
-lab.ngettext = (one, several, n, values = {}) => {
-  const forms = [known(one) ?? [one, several]].flat();
-  return filled(forms.length === 1 || n === 1 ? forms[0] : forms[1], { n, ...values });
-};
+lab._ = (text, values = {}) => filled(known(text) ?? text, values);

@@ -15,7 +15,9 @@ function create(state) {
       textContent: text,
       attributes: { 'aria-label': name },
       onclick: () => {
-        state.send({ type: 'prediction', index: state.index + step });
+        const index = state.index + step;
+        if (!state.data.predictions[index]) return;
+        state.send({ type: 'prediction', index });
         state.refresh();
       },
     }),
@@ -66,8 +68,8 @@ function update(state, data) {
   state.rows.hidden = !predicts;
   state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
   lab.write(state.count, lab._('{index} of {total}', { index: state.index + 1, total }));
-  state.back.disabled = state.index <= 0;
-  state.forth.disabled = state.index >= total - 1;
+  lab.set(state.back, 'aria-disabled', state.index <= 0); // not `disabled`, which loses the focus
+  lab.set(state.forth, 'aria-disabled', state.index >= total - 1);
   showKey(state, data);
   showRows(state, shown?.rows ?? [], data.changed);
   showFacts(state, shown, data);
@@ -123,22 +125,23 @@ function showRows({ rows }, list, changed) {
 
 function showFacts({ facts }, shown, data) {
   const lines = lab.factLines(data, shown);
-  // A live region: written anew only if it says something else.
-  const said = JSON.stringify(lines);
-  if (facts.dataset.said === said) return;
-  facts.dataset.said = said;
-  facts.replaceChildren(
-    ...lines.map(({ name, term, text, verdict }) =>
-      lab.make(
-        'div',
-        {},
-        lab.make('span', { className: 'name' }, term ? lab.term(term, name) : name),
-        ' ',
-        text,
-        ...(verdict ? [lab.make('b', { className: verdict.className, textContent: verdict.text })] : []),
+  const names = JSON.stringify(lines.map(({ name, term }) => [name, term]));
+  // Names stay, and with them the focus and the tip of one that is explained.
+  if (facts.dataset.names !== names) {
+    facts.dataset.names = names;
+    facts.replaceChildren(
+      ...lines.map(({ name, term }) =>
+        lab.make('div', {}, lab.make('span', { className: 'name' }, term ? lab.term(term, name) : name), ' ', lab.make('span'), lab.make('b')),
       ),
-    ),
-  );
+    );
+  }
+  // A live region: what says the same is not written again.
+  lines.forEach(({ text, verdict }, index) => {
+    const [, value, judged] = facts.children[index].children;
+    lab.write(value, text);
+    lab.write(judged, verdict?.text ?? '');
+    judged.className = verdict?.className ?? '';
+  });
 }
 
 /** What the strip shows where Python says nothing else: the change of each token's loss; as trained, the loss. */

@@ -98,7 +98,7 @@ lab.forgetting = () => {
     go(Number(slider.value));
   };
   for (const { frame } of pictures) {
-    const column = event => Math.floor((n * (event.clientX - frame.getBoundingClientRect().left)) / frame.clientWidth);
+    const column = event => Math.floor((n * lab.pointerIn(frame, event)[0]) / frame.clientWidth);
     for (const type of ['pointermove', 'pointerdown'])
       frame.addEventListener(type, event => point(Math.max(0, Math.min(n - 1, column(event)))));
     frame.addEventListener('pointerleave', event => {
@@ -107,7 +107,7 @@ lab.forgetting = () => {
   }
   const walk = event => {
     const next = { ArrowLeft: (pointed ?? t + 1) - 1, ArrowRight: (pointed ?? t - 1) + 1, Escape: null }[event.key];
-    if (next === undefined) return;
+    if (next === undefined || (next === null && pointed === null)) return;
     event.preventDefault();
     point(next === null ? null : Math.max(0, Math.min(n - 1, next)));
   };

@@ -1,5 +1,6 @@
 // The tokens of a text, and how much of each selective attention has left.
 
+const FADES = 0.3; // of a token's opacity where nothing is left of it: it can still be read
 const GONE = 0.5; // struck through once less than this part of the weight is left
 
 /** {element, show(tokens), draw(t, pointed, gone)}; calls `onPoint(j)` of the token that is pointed at, or of null. */
@@ -30,7 +31,7 @@ lab.forgettingStrip = ({ onPoint, onKey }) => {
         span.className = [j > t && 'later', j === t && 'now', part > GONE && 'gone', j === pointed && 'pointed']
           .filter(Boolean)
           .join(' ');
-        token.style.opacity = 1 - 0.6 * part;
+        token.style.opacity = 1 - FADES * part;
         lab.write(left, part > 0.005 ? `${part > 0.995 ? '<1' : Math.round(100 * (1 - part))}%` : '');
       });
       const { offsetTop, offsetHeight } = element.children[pointed ?? t];

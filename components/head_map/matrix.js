@@ -48,6 +48,7 @@ lab.matrix = onPoint => {
   };
 
   const point = (i, j) => {
+    if (!now || !size) return; // nothing is drawn yet
     const next = i === null ? null : [i, Math.min(j, now.causal ? i : j)];
     if (String(next) === String(at)) return;
     at = next;
@@ -56,11 +57,7 @@ lab.matrix = onPoint => {
   };
 
   const follow = event => {
-    if (!size) return;
-    const box = element.getBoundingClientRect();
-    const zoom = box.width / element.clientWidth; // of large type: the pointer's pixels are the screen's
-    const [px, py] = [(event.clientX - box.left) / zoom, (event.clientY - box.top) / zoom];
-    point(...(lab.cellAt(size, px, py, now.causal) ?? [null]));
+    if (size) point(...(lab.cellAt(size, ...lab.pointerIn(element, event), now.causal) ?? [null]));
   };
   element.addEventListener('pointermove', follow);
   element.addEventListener('pointerdown', follow);

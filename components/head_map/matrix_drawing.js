@@ -20,9 +20,9 @@ function prepared(canvas, size) {
 
 /** The token, cut to `room` px. */
 function fitted(context, token, room) {
-  let text = lab.cut(lab.token(token), MOST);
-  while (text.length > 1 && context.measureText(text).width > room)
-    text = lab.cut(text, Math.min(MOST - 1, Array.from(text).length - 1));
+  const whole = lab.token(token);
+  let [count, text] = [MOST, lab.cut(whole, MOST)];
+  while (count > 1 && context.measureText(text).width > room) text = lab.cut(whole, (count -= 1));
   return lab.isolated(text);
 }
 

@@ -28,7 +28,9 @@ lab.readout = () => {
 /** {element, show({dark, scale, ticks, before, after})}: a bar of a scale's colours with its numbers, between what stands
  * before and after it. */
 lab.legend = () => {
+  const box = lab.make('div', { className: 'scale' });
   const element = lab.make('div', { className: 'legend' });
+  let said = null;
   return {
     element,
     show({ dark, scale, ticks, before, after }) {
@@ -36,11 +38,10 @@ lab.legend = () => {
       const marks = ticks.map(({ at, label, fine }) =>
         lab.make('span', { className: fine ? 'tick fine' : 'tick', textContent: label, style: { left: `${100 * at}%` } }),
       );
-      element.replaceChildren(
-        before,
-        lab.make('div', { className: 'scale' }, bar, ...marks),
-        after,
-      );
+      box.replaceChildren(bar, ...marks);
+      const words = `${before.textContent}\n${after.textContent}`;
+      if (words !== said) element.replaceChildren(before, box, after); // else the focus and an open tip stay
+      said = words;
     },
   };
 };

@@ -48,12 +48,12 @@ const FILES = {
 
 /** Asks Python for the button that fetches a file, and presses it when it is there. */
 async function fetch(state, what) {
-  state.send({ type: 'take', what });
+  const number = state.send({ type: 'take', what });
   const until = performance.now() + PATIENCE;
   while (state.waiting().some(({ type }) => type === 'take') && performance.now() < until)
     await new Promise(done => setTimeout(done, 50));
   while (performance.now() < until) {
-    const button = document.querySelector(`.st-key-take-${what} button`);
+    const button = document.querySelector(`.st-key-take-${what}-${number} button`);
     if (button) return button.click();
     await new Promise(done => setTimeout(done, 50));
   }

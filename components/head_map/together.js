@@ -6,14 +6,20 @@ let busy = false;
 lab.pointTogether = (state, i, j) => {
   if (busy || !state.data) return;
   busy = true;
-  for (const other of lab.living) {
-    const alike =
-      other !== state &&
-      other.matrix?.point &&
-      other.data?.rows.length === state.data.rows.length &&
-      other.data.columns.length === state.data.columns.length &&
-      other.view !== 'mask';
-    if (alike) other.matrix.point(i ?? null, j);
+  lab.set(state.readout.element, 'aria-live', 'polite');
+  try {
+    for (const other of lab.living) {
+      const alike =
+        other !== state &&
+        other.matrix?.point &&
+        other.data?.rows.length === state.data.rows.length &&
+        other.data.columns.length === state.data.columns.length &&
+        other.view !== 'mask';
+      if (!alike) continue;
+      lab.set(other.readout.element, 'aria-live', 'off'); // one key is one sentence, not one of each map
+      other.matrix.point(i ?? null, j);
+    }
+  } finally {
+    busy = false;
   }
-  busy = false;
 };

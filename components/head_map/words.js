@@ -48,6 +48,7 @@ lab.words = onPoint => {
     const index = under(event);
     const next = index === null ? undefined : lab.wordMove(boxes(), index, event.key);
     if (next === undefined) return;
+    if (next === null && kept === null) return; // nothing to let go of: large type may end
     event.preventDefault();
     change(null, next);
     spans[at()].span.focus({ preventScroll: next === null });

@@ -2,8 +2,6 @@
 // yet, so a click shows at once and a late answer never turns it back.
 
 const HEIGHT = 400; // px that the tiles may take
-const TYPED =
-  'textarea, select, [contenteditable], input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])';
 const KEYS = ['c', 'p', 'r', '+', '=', '-'];
 
 function create(state) {
@@ -175,7 +173,7 @@ lab.headKey = event => {
   const key = event.key?.toLowerCase();
   if (!KEYS.includes(key) || event.altKey || event.ctrlKey || event.metaKey || event.isComposing) return;
   const path = event.composedPath();
-  if (path.some(element => element instanceof HTMLElement && element.matches(`${TYPED}, dialog, [role="dialog"], [role="menu"]`))) return;
+  if (path.some(element => element instanceof HTMLElement && element.matches(`${lab.TYPED}, dialog, [role="dialog"], [role="menu"]`))) return;
   const grids = Array.from(lab.living).filter(({ act, now, root }) => act && now && root.isConnected);
   const own = grids.find(({ root }) => path.includes(root));
   const state = own ?? grids[0];

@@ -65,9 +65,13 @@ const open = (state, to) => {
   state.send({ type: 'step', to });
 };
 
-const go = (state, way) => {
-  if (state.data[way]) open(state, state.data[way]);
-};
+/** One step on, counted from one that is still on its way: no quick second press is lost. */
+function go(state, way) {
+  const { stops } = state.data;
+  const on = stops.findIndex(({ to }) => to === state.waiting().findLast(({ type }) => type === 'step')?.to);
+  const to = on < 0 ? state.data[way] : stops[on + (way === 'forth' ? 1 : -1)]?.to;
+  if (to) open(state, to);
+}
 
 function answer(state, choice) {
   const { question } = state.data;

@@ -11,6 +11,7 @@ const ICONS = {
     'M6.500 9.500l3-3M7.500 5l1.800-1.800a2.600 2.600 0 0 1 3.600 3.600L11 8.700M8.500 11l-1.800 1.800a2.600 2.600 0 0 1-3.600-3.600L5 7.300',
 };
 const COPIED = 2000; // ms
+const PATIENCE = 3000; // ms that a link waits for what was just done; a browser lets us copy for five after a press
 
 function create(state) {
   const button = (path, name, act) =>
@@ -20,6 +21,7 @@ function create(state) {
       lab.icon(path),
       lab.make('span', { className: 'text', textContent: name }),
     );
+  // Sent though nothing can be undone yet: what can be may still be on its way, and to Python an empty past is no error.
   const act = type => () => state.send({ type });
   const undo = button(ICONS.undo, lab._('Undo'), act('undo'));
   const redo = button(ICONS.redo, lab._('Redo'), act('redo'));
@@ -92,8 +94,8 @@ function update(state, { query, mode, undo, redo, languages, embedded, visit, se
   state.bar.hidden = Boolean(embedded);
   state.line.hidden = !embedded;
   showLanguages(state, languages);
-  state.undo.disabled = !undo;
-  state.redo.disabled = !redo;
+  lab.set(state.undo, 'aria-disabled', !undo); // not `disabled`, which loses the focus
+  lab.set(state.redo, 'aria-disabled', !redo);
   // Only a new message says what the address should be; drawing again because of the theme does not.
   if (state.addressed === state.bytes) return;
   state.addressed = state.bytes;
@@ -142,20 +144,23 @@ const root = () => location.pathname.replace(/[^/]*$/, '');
 
 /** Ctrl or Cmd with Z, Shift Z, Y, unless someone types: a text field has an undo of its own. */
 function press(state, event) {
-  const key = event.key.toLowerCase();
+  const key = event.key?.toLowerCase(); // autofill's has none
   if (!(event.ctrlKey || event.metaKey) || event.altKey || (key !== 'z' && key !== 'y')) return;
   const target = event.composedPath()[0];
-  const typed =
-    target instanceof HTMLElement &&
-    (target.isContentEditable ||
-      target.matches('textarea, input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])'));
-  if (typed) return;
+  if (target instanceof HTMLElement && (target.isContentEditable || target.matches(lab.TYPED))) return;
   event.preventDefault();
-  const type = key === 'y' || event.shiftKey ? 'redo' : 'undo';
-  if (!state[type].disabled) state.send({ type });
+  state.send({ type: key === 'y' || event.shiftKey ? 'redo' : 'undo' });
 }
 
+/** Whether something was done or typed that the address does not say yet. */
+const isBehind = ({ data }) =>
+  lab.typed.open ||
+  lab.asking.newest(['numbers', 'selection']) > (data.answered ?? 0) ||
+  [...lab.living].some(({ waiting }) => waiting().length > 0);
+
 async function copyLink(state) {
+  const until = performance.now() + PATIENCE;
+  while (isBehind(state) && performance.now() < until) await new Promise(done => setTimeout(done, 30));
   let done = true;
   try {
     await navigator.clipboard.writeText(location.href);

@@ -89,7 +89,7 @@ def test_nothing_is_made_or_sent_before_it_is_asked_for(lab, monkeypatch):
     monkeypatch.setattr(exports, "as_npz", lambda *_: pytest.fail("made too early"))
     app = opened(model=lab.name)
     assert not app.get("download_button")
-    app.session_state[session.TAKE] = "npz"
+    app.session_state[session.TAKE] = ("npz", 7)
     app.run()
     (button,) = app.get("download_button")
     assert button.proto.deferred_file_id and not button.proto.url
@@ -101,8 +101,11 @@ def test_a_file_that_nobody_offers_is_not_asked_for(what, monkeypatch):
     monkeypatch.setattr(session.st, "session_state", asked)
     monkeypatch.setattr("app.state.head_events.history", lambda: read_query({}) and __import__("types").SimpleNamespace(
         present=read_query({})[0]))
-    on_heads({"type": "take", "what": what})
+    on_heads({"type": "take", "what": what, "sequence": 1})
+    on_heads({"type": "take", "what": "npz", "sequence": "1"})
     assert not asked
+    on_heads({"type": "take", "what": "npz", "sequence": 1})
+    assert asked == {session.TAKE: ("npz", 1)}
 
 
 def test_names_of_files_are_safe():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.markdown import literal
-from app.panels.hiding import MOST_WORDS, carried, newly_asked, with_hidden, words
+from app.panels.hiding import MOST_WORDS, carried, labels, newly_asked, with_hidden, words
 from app.state import session
 from app.state.lab_state import LAST
 from models.catalogue import find
@@ -29,6 +29,17 @@ def test_choosing_and_taking_back():
         ("The", False), ("cat", False), ("sat", True), ("on", False), ("the", False)]
     assert with_hidden(text, {1}) == "The [cat] sat on the [MASK]."
     assert with_hidden(with_hidden(text, {1}), {2}) == text
+
+
+@given(TEXTS | st.lists(st.sampled_from(["cat", "the", "[cat]", "a.b", "x"])).map(" ".join))
+def test_no_two_buttons_have_one_label(text: str):
+    """Streamlit takes the last of those that have: the wrong word would be hidden."""
+    assert len(set(labels(text))) == len(labels(text)) == len(words(text))
+
+
+@pytest.mark.parametrize("word", ["cafe\u0301", "हिन्दी", "می\u200cخواهم", "שָׁלוֹם"])
+def test_marks_stay_with_their_letters(word: str):
+    assert [its[2] for its in words(f"a {word} b")] == ["a", word, "b"]
 
 
 @given(TEXTS, st.sets(st.integers(0, 20)))

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from app import texts
 from app.state import events, session
-from app.state.fields import MAX_LINK_TEXT
+from app.state.fields import FIELDS, MAX_LINK_TEXT
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.link import opened_by, query_of, read_query
 from app.state.selection import SCOPES, Selection
-from models import HeadPlan
+from models import HeadPlan, catalogue
 from models.heads import KINDS
 
 SELECTIONS = st.builds(Selection, st.integers(0, 999), st.integers(0, 999), st.sampled_from(SCOPES),
@@ -222,6 +222,14 @@ def test_another_model_than_the_wanted_one_opens_with_the_present_state(visitor)
     history = session.history()
     assert history.present == replace(read, page="explore").with_model("stories-softmax")
     assert not history.wanted and len(history.past) == 1
+
+
+def test_models_beside_may_have_blanks_in_their_names(monkeypatch):
+    """Names stand in a link with blanks between them; folders are called as people like."""
+    names = ("folder:gpt2 copy", "folder:a%20b", "folder:gpt2")
+    monkeypatch.setattr(catalogue, "family", lambda name: [name, *names])
+    (field,) = (its for its in FIELDS if its.key == "with")
+    assert field.parse(field.format(names), LabState("stories-softmax")) == (names, [])
 
 
 @pytest.mark.parametrize("name", ["hf:", "hf:../../etc/passwd", "hf:a/b/c", "folder:", "folder:/etc", "folder:nowhere",

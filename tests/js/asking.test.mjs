@@ -4,7 +4,12 @@ import { load } from './harness.mjs';
 
 const lab = load('core/plan.js', 'core/asking.js');
 const heads = (kind, layer, head, change, scope = 'head') => ({ type: 'heads', kind, layer, head, scope, ...change });
-const folded = (...events) => events.reduce(lab.fold, []);
+const bare = ({ sequence, ...event }) => event;
+/** What waits of events that one queue sends, as they were sent. */
+const folded = (...events) => {
+  const fold = lab.folding();
+  return events.reduce((waiting, event, sequence) => fold(waiting, { ...event, sequence }), []).map(bare);
+};
 
 test('an event takes the place of an earlier one whose address and fields it covers', () => {
   const old = heads('self', 0, 1, { constant: true });
@@ -43,6 +48,14 @@ test('undo, redo and reset count, and so does what they undo', () => {
   const [on, off] = [true, false].map(constant => heads('self', 0, 0, { constant }));
   assert.deepEqual(folded(on, undo, off), [on, undo, off]);
   assert.deepEqual(folded(on, undo, off, on), [on, undo, on]);
+});
+
+test('an undo in another queue counts, too', () => {
+  const fold = lab.folding();
+  const [on, off] = [true, false].map(constant => heads('self', 0, 0, { constant }));
+  const before = fold([], { ...on, sequence: 1 });
+  fold([], { type: 'undo', sequence: 2 }); // of the toolbar
+  assert.deepEqual(fold(before, { ...off, sequence: 3 }).map(bare), [on, off]);
 });
 
 test('hundreds of heads wait together', () => {
