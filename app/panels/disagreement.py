@@ -39,7 +39,7 @@ def draw(lab: Lab, state: LabState, before: Seen) -> None:
         st.caption(_("Shorten the text to compare all heads on it."))
         return
     terms = [term for term in TERMS if all(term in its for its in found.values())]
-    session.show(session.TERM, state.term if state.term in terms else terms[0])
+    st.session_state[session.TERM] = state.term if state.term in terms else terms[0]
     with st.container(key="disagreement"):
         term = st.segmented_control(_("In what"), terms, key=session.TERM, format_func=lambda its: _(TERMS[its]),
                                     required=True, on_change=head_events.on_term, label_visibility="collapsed")

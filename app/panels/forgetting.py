@@ -37,7 +37,7 @@ def choose(lab: Lab, state: LabState) -> None:
     if state.budgets not in offered.values():  # a link may ask for any
         by_layer = ", ".join(map(str, state.budgets))
         offered[_("Writing keeps {budgets} tokens, by layer", budgets=by_layer)] = state.budgets
-    session.show(session.MEMORY, next(name for name, its in offered.items() if its == state.budgets))
+    st.session_state[session.MEMORY] = next(name for name, its in offered.items() if its == state.budgets)
     st.selectbox(_("Tokens that writing keeps"), list(offered), key=session.MEMORY, label_visibility="collapsed",
                  width=300, help=_("How many tokens each layer keeps while the text is read and written on"),
                  on_change=_on_memory, args=(offered,))

@@ -55,7 +55,7 @@ def labels(text: str) -> list[str]:
 def draw(text: str) -> None:
     """One button a word."""
     shown = labels(text)
-    session.show(session.HIDDEN, [i for i, (*_, hidden) in enumerate(words(text)) if hidden])
+    st.session_state[session.HIDDEN] = [i for i, (*_, hidden) in enumerate(words(text)) if hidden]
     st.pills(_("Hide words"), range(len(shown)), selection_mode="multi", key=session.HIDDEN,
              format_func=lambda i: shown[i] if i < len(shown) else "", on_change=on_hidden, args=(text,))
 

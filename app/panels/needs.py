@@ -117,9 +117,9 @@ def draw(lab: Lab, state: LabState, prompt: Prompt, before: Seen) -> None:
 
 def _choose(search: Search) -> DeltaGenerator:
     """What is asked for; returns the row that it stands in."""
-    session.show(session.WANTED, search.wanted)
-    session.show(session.WHOLE, search.whole)
-    session.show(session.BOUND, search.bound)
+    st.session_state[session.WANTED] = search.wanted
+    st.session_state[session.WHOLE] = search.whole
+    st.session_state[session.BOUND] = search.bound
     row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
         st.segmented_control(_("Wanted"), WANTED, key=session.WANTED, format_func=lambda its: _(TITLES[its]),

@@ -57,7 +57,7 @@ def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
     if not roles:
         st.caption(_("No head of this model has a role by the rules below."))
         return
-    session.show(session.ROLE, state.heads.role if state.heads.role in names else None)
+    st.session_state[session.ROLE] = state.heads.role if state.heads.role in names else None
     counts = {name: len({(r["kind"], r["layer"], r["head"]) for r in roles if r["role"] == name}) for name in names}
     st.pills(_("Roles"), names, key=session.ROLE, on_change=head_events.on_heads_view,
              format_func=lambda name: f"{short(name)}  {in_words(name)} ({counts.get(name, 0)})")

@@ -34,12 +34,12 @@ def choose(lab: Lab, state: LabState, can_go_on: bool) -> None:
 
 def _details(state: LabState) -> None:
     sampling = state.sampling
-    session.show(session.GREEDY, sampling.is_greedy)
+    st.session_state[session.GREEDY] = sampling.is_greedy
     st.checkbox(_("Always the likeliest token"), key=session.GREEDY, on_change=events.on_greedy)
     if not sampling.is_greedy:
-        session.show(session.TEMPERATURE, sampling.temperature)
-        session.show(session.TOP_P, sampling.top_p)
-        session.show(session.SEED, sampling.seed)
+        st.session_state[session.TEMPERATURE] = sampling.temperature
+        st.session_state[session.TOP_P] = sampling.top_p
+        st.session_state[session.SEED] = sampling.seed
         st.slider(_("Temperature"), 0.05, MAX_TEMPERATURE, step=0.05, key=session.TEMPERATURE,
                   on_change=events.on_sampling, help=_("Below 1 likely tokens come more often than the model expects "
                                                        "them, above 1 less often"))

@@ -24,7 +24,7 @@ def choose(lab: Lab, state: LabState, trace: Seen) -> str:
     names = {HEAD: N_("Head"), **SECTIONS}
     offered = {"gates": gates.offered(trace), "memory": lab.can_forget, "card": bool(lab.card)}
     sections = [name for name in names if offered.get(name, True)]
-    session.show(session.SECTION, state.section if state.section in sections else HEAD)
+    st.session_state[session.SECTION] = state.section if state.section in sections else HEAD
     with st.container(key="sections"):
         if not state.offers_sections:
             return ""

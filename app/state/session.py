@@ -57,15 +57,6 @@ def widget(key: str, kind: type, default: Any = None) -> Any:
     return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else default
 
 
-def show(key: str, value: Any) -> None:
-    """Gives Streamlit's own widget a value; call before it is made.
-
-    One that it has already is not given again: Streamlit would send it to the browser, over what somebody chose there
-    while this run was under way."""
-    if key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
-
-
 def is_index(value: object, count: int) -> TypeGuard[int]:
     """Whether it is a whole number from 0 to below `count`."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
@@ -190,6 +181,6 @@ def _canonical(params: dict[str, str]) -> str:
 
 def fill_widgets() -> None:
     """Shows the present state in Streamlit's own widgets; call before they are made."""
-    show(TEXT, history().present.text)
-    show(EXAMPLE, None)
-    show(COMPARED, list(history().present.compared))
+    st.session_state[TEXT] = history().present.text
+    st.session_state[EXAMPLE] = None
+    st.session_state[COMPARED] = list(history().present.compared)

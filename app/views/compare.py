@@ -66,7 +66,7 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
     if not state.compared:
         with columns[1]:
             companions.offer(first.name)
-    session.show(session.PART, state.part)
+    st.session_state[session.PART] = state.part
     part = st.segmented_control(_("Below"), list(PARTS), format_func=lambda key: _(PARTS[key]), key=session.PART,
                                 required=True, on_change=events.on_part, label_visibility="collapsed")
     if part == "entropy":

@@ -109,8 +109,8 @@ def _chosen(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> Study:
 
 def _choose(studies: dict[str, Study], study: Study, shown: ConstantView, reads: bool) -> None:
     """`reads`: the page's model is the study's, so that what its probes say of the typed text depends on the task."""
-    session.show(session.STUDY, study.name)
-    session.show(session.CONSTANT_TASK, shown.task if shown.task in study.tasks else next(iter(study.tasks)))
+    st.session_state[session.STUDY] = study.name
+    st.session_state[session.CONSTANT_TASK] = shown.task if shown.task in study.tasks else next(iter(study.tasks))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(_("Study of"), [*studies], key=session.STUDY, on_change=on_constant, width=220,
                      format_func=lambda name: studies[name].title)

@@ -49,9 +49,9 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _choose(state: LabState, source: str, is_measured: bool) -> None:
-    session.show(session.MEASURE_X, state.heads.x)
-    session.show(session.MEASURE_Y, state.heads.y)
-    session.show(session.MEASURED, source)
+    st.session_state[session.MEASURE_X] = state.heads.x
+    st.session_state[session.MEASURE_Y] = state.heads.y
+    st.session_state[session.MEASURED] = source
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(_("Measured"), [*SOURCES] if is_measured else ["text"], key=session.MEASURED,
                              required=True, format_func=lambda its: _(SOURCES[its]), label_visibility="collapsed",

@@ -125,7 +125,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
             st.caption(_("{model} reads {limit} tokens at most, fewer than the text in the box has.",
                          model=literal(name), limit=limit))
     with beside:
-        session.show(session.LENGTH, length)
+        st.session_state[session.LENGTH] = length
         st.select_slider(_("Length, tokens"), lengths, key=session.LENGTH, on_change=events.on_length,
                          help=tip("token"))
         st.markdown(_("**Every head at {length} tokens**: mean entropy of a row in nats, of at most {most:.2f} for the "

@@ -56,8 +56,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
     """The order, which heads may go, and how many are left."""
     count = len(chosen.order)
-    session.show(session.ORDER, chosen.name)
-    session.show(session.SCOPE, chosen.scope)
+    st.session_state[session.ORDER], st.session_state[session.SCOPE] = chosen.name, chosen.scope
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(_("Heads go by"), [*chosen.orders], key=session.ORDER, format_func=lambda its: _(ORDERS[its]),
                      on_change=head_events.on_order, args=(chosen.orders, chosen.name), help=tip("order"), width=250)

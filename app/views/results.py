@@ -68,7 +68,7 @@ def _claims() -> None:
         return
     titles = {key: re.split("[:：]", _(claim.title))[0] for key, claim in found.items()}
     asked = session.history().present.claim
-    session.show(session.CLAIM, asked if asked in found else next(iter(found)))
+    st.session_state[session.CLAIM] = asked if asked in found else next(iter(found))
     key = st.segmented_control(_("Claim"), list(titles), format_func=titles.__getitem__, key=session.CLAIM,
                                required=True, on_change=events.on_claim, label_visibility="collapsed")
     claim = found[key or next(iter(found))]
