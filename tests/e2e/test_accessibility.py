@@ -69,6 +69,18 @@ def test_no_violation(visit, name: str, language: str, dark: bool):
     assert not violations(page)
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_no_violation_where_tokens_are_forgotten(visit, dark: bool):
+    text = "x=1; y=3; x=7; y=5; x=?"
+    page = visit(dark=dark, model="assignment-selective", text=text, at="1.0", view="mask", **{"as": "matrix"})
+    page.locator(".strip .gone").first.wait_for()
+    assert not violations(page)
+    page.get_by_role("slider", name="Token step").press("Home")
+    page.locator(".strip .later").first.wait_for()
+    page.wait_for_timeout(300)
+    assert not violations(page)
+
+
 def test_no_violation_on_a_phone_and_with_a_menu_open(visit):
     page = visit(phone=True, model="stories-selective")
     page.get_by_role("button", name="Download").first.click()

@@ -62,10 +62,13 @@ def test_the_header_stays_where_it_is(visit: Callable[..., Page], width: int):
     assert found[0] == found[1] == found[2]
 
 
-def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page]):
+@pytest.mark.parametrize("width", [320, 390])  # 1280 at 400%, a phone
+def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page], width: int):
     """What is wider than the screen, a table, scrolls by itself."""
     page = visit(phone=True)
-    for name, there in (("constant", "task"), ("results", "source"), ("heads", ""), ("pruning", ""), ("length", "")):
+    page.set_viewport_size({"width": width, "height": 844})
+    for name, there in (("constant", "task"), ("results", "source"), ("heads", ""), ("pruning", ""), ("length", ""),
+                        ("explore", ""), ("compare", ""), ("lessons", ""), ("about", ""), ("yours", "")):
         page.goto(f"{page.url.split('?')[0]}?page={name}")
         page.get_by_role("columnheader", name=there).first.wait_for() if there else \
             page.locator("nav a[aria-current]").wait_for()
