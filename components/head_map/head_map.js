@@ -22,7 +22,7 @@ const noteOf = (view, mean, { constant, gate }) => {
   if (view === 'constant') return lab._('Its mean over many texts, the same for every text.');
   if (view === 'difference') return lab._('Constant less live: orange more, blue less.');
   if (view === 'mask') return lab._('What was voted away before this head could look.');
-  if (constant || gate < 1) return lab._('What counts now, after your change to this head.');
+  if (constant || gate < 1) return lab._('What counts now, after what was done to this head.');
   return lab._('What counts now: the same as Live, for this head is unchanged.');
 };
 

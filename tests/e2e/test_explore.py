@@ -94,6 +94,17 @@ def test_link_restores_everything_in_another_browser(visit):
     expect(second.get_by_role("tab", name="Mask F")).to_have_attribute("aria-selected", "true")
 
 
+def test_what_was_just_done_can_be_undone_at_once(visit):
+    """Before Python has said that there is anything to undo."""
+    page = visit(**SELECTIVE)
+    cell(page, 2, 2).click()
+    page.keyboard.press("p")
+    page.keyboard.press("Control+z")
+    expect(page.get_by_role("button", name="Redo", exact=True)).to_be_enabled()
+    expect(named(page, "layer 2, head 2, live")).to_be_visible()
+    page.wait_for_function("!location.search.includes('plan=')")
+
+
 def test_back_forward_undo_redo_and_reset(visit):
     page = visit(**SELECTIVE)
     undo, redo = (page.get_by_role("button", name=name, exact=True) for name in ("Undo", "Redo"))
