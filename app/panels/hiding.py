@@ -6,7 +6,7 @@ import itertools
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import streamlit as st
 
@@ -42,21 +42,22 @@ def with_hidden(text: str, chosen: Collection[int]) -> str:
     return "".join([*parts, text[last:]])
 
 
-def labels(text: str) -> list[str]:
-    """One for each of `words`, all different, though words come twice: Streamlit tells buttons apart by their labels.
-    What makes a second one different takes no room and is not seen."""
-    found, before = [], Counter[str]()
-    for _start, _stop, word, _hidden in words(text):
-        found.append(literal(word) + UNSEEN * before[word])
+def labels(found: Iterable[str]) -> list[str]:
+    """One for each word, all different, though words come twice: Streamlit tells buttons apart by their labels. What
+    makes a second one different takes no room and is not seen."""
+    shown, before = [], Counter[str]()
+    for word in found:
+        shown.append(literal(word) + UNSEEN * before[word])
         before[word] += 1
-    return found
+    return shown
 
 
 def draw(text: str) -> None:
     """One button a word."""
-    shown = labels(text)
-    st.session_state[session.HIDDEN] = [i for i, (*_, hidden) in enumerate(words(text)) if hidden]
-    st.pills(_("Hide words"), range(len(shown)), selection_mode="multi", key=session.HIDDEN,
+    found = words(text)
+    shown = labels(word for _start, _stop, word, _hidden in found)
+    st.session_state[session.HIDDEN] = [i for i, (*_, hidden) in enumerate(found) if hidden]
+    st.pills(_("Hide words"), range(len(found)), selection_mode="multi", key=session.HIDDEN,
              format_func=lambda i: shown[i] if i < len(shown) else "", on_change=on_hidden, args=(text,))
 
 

@@ -239,6 +239,7 @@ def test_leaving_a_lesson_gives_the_own_text_back_and_large_type_ends_with_escap
     expect(page.locator('[data-part="effect"]')).to_have_count(0)
     panel(page).get_by_role("button", name="Show the answer").click()
     expect(page.locator('[data-part="effect"]')).to_be_visible()
+    expect(panel(page).locator(".choice.right")).to_have_css("opacity", "1")
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="Explore")).to_be_visible()
     panel(page).get_by_role("button", name="Leave").click()

@@ -154,7 +154,7 @@ def test_card(lab: models.Lab, name: str):
     if pruned:
         assert (training["steps"], training["learning_rate"]) == (pruned.steps, pruned.rate) and "curve" not in card
     elif training["steps"] == recipe.steps and "curve" in card:
-        assert is_current(name, training)
+        assert training["learning_rate"] == recipe.learning_rate and is_current(name, training)
         assert card["data"] == list(lab.task.data)
         assert card["curve"]["step"][-1] == recipe.steps
     else:  # trained before the budgets were raised, as long as the seeds are now
