@@ -34,7 +34,7 @@ KEPT, EXCHANGED = 0.1, 0.1  # kept and one exchanged
 TEST_LENGTHS = (32, 64, 128, 256, 512)
 TEST_TOKENS = 16_384  # of each corpus, the same ones at every length
 DRAWS = 3  # of what is hidden of them, again the same at every length
-STRETCH = 512  # tokens of a corpus that are one text where texts are drawn again: neighbours are alike
+STRETCH = 512  # of these that stand together, and are one text where texts are drawn again: neighbours are alike
 TEST_SEED = 10_009
 VALIDATION_SEED = 10_037
 VALIDATION_TOKENS = 32_768  # one in seven is asked for
@@ -191,7 +191,8 @@ class Masked(HidesWords, Stories):
         """
         losses, right, stretches = [], [], []
         size, texts = max(1, 8192 // length), self.held_out(length)
-        of = self._rows([torch.arange(TEST_TOKENS) // STRETCH + i * TEST_TOKENS // STRETCH for i in (0, 1)], length)
+        count = TEST_TOKENS // STRETCH
+        of = _rows([torch.arange(i * count, (i + 1) * count)[:, None].expand(-1, STRETCH) for i in (0, 1)], length)
         for draw in range(DRAWS):
             parts = zip(texts.split(size), self.asked(length, draw).split(size), of.split(size), strict=True)
             for tokens, places, its in parts:
@@ -202,21 +203,29 @@ class Masked(HidesWords, Stories):
         return Guessed(torch.cat(losses), torch.cat(right), torch.cat(stretches))
 
     def held_out(self, length: int) -> Tensor:
-        """(B, length) ids: the first TEST_TOKENS of each held-out corpus, BOS in front of every text."""
-        return self._rows([self.stream(corpus, "test")[:TEST_TOKENS] for corpus in ("books", "stories")], length)
+        """(B, length) ids: TEST_TOKENS of each corpus, in stretches that lie evenly over its test split, cut into texts
+        with BOS in front of each. A text is of one stretch."""
+        return _rows([self._stretches(corpus) for corpus in ("books", "stories")], length)
 
     def asked(self, length: int, draw: int) -> Tensor:
-        """(B, length) bool, where a token of `held_out` is hidden: SHARE of them, drawn where they stand in the corpus,
-        and none that texts of some length leave out."""
-        common = min(TEST_TOKENS // (n - 1) * (n - 1) for n in TEST_LENGTHS)
-        hidden = [torch.rand(TEST_TOKENS, generator=generator(TEST_SEED, draw, i)) < SHARE for i in (0, 1)]
-        return self._rows([its & (torch.arange(TEST_TOKENS) < common) for its in hidden], length).bool()
+        """(B, length) bool, where a token of `held_out` is hidden: SHARE of them, drawn where they stand in their
+        stretch, and none that texts of some length leave out."""
+        common = min(STRETCH // (n - 1) * (n - 1) for n in TEST_LENGTHS)
+        drawn = [torch.rand(TEST_TOKENS // STRETCH, STRETCH, generator=generator(TEST_SEED, draw, i)) for i in (0, 1)]
+        return _rows([(its < SHARE) & (torch.arange(STRETCH) < common) for its in drawn], length).bool()
 
-    def _rows(self, corpora: list[Tensor], length: int) -> Tensor:
-        """(B, length) what (TEST_TOKENS,) of each corpus becomes in texts of a length, 0 at BOS."""
-        rows = [corpus[:TEST_TOKENS // (length - 1) * (length - 1)].unflatten(0, (-1, length - 1))
-                for corpus in corpora]
-        return functional.pad(torch.cat(rows).long(), (1, 0), value=0)
+    def _stretches(self, corpus: str) -> Tensor:
+        """(TEST_TOKENS / STRETCH, STRETCH) ids."""
+        stream = self.stream(corpus, "test")
+        starts = torch.linspace(0, len(stream) - STRETCH, TEST_TOKENS // STRETCH).long()
+        return torch.stack([stream[start:start + STRETCH] for start in starts.tolist()])
+
+
+def _rows(corpora: list[Tensor], length: int) -> Tensor:
+    """(B, length): what the (S, STRETCH) of each corpus become in texts of a length, 0 at BOS."""
+    words = length - 1
+    rows = [stretches[:, :STRETCH // words * words].unflatten(1, (-1, words)).flatten(0, 1) for stretches in corpora]
+    return functional.pad(torch.cat(rows).long(), (1, 0), value=0)
 
 
 def hide(texts: Tensor, random: torch.Generator, kept: float, exchanged: float) -> Batch:

@@ -154,7 +154,8 @@ def test_measure_of_a_model_that_knows(counting: type[Masked], monkeypatch: pyte
 
 
 def test_every_hidden_token_is_hidden_in_the_measure(counting: type[Masked], monkeypatch: pytest.MonkeyPatch):
-    """No model is asked about what it sees; the same texts and words each time; all lengths read the same corpus."""
+    """No model is asked about what it sees; the same texts and words each time; all lengths read the same stretches of
+    either corpus, from its first token to its last."""
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH))
     one, other = Guess(0.5), Guess(0.5)
     for guess in (one, other):
@@ -165,10 +166,11 @@ def test_every_hidden_token_is_hidden_in_the_measure(counting: type[Masked], mon
     assert {tokens.shape[1] for tokens in one.read} == {32, 64}
     for length in (32, LENGTH, 100):
         rows = counting().held_out(length)
-        used = 1024 // (length - 1) * (length - 1)
-        assert rows.shape == (2 * (used // (length - 1)), length) and (rows[:, 0] == 0).all()
-        stream = (torch.arange(20_000) % 4095 + 1)[:used]
-        assert_close(rows[:, 1:].flatten(), torch.cat((stream, stream)))
+        used = masked.STRETCH // (length - 1) * (length - 1)
+        assert rows.shape == (4 * (used // (length - 1)), length) and (rows[:, 0] == 0).all()
+        stream = torch.arange(20_000) % 4095 + 1
+        first, last = stream[:used], stream[20_000 - masked.STRETCH:][:used]
+        assert_close(rows[:, 1:].flatten(), torch.cat((first, last, first, last)))
 
 
 def test_measure_of_chance(counting: type[Masked]):
@@ -188,16 +190,15 @@ def test_measure_of_chance(counting: type[Masked]):
 
 
 def test_the_same_tokens_are_hidden_at_every_length(counting: type[Masked], monkeypatch: pytest.MonkeyPatch):
-    """By where they stand in the corpus: only what stands around them differs. Draws differ from each other."""
+    """By where they stand in their stretch: only what stands around them differs. Draws differ from each other."""
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH, 100))
     task = counting()
 
     def hidden(length: int, draw: int) -> set[int]:
         places = task.asked(length, draw)
         assert not places[:, 0].any()
-        per_corpus = len(places) // 2
-        flat = places[:, 1:].unflatten(0, (2, per_corpus)).flatten(1)
-        return {int(i) + 5000 * corpus for corpus in (0, 1) for i in flat[corpus].nonzero()}
+        stretches = places[:, 1:].unflatten(0, (4, -1)).flatten(1)
+        return {int(i) + 5000 * number for number, its in enumerate(stretches) for i in its.nonzero()}
 
     assert hidden(32, 0) == hidden(LENGTH, 0) == hidden(100, 0) != hidden(32, 1)
     both = hidden(32, 0) & hidden(32, 1)
