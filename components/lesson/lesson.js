@@ -108,8 +108,8 @@ function update(state, data) {
   lab.write(state.tick, data.done ? '✓' : '');
   lab.write(state.said, data.done ? lab._('Done') : '');
   showQuestion(state, question, data.teach);
-  state.back.disabled = !data.back;
-  state.forth.disabled = !data.forth;
+  lab.set(state.back, 'aria-disabled', !data.back); // not `disabled`, which loses the focus
+  lab.set(state.forth, 'aria-disabled', !data.forth);
   lab.write(state.forth, data.forthTitle);
   state.forth.classList.toggle('ready', data.done);
   if (state.place !== null && state.place !== place && state.taken) {
