@@ -18,7 +18,7 @@ from app.state import session
 from app.state.constant_events import on_constant, on_constant_place
 from app.state.constant_view import ConstantView
 from app.state.lab_state import LabState
-from app.texts import N_, _, number
+from app.texts import N_, _, number, tip
 from components import chart, dial
 from components.charts import Spec
 from components.constant_charts import WAYS, Curve, drop_chart, task_chart
@@ -141,7 +141,7 @@ def _curves(study: Study, count: int) -> None:
     chart(key="constant drop", spec=_drop_spec(study.name, stamp), group=GROUP, at=count,
           title=_("What constant heads cost"), about=[_(ABOUT)], models=[study.name], what="constant",
           alt=_verdicts(study.name, stamp)[study.counts.index(count)].replace("**", ""), on_event=_hear(study))
-    st.caption(_(ABOUT))
+    st.caption(_(ABOUT), help="\n\n".join(map(tip, ("probe", "score"))))
     chart(key="constant tasks", spec=_task_spec(study.name, stamp), group=GROUP, at=count,
           title=_("Scores by task"), about=[_(ABOUT)], models=[study.name], what="constant-tasks",
           alt="; ".join(f"{_(task.title)}: {_score(task.at(LEARNED, count, study.heads))}"

@@ -118,7 +118,8 @@ def _curves(lab: Lab, before: Seen, chosen: Choice, found: dict[str, Any], left:
         chart(key="pruning chart", spec=pruning_chart(panels), models=[lab.name], what="pruning",
               title=_("What is left when heads go"), about=about, alt=_told(found, typed, left),
               group=_group(chosen), at=left, here=_("left now"), on_event=_hear(chosen))
-        st.caption(plain(" ".join([_("A click in a chart prunes to that number of heads."), *about])))
+        st.caption(plain(" ".join([_("A click in a chart prunes to that number of heads."), *about])),
+                   help=tip("bleu") if "bleu" in found else None)
     if found:
         dial(key="pruning numbers", group=_group(chosen), places=range(len(chosen.order) + 1), at=left,
              told=_numbers(found, chosen))
