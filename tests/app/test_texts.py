@@ -143,8 +143,8 @@ def test_tokens_that_stand_for_no_text_are_translated(chinese):
 
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
 # What is the same in every language: names, formulas, units and what holds no word.
-NAMES = {"BLEU", "KL", "softmax", "random", "dense", "log n", "CSV", "random + dense", "dense + softmax", "random + softmax",
-         "{title} / softmax", "ln Z", "GAU softmax", "GAU log n", "GAU relu²/n", "GAU relu²/c"}
+NAMES = {"BLEU", "KL", "softmax", "random", "dense", "log n", "CSV", "random + dense", "dense + softmax",
+         "random + softmax", "{title} / softmax", "ln Z", "GAU softmax", "GAU log n", "GAU relu²/n", "GAU relu²/c"}
 
 
 def forms(message) -> tuple[str, ...]:
