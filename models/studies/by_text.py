@@ -88,7 +88,7 @@ def answers(events: int, among: str) -> Reader:
 
 
 def guesses(length: int, policy: str = "") -> Reader:
-    """Right guesses of hidden tokens; `policy`: n of relu² / n, of a model that was read in several ways."""
+    """Right guesses of hidden tokens; `policy`: of seeds.READINGS, where not as it was trained."""
     if policy:
         return lambda metric: shares(metric["readings"][policy][str(length)]["texts"])
     return lambda metric: shares(metric["texts"][str(length)])

@@ -24,7 +24,6 @@ import torch
 from torch import Tensor
 
 from models.alone import alone
-from models.attention import TYPES
 from models.attention.base import Intervention
 from models.checkpoint import write_json
 from models.damage import broken
@@ -40,7 +39,7 @@ from models.words import told
 
 SEEDS = Path(__file__).with_name("seed_metrics")
 TEXT = 1024  # tokens of a story or book that count as one text, where chance by the choice of texts is asked for
-READINGS = ("fixed", "length")  # of relu² / n: what n is where a text has another length than those of training
+READINGS = {"gau-relu2": ("length",), "gau-softmax": ("logn",)}  # scale policies that a claim reads other texts under
 
 
 def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path | None = None) -> None:
@@ -56,8 +55,8 @@ def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path |
 
 
 def measured(model: Model, task: Task) -> dict[str, Any]:
-    """The task's metric, and what single texts came to; of relu² / n both also under either reading of n, which needs
-    the weights."""
+    """The task's metric, and what single texts came to; where a claim reads a model in another way than it was trained,
+    that too, which needs the weights."""
     if not isinstance(model, Transformer):
         return task.metric(model)
     if isinstance(task, Assignment):
@@ -68,8 +67,7 @@ def measured(model: Model, task: Task) -> dict[str, Any]:
         guessed = task.guessed(model)
         found = task.metric_of(guessed) | {"texts": {str(length): by_text.counted(its.right, its.stretches)
                                                      for length, its in guessed.items()}}
-        return found | ({"readings": readings(model, task)} if "length" in TYPES[model.config.attention].policies
-                        else {})
+        return found | ({"readings": readings(model, task)} if model.config.attention in READINGS else {})
     if isinstance(task, Stories):
         losses = task.losses(model)
         return task.metric_of(losses) | {"text_losses": text_losses(losses, task.trained_length)}
@@ -97,15 +95,17 @@ def text_losses(losses: Mapping[str, Tensor], window: int) -> list[float]:
 
 
 def readings(model: Transformer, task: Masked) -> dict[str, dict[str, dict[str, Any]]]:
-    """Reading of n -> length -> accuracy and loss (nats) at hidden tokens of held-out text, and single texts."""
+    """Policy of READINGS -> length -> accuracy and loss (nats) at hidden tokens of held-out text, and single texts.
+    log n takes the trained length as its base, so that it changes nothing there."""
     def read(policy: str, length: int) -> dict[str, list[Intervention]]:
-        return {"interventions": [Intervention(factor=block.attention.factor(Scale(policy), length))
+        scale = Scale(policy, model.config.trained_length if policy == "logn" else None)
+        return {"interventions": [Intervention(factor=block.attention.factor(scale, length))
                                   for block in model.blocks]}
 
     return {policy: {str(length): {"accuracy": its.accuracy, "loss": round(float(its.losses.mean()), 4),
                                    "texts": by_text.counted(its.right, its.stretches)}
                      for length, its in task.guessed(model, functools.partial(read, policy)).items()}
-            for policy in READINGS}
+            for policy in READINGS[model.config.attention]}
 
 
 def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any]]:

@@ -129,7 +129,7 @@ def test_a_list_of_numbers_takes_one_line(tmp_path: Path):
 
 
 def test_guesses_of_hidden_tokens_are_those_of_the_metric(monkeypatch: pytest.MonkeyPatch):
-    """As trained, and under either reading of n."""
+    """As trained, and read in another way."""
     monkeypatch.setattr(masked, "TEST_TOKENS", 2048)
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, 64))
     monkeypatch.setattr(Masked, "stream", lambda self, corpus, split: torch.arange(4000) % 4095 + 1)
@@ -140,7 +140,20 @@ def test_guesses_of_hidden_tokens_are_those_of_the_metric(monkeypatch: pytest.Mo
     for length in (32, 64):
         for policy, share in (("", metric["accuracy_by_length"][str(length)]),
                               *((policy, metric["readings"][policy][str(length)]["accuracy"])
-                                for policy in seeds.READINGS)):
+                                for policy in seeds.READINGS["gau-relu2"])):
             found = by_text.guesses(length, policy)(metric)
             assert numpy.average(found.values, weights=found.counts) == pytest.approx(share, abs=1e-4)
             assert len(found.values) == 2 * 2048 // masked.STRETCH
+
+
+def test_log_n_changes_nothing_at_the_trained_length(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(masked, "TEST_TOKENS", 1024)
+    monkeypatch.setattr(masked, "TEST_LENGTHS", (64, 128))
+    monkeypatch.setattr(Masked, "stream", lambda self, corpus, split: torch.arange(4000) % 4095 + 1)
+    torch.manual_seed(0)
+    model = Transformer(Config("gau-softmax", vocabulary=Masked.vocabulary, width=16, layers=1, heads=1, causal=False,
+                               trained_length=64), initial_std=2.0, embedding_std=0.5)
+    metric = seeds.measured(model, Masked())
+    read = metric["readings"]["logn"]
+    assert read["64"]["loss"] == metric["loss_by_length"]["64"]
+    assert read["128"]["loss"] != metric["loss_by_length"]["128"]

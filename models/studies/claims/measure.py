@@ -1,5 +1,5 @@
-"""What the claims need and no card has: no attention at all, even fixed random, both readings of relu² / n, what a
-factor does to relu², and speed. `python -m models.studies.claims all` writes it to
+"""What the claims need and no card has: no attention at all, even fixed random, gated units read in another way, what
+a factor does to relu², and speed. `python -m models.studies.claims all` writes it to
 models/studies/measurements/claims.json."""
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ FACTORS = (0.25, 0.6, 1.0, 1.7, 4.0)  # on scores; powers of two alone would cha
 DISCOUNT = 0.75  # taken from every pair that was seen, for those that were not (Ney, Essen and Kneser 1994)
 REPETITIONS = 60  # of each timing
 LEVEL = 0.02  # standard deviation of scores that make nearly even weights; learned tables begin so
-READ_BOTH_WAYS = ("masked-gau-relu2", "masked-gau-relu2-mixed", "masked-gau-relu2-learned")
 
 
 def no_attention(data: Path, runs: Path) -> dict[str, Any]:
@@ -102,10 +101,10 @@ def pair_probability(pairs: ndarray, single: ndarray, before: ndarray, after: nd
 
 
 def readings(data: Path, runs: Path) -> dict[str, Any]:
-    """Accuracy by length of relu² / n under both readings of n, of what ships."""
+    """Accuracy by length under the other readings of seeds.READINGS, of what ships."""
     result = {}
-    for name in READ_BOTH_WAYS:
-        if name in names():
+    for name, recipe in RECIPES.items():
+        if name in names() and name.startswith("masked-") and recipe.config.attention in seeds.READINGS:
             lab = own(name)
             task = task_of(name, data, runs)
             assert isinstance(task, Masked)
