@@ -131,7 +131,7 @@ RECIPES = {
         "softmax", "log-n", "scalable-softmax", "temperature", "gau-relu2", "gau-relu2-learned", "gau-softmax",
         "gau-log-n")},
     # Beside masked-gau-softmax, which is read there and was not trained there.
-    "masked-gau-softmax-128": _with("masked", "gau-softmax", lengths=(128,)),
+    "masked-gau-softmax-128": _as(_with("masked", "gau-softmax", lengths=(128,)), trained_length=128),
     "masked-gau-relu2-mixed": _with("masked", "gau-relu2-mixed", lengths=MIXED),
     "translation-softmax": _with("translation", "softmax"),
     "translation-softmax-one-pass": _with("translation", "softmax", **_one_pass),

@@ -84,7 +84,8 @@ class Masked(HidesWords, Stories):
             tokens: of a step.
             data, cache: as in Stories.
         """
-        super().__init__(data, cache, LENGTH)
+        # Mixed lengths are beside the usual one, which stays the one that they are judged at.
+        super().__init__(data, cache, lengths[0] if len(lengths) == 1 else LENGTH)
         self._lengths, self._tokens = lengths, tokens
 
     @functools.cached_property
@@ -174,7 +175,8 @@ class Masked(HidesWords, Stories):
         """Accuracy and loss at hidden tokens of held-out text, by length."""
         loss = {str(length): round(float(its.losses.mean()), 4) for length, its in guessed.items()}
         return {"accuracy_by_length": {str(length): its.accuracy for length, its in guessed.items()},
-                "loss_by_length": loss, "perplexity_at_trained_length": round(math.exp(loss[str(LENGTH)]), 2),
+                "loss_by_length": loss,
+                "perplexity_at_trained_length": round(math.exp(loss[str(self.trained_length)]), 2),
                 "tokens_per_length": 2 * TEST_TOKENS, "draws": DRAWS}
 
     def in_words(self, metric: dict[str, Any]) -> str:

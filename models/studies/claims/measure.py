@@ -27,6 +27,7 @@ from models.heads import HeadPlan
 from models.recipes import RECIPES, short_recipe, task_of
 from models.stack import own
 from models.studies import seeds, store
+from models.studies.claims.normalisation import SIDES
 from models.studies.claims.pace import training_speed
 from models.studies.claims.synthesizer import AGAINST, TEXTS, TIMED, TOKENS
 from models.tasks.base import generator
@@ -101,10 +102,10 @@ def pair_probability(pairs: ndarray, single: ndarray, before: ndarray, after: nd
 
 
 def readings(data: Path, runs: Path) -> dict[str, Any]:
-    """Accuracy by length under the other readings of seeds.READINGS, of what ships."""
+    """Accuracy by length under the other readings of seeds.READINGS, of what ships and a claim reads so."""
     result = {}
-    for name, recipe in RECIPES.items():
-        if name in names() and name.startswith("masked-") and recipe.config.attention in seeds.READINGS:
+    for name in dict.fromkeys(name for name, policy in SIDES.values() if policy):
+        if name in names():
             lab = own(name)
             task = task_of(name, data, runs)
             assert isinstance(task, Masked)
