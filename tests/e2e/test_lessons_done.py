@@ -178,8 +178,10 @@ def test_the_first_lesson_by_keyboard_alone(visit: Callable[..., Page]):
         what = {key: value for key, value in step.does.items() if step.opens.get(key) != value}
         if "plan" in what or "at" in what:
             tab_to(page, '[role="gridcell"]')
-            if "at" in what:
-                page.keyboard.press("ArrowLeft")
+            if "at" in what:  # a head to the left, in the same layer
+                before, after = (int(link["at"].split(".")[1]) for link in (step.opens, step.does))
+                for _ in range(before - after):
+                    page.keyboard.press("ArrowLeft")
             elif len(HeadPlan.parse(what["plan"]).heads) == 32:
                 for _ in range(8):
                     page.keyboard.press("ArrowLeft")
