@@ -53,6 +53,7 @@ _CALLED = {
     "log n": ("log-n", 0), "factorised random": ("factorized-random", 0), "memory loss": ("selective-memory", 0),
     **{f"masked-{size}-900": (size, 0) for size in ("small", "middle", "large")},  # at the end of their trainings
     "1/√d": ("softmax", 0), "constant temperature": ("temperature", 0), "relu²": ("gau-relu2", 0),
+    "GAU softmax": ("gau-softmax", 0), "GAU softmax, read with log n": ("gau-softmax", 2),
     "relu²/n, n fixed": ("gau-relu2", 0), "relu²/n, n = length": ("gau-relu2", 2),
     "relu²/n, mixed lengths": ("gau-relu2-mixed", 0), "selective, the oldest go": ("selective", 2),
     "memory loss, the oldest go": ("selective-memory", 2), "softmax, the oldest go": ("softmax", 2),

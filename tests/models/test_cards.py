@@ -35,7 +35,7 @@ def test_cost_by_hand(name: str):
     many layers of eight heads. Of a model that translates it is that of encoder and decoder, whose type differs."""
     config = RECIPES[name].config
     every = config.layers + getattr(config, "encoder_layers", 0)
-    factors = {512: (32, 16), 256: (16, 16), 64: (8, 8), 49: (7, 7)}[config.trained_length]
+    factors = {512: (32, 16), 256: (16, 16), 128: (16, 8), 64: (8, 8), 49: (7, 7)}[config.trained_length]
     found, shape = cost(config), (config.width, config.heads, config.trained_length, factors)
     times = 2 if name.endswith("wide") else 1
     assert found["score_multiplications"] == times * every * multiplications(config.attention, *shape)

@@ -73,9 +73,9 @@ def claim(evidence: Evidence) -> Claim:
     return Claim("normalisation", told("Normalisation: what another length does"),
                  "Su Jianlin, kexue.fm 8823 (log n) and 9019 (relu²)",
                  told("Masked words: share of hidden tokens guessed right, in texts of 32 to 512 tokens. All models "
-                      "are trained at {trained} tokens (the mixed one at 16 to 128) and not trained again. The "
-                      "source's models are larger and trained far longer, on Chinese; relu² and its softmax sit in "
-                      "gated attention units.", trained=TRAINED),
+                      "are trained at {trained} tokens (the mixed one at 16 to 128, one at {longer}) and not "
+                      "trained again. The source's models are larger and trained far longer, on Chinese; relu² and "
+                      "its softmax sit in gated attention units.", trained=TRAINED, longer=LONGER),
                  ("masked-softmax", *dict.fromkeys(name for name, _ in SIDES.values())),
                  "masked",
                  [_reading(evidence, read), _cure(evidence, read), _softmax(evidence, read), _log_n(evidence, scaled),
