@@ -2,6 +2,7 @@
 
     python -m models.pruned --kinds encoder --strengths 0.005 0.01 0.02 0.05 0.1
     python -m models.pruned --kinds encoder decoder cross --strengths 0.005 0.01 0.02 0.05 0.1
+    python -m models.pruned --kinds encoder --strengths 0
     python -m models.pruned --ship translation-pruned-60
 
 Every head of the kinds gets a Hard Concrete gate (models/hard_concrete.py), and training goes on with
@@ -10,9 +11,10 @@ Every head of the kinds gets a Hard Concrete gate (models/hard_concrete.py), and
 
 as in Voita et al. 2019, section 5. With `encoder` alone the decoder and the embeddings are frozen, as there. Two things
 are ours, as our budget is: gates start at P(gate > 0) = 0.94, where the source's start around 0.69; and they have a
-learning rate of their own. Each strength is a run that resumes where it was stopped, runs/NAME/gates-KINDS-STRENGTH;
-what it came to, learned probabilities, heads left and BLEU with gates of 0 and 1, goes to
-models/studies/measurements/NAME.gates.json. The weights, with the closed heads' slices of W_O at 0, which is what a
+learning rate of their own. A strength of 0 is the control: the same training without gates, which tells what is gained
+by training on from what is lost with the heads. Each strength is a run that resumes where it was stopped,
+runs/NAME/gates-KINDS-STRENGTH; what it came to, learned probabilities, heads left and BLEU with gates of 0 and 1, goes
+to models/studies/measurements/NAME.gates.json. The weights, with the closed heads' slices of W_O at 0, which is what a
 gate of 0 is, and constant matrices lie in the run's folder `model`, as they would ship, and BLEU is theirs. Those of
 SHIPPED do ship.
 """
@@ -67,7 +69,7 @@ class Pruning:
     Attributes:
         model: the name of the converged model.
         kinds: whose heads have gates.
-        strength: lambda, of the penalty on one head's probability of being open; nats.
+        strength: lambda, of the penalty on one head's probability of being open; nats. 0 for no gates at all.
         steps: of training with the penalty.
         rate, gate_rate: learning rates of the weights and of ln a.
         label_smoothing: as in the model's own training.
@@ -86,6 +88,11 @@ class Pruning:
     @property
     def folder(self) -> str:
         return f"gates-{'-'.join(self.kinds)}-{self.strength:g}-seed-{self.seed}"
+
+    @property
+    def gated(self) -> tuple[str, ...]:
+        """The kinds whose heads do have gates."""
+        return self.kinds if self.strength else ()
 
 
 # The number is that of the heads that are left in the whole model.
@@ -112,8 +119,9 @@ class Gates(nn.Module):
         gates = {kind: hard_concrete.sample(log_a, random) for kind, log_a in sorted(self.log_a.items())}
         loss = pair_loss_of(self.model, batch.texts, batch.tokens, batch.targets, pruning.label_smoothing,
                             interventions=self.interventions(gates))
-        penalties = [hard_concrete.penalty(log_a) for log_a in self.log_a.values()]
-        return loss + pruning.strength * torch.stack(penalties).sum()
+        for log_a in self.log_a.values():
+            loss = loss + pruning.strength * hard_concrete.penalty(log_a)
+        return loss
 
     @property
     def plan(self) -> HeadPlan:
@@ -130,7 +138,7 @@ def learn(pruning: Pruning, model: Seq2Seq, task: Translation, folder: Path) -> 
         FileExistsError: the state there is of another run.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    gates = Gates(model.train(), pruning.kinds)
+    gates = Gates(model.train(), pruning.gated)
     weights = list(trained(model, pruning.kinds))
     model.requires_grad_(False)
     for parameter in weights:
@@ -178,7 +186,8 @@ def measured(gates: Gates, pruning: Pruning, task: Translation, sentences: int |
     texts, references = task.test(sentences)
     score, signature = bleu(task.translate(gates.model, texts, beam), references)
     return {**asdict(pruning), "kinds": list(pruning.kinds),
-            "heads_left": {kind: int(hard_concrete.decided(log_a).sum()) for kind, log_a in gates.log_a.items()},
+            "heads_left": {kind: int(hard_concrete.decided(gates.log_a[kind]).sum()) if kind in gates.log_a
+                           else len(gates.model.attentions(kind)) * gates.model.config.heads for kind in pruning.kinds},
             "probabilities": {kind: [[round(float(p), 4) for p in row] for row in hard_concrete.open_probability(log_a)]
                               for kind, log_a in gates.log_a.items()},
             "plan": str(gates.plan), "bleu": round(score, 2), "beam": beam, "sentences": len(texts),
@@ -244,10 +253,12 @@ def _one(pruning: Pruning, task: Any, arguments: argparse.Namespace) -> None:
         gates.model = read_model(folder / "model")
         write_json(folder / "result.json", measured(gates, pruning, task, arguments.sentences, arguments.beam))
     # Beside what other runs of these weights came to, here or on another machine.
-    series = [*(store.read(pruning.model, "gates") or {}).get("series", []), read_json(folder / "result.json")]
+    found, place = store.read(pruning.model, "gates") or {}, "series" if pruning.strength else "controls"
+    series = [*found.get(place, []), read_json(folder / "result.json")]
     results = {(tuple(its["kinds"]), its["strength"], its["seed"]): its for its in series}
+    kept = {key: found[key] for key in ("series", "controls") if key in found}
     store.write(pruning.model, "gates", read_card(CHECKPOINTS / pruning.model)["metric"],
-                {"series": [results[key] for key in sorted(results)]})
+                kept | {place: [results[key] for key in sorted(results)]})
 
 
 if __name__ == "__main__":

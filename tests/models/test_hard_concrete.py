@@ -155,14 +155,37 @@ def test_the_loss_has_the_penalty_and_the_gates():
     assert gates.loss(batch, pruning, 7).item() == pytest.approx(expected.item() + 0.25 * count, rel=1e-4)
 
 
-@pytest.mark.parametrize("strength, left", [(5.0, 0), (0.0, 8)])
-def test_strength_decides(strength: float, left: int, tmp_path: Path):
-    """A penalty that outweighs everything closes all heads; none closes none of a model that needs them little."""
+@pytest.mark.parametrize("strength, left", [(5.0, 0), (1e-9, None)])
+def test_strength_decides(strength: float, left: int | None, tmp_path: Path):
+    """A penalty that outweighs everything closes all heads; next to none few of them."""
     pruning = replace(PRUNING, strength=strength, steps=80, rate=1e-2)
     gates = learn(pruning, make_model(), Copying(), tmp_path)
     found = int(hard_concrete.decided(gates.log_a["encoder"]).sum())
-    assert found == left if strength else found >= 4
+    assert found == left if left is not None else found >= 4
     assert len(gates.plan.heads) == 8 - found
+
+
+def test_the_control_is_the_same_training_without_gates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Adam on the encoder's weights and the cross entropy alone, step by step; all heads are left."""
+    control = replace(PRUNING, strength=0.0)
+    gates = learn(control, make_model(), Copying(), tmp_path)
+    assert not gates.log_a and not gates.plan.heads
+    model = make_model()
+    weights = [its for name, its in model.named_parameters() if name.startswith("encoder")]
+    adam = torch.optim.Adam(weights, control.rate)
+    for step in range(control.steps):
+        batch = Copying().batch(step, control.steps, 0)
+        loss = torch.nn.functional.cross_entropy(model.logits(model(batch.texts, batch.tokens)).flatten(0, 1),
+                                                 batch.targets.flatten(), label_smoothing=control.label_smoothing)
+        adam.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(weights, training.CLIP)
+        adam.step()
+    assert_close(gates.model.state_dict(), model.state_dict(), rtol=1e-4, atol=1e-5)
+    monkeypatch.setattr(Translation, "pairs", lambda *_: [("a", "eins zwei drei vier")])
+    monkeypatch.setattr(Translation, "translate", lambda *_: ["eins zwei drei vier"])
+    found = measured(gates, control, Translation(), None, 4)
+    assert found["heads_left"] == {"encoder": 8} and found["plan"] == "" and found["probabilities"] == {}
 
 
 def test_removed_heads_are_gates_of_0():

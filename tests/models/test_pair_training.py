@@ -213,16 +213,18 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     assert json.loads(capsys.readouterr().out) == {"name": name} | card["metric"]
 
     monkeypatch.setattr(store, "MEASUREMENTS", tmp_path / "measurements")
-    monkeypatch.setattr("sys.argv", ["pruned", "--model", name, "--kinds", "cross", "encoder", "--strengths", "0", "9",
-                                     "--steps", "50", "--sentences", "3", *runs])
+    monkeypatch.setattr("sys.argv", ["pruned", "--model", name, "--kinds", "cross", "encoder", "--strengths", "0",
+                                     "0.001", "9", "--steps", "50", "--sentences", "3", *runs])
     pruned.main()
-    shutil.rmtree(tmp_path / "runs" / name / "gates-encoder-cross-0-seed-0")
+    shutil.rmtree(tmp_path / "runs" / name / "gates-encoder-cross-0.001-seed-0")
     monkeypatch.setattr("sys.argv", ["pruned", "--model", name, "--kinds", "cross", "encoder", "--strengths", "9",
                                      "--steps", "50", *runs])
     pruned.main()  # adds what it finds to what other machines found
-    series = store.read(name, "gates", checkpoints=folder)["series"]
-    assert [(its["strength"], its["kinds"]) for its in series] == [(0.0, ["encoder", "cross"]),
+    found = store.read(name, "gates", checkpoints=folder)
+    series, (control,) = found["series"], found["controls"]
+    assert [(its["strength"], its["kinds"]) for its in series] == [(0.001, ["encoder", "cross"]),
                                                                    (9.0, ["encoder", "cross"])]
+    assert (control["strength"], control["heads_left"], control["plan"]) == (0.0, {"encoder": 8, "cross": 4}, "")
     assert series[1]["heads_left"] == {"encoder": 0, "cross": 0} and series[0]["heads_left"]["encoder"] > 0
     assert series[1]["sentences"] == 3 and len(models.HeadPlan.parse(series[1]["plan"]).heads) == 12
     study = tmp_path / "measurements" / f"{name}.gates.json"
