@@ -22,6 +22,7 @@ SHIPPED do ship.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -52,6 +53,7 @@ from models.recipes import task_of
 from models.resuming import SAVE_EVERY, restore_state, save_state
 from models.seq2seq import DECODER, ENCODER, Seq2Seq
 from models.studies import store
+from models.studies.sentences import sentence_bleu
 from models.tasks.base import Pairs, generator
 from models.tasks.translation import Translation, bleu
 from models.training import CLIP, pair_loss_of
@@ -184,14 +186,19 @@ def measured(gates: Gates, pruning: Pruning, task: Translation, sentences: int |
     """What the run came to, on the test sentences; the model's closed heads are gone already."""
     gates.requires_grad_(False)
     texts, references = task.test(sentences)
-    score, signature = bleu(task.translate(gates.model, texts, beam), references)
+    found = task.translate(gates.model, texts, beam)
+    score, signature = bleu(found, references)
+    apart = {}
+    if not pruning.gated:  # a control does not ship; what ships has its sentences in a file of its own
+        with contextlib.suppress(ValueError):  # no sentence has a value where BLEU is 0
+            apart["sentence_bleu"] = sentence_bleu(found, references)
     return {**asdict(pruning), "kinds": list(pruning.kinds),
             "heads_left": {kind: int(hard_concrete.decided(gates.log_a[kind]).sum()) if kind in gates.log_a
                            else len(gates.model.attentions(kind)) * gates.model.config.heads for kind in pruning.kinds},
             "probabilities": {kind: [[round(float(p), 4) for p in row] for row in hard_concrete.open_probability(log_a)]
                               for kind, log_a in gates.log_a.items()},
             "plan": str(gates.plan), "bleu": round(score, 2), "beam": beam, "sentences": len(texts),
-            "signature": signature}
+            "signature": signature} | apart
 
 
 def ship(name: str, pruning: Pruning, task: Translation, folder: Path) -> None:

@@ -98,11 +98,11 @@ def over_texts(lab: Lab, chosen: Choice) -> dict[str, Any]:
 
 def trained_on(lab: Lab, chosen: Choice) -> Curve:
     """[heads left, BLEU, its standard deviation where several seeds came to that many] of the models that
-    models/pruned.py trained on with gates on these heads."""
+    models/pruned.py trained on with gates on these heads; where all are left, without."""
     kinds = {kind for kind, _, _ in chosen.addresses}
-    series = (store.read(lab.name, "gates") or {}).get("series", [])
+    found = store.read(lab.name, "gates") or {}
     scores: dict[int, list[float]] = {}
-    for run in series:
+    for run in (*found.get("series", ()), *found.get("controls", ())):
         if set(run["kinds"]) == kinds:
             scores.setdefault(sum(run["heads_left"].values()), []).append(run["bleu"])
     return [[left, fmean(its), stdev(its) if len(its) > 1 else None] for left, its in sorted(scores.items())]

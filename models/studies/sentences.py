@@ -59,6 +59,11 @@ def counts_of(found: Sequence[str], references: Sequence[Sequence[str]]) -> tupl
             numpy.array([its.counts for its in scores], float), numpy.array([its.totals for its in scores], float))
 
 
+def sentence_bleu(found: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
+    """What each translation adds to the BLEU of all; raises as values_of and counts_of."""
+    return [round(float(value), DECIMALS) for value in values_of(*counts_of(found, references))]
+
+
 def known_in_training(translation: Translation, references: Sequence[Sequence[str]]) -> list[bool]:
     """Of each test sentence whether one of its references is also the translation of another sentence, of training:
     splits are by the English side."""
@@ -71,13 +76,13 @@ def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, An
     translation, model = cast(Translation, task), cast(Seq2SeqLab, lab).model
     texts, references = translation.test()
     found = translation.translate(model, texts)
-    values = values_of(*counts_of(found, references))
+    values = numpy.array(sentence_bleu(found, references))
     print(f"{lab.name}: BLEU {values.mean():.2f}, by the card {lab.card['metric']['bleu']}; error of the choice of "
           f"sentences {values.std() / len(values)**0.5:.2f}", flush=True)
     new = [i for i, known in enumerate(known_in_training(translation, references)) if not known]
     apart, _signature = bleu([found[i] for i in new], [references[i] for i in new])
     print(f"without the {len(texts) - len(new)} of which a reference is in training, too: BLEU {apart:.2f}", flush=True)
-    return {"bleu": round(float(values.mean()), DECIMALS), "sentence_bleu": [round(float(v), DECIMALS) for v in values]}
+    return {"bleu": round(float(values.mean()), DECIMALS), "sentence_bleu": values.tolist()}
 
 
 def main() -> None:

@@ -111,6 +111,15 @@ def test_heads_that_are_otherwise(made: Made):
         run |= {"bleu": 38.0 + 0.05 * run["seed"], "heads_left": {kind: {"encoder": 12, "decoder": 7, "cross": 9}[kind]
                                                                   for kind in run["heads_left"]}}
     made.measured("translation-softmax.gates.json", gates)
+    assert made.verdicts()["heads-few"] == FAILS
+    for control, bleu in zip(gates["controls"], (38.1, 38.3, 38.2), strict=True):  # training on costs as much by itself
+        control["bleu"] = bleu
+    made.measured("translation-softmax.gates.json", gates)
+    assert made.verdicts()["heads-few"] == HOLDS
+    made.measured("translation-softmax.gates.json", gates | {"controls": []})
+    assert made.verdicts()["heads-few"] == OPEN
+    made.measured("translation-softmax.gates.json", gates | {"controls": [
+        its | {"bleu": 40.0} for its in gates["controls"]]})
     measured = json.loads((folder / "claims.json").read_text())
     for row in measured["training_speed"]["rows"]:
         row["quartiles"] = [0.65, 1.05]  # neither a little, nor to be told from equal

@@ -186,6 +186,7 @@ def test_the_control_is_the_same_training_without_gates(tmp_path: Path, monkeypa
     monkeypatch.setattr(Translation, "translate", lambda *_: ["eins zwei drei vier"])
     found = measured(gates, control, Translation(), None, 4)
     assert found["heads_left"] == {"encoder": 8} and found["plan"] == "" and found["probabilities"] == {}
+    assert found["sentence_bleu"] == [100.0] and "sentence_bleu" not in measured(gates, PRUNING, Translation(), None, 4)
 
 
 def test_removed_heads_are_gates_of_0():

@@ -150,12 +150,6 @@ class Evidence:
         same = [its for its in found if its.of_the_same(found[0])]
         return error(numpy.mean([its.values for its in same], 0), same[0].counts) if same else math.nan
 
-    def sentence_error(self, one: str, other: str) -> float:
-        """Standard error of the difference in BLEU between two models that ship, by the choice of sentences; NaN where
-        that is not measured."""
-        its = by_text.difference(by_text.sentences(self.study(name, "sentences")) for name in (one, other))
-        return error(its.values, its.counts) if its else math.nan
-
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
         """Length -> mean entropy of each head in nats, all layers in one list; empty as `memory` is."""
         found = store.found(name, "length", self._measurements, self._checkpoints) or {}
