@@ -34,6 +34,7 @@ import torch
 from torch import Tensor, nn
 
 from models import hard_concrete
+from models.alone import alone
 from models.attention.base import Intervention
 from models.cards import seconds_of
 from models.checkpoint import (
@@ -259,13 +260,13 @@ def _one(pruning: Pruning, task: Any, arguments: argparse.Namespace) -> None:
         write(folder / "model", gates.model, constants_of(gates.model, task))
         gates.model = read_model(folder / "model")
         write_json(folder / "result.json", measured(gates, pruning, task, arguments.sentences, arguments.beam))
-    # Beside what other runs of these weights came to, here or on another machine.
-    found, place = store.read(pruning.model, "gates") or {}, "series" if pruning.strength else "controls"
-    series = [*found.get(place, []), read_json(folder / "result.json")]
-    results = {(tuple(its["kinds"]), its["strength"], its["seed"]): its for its in series}
-    kept = {key: found[key] for key in ("series", "controls") if key in found}
-    store.write(pruning.model, "gates", read_card(CHECKPOINTS / pruning.model)["metric"],
-                kept | {place: [results[key] for key in sorted(results)]})
+    with alone(store.MEASUREMENTS):  # beside what other runs of these weights came to, here or on another machine
+        found, place = store.read(pruning.model, "gates") or {}, "series" if pruning.gated else "controls"
+        series = [*found.get(place, []), read_json(folder / "result.json")]
+        results = {(tuple(its["kinds"]), its["strength"], its["seed"]): its for its in series}
+        kept = {key: found[key] for key in ("series", "controls") if key in found}
+        store.write(pruning.model, "gates", read_card(CHECKPOINTS / pruning.model)["metric"],
+                    kept | {place: [results[key] for key in sorted(results)]})
 
 
 if __name__ == "__main__":

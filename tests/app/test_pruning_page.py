@@ -157,9 +157,11 @@ def test_seeds_that_left_as_many_heads_are_one_point(measured: dict[str, dict[st
     runs = [(16, 4.0), (8, 1.0), (16, 6.0)]
     measured["gates"] = {"series": [{"kinds": ["self"], "heads_left": {"self": left}, "bleu": bleu}
                                     for left, bleu in runs] + [{"kinds": ["other"], "heads_left": {"other": 3},
-                                                                "bleu": 9.0}]}
+                                                                "bleu": 9.0}],
+                         "controls": [{"kinds": ["self"], "heads_left": {"self": 32}, "bleu": 7.0}]}
     chosen = pruning.Choice(orders={"alone": HEADS}, name="alone", scope="all", addresses=HEADS)
-    (few, one, no_spread), (many, mean, spread) = pruning.trained_on(LAB, chosen)
+    (few, one, no_spread), (many, mean, spread), control = pruning.trained_on(LAB, chosen)
+    assert control == [32, 7.0, None]
     assert (few, one, no_spread, many, mean) == (8, 1.0, None, 16, 5.0) and spread == pytest.approx(2**0.5)
 
 
