@@ -62,6 +62,19 @@ def test_the_header_stays_where_it_is(visit: Callable[..., Page], width: int):
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_name_of_two_lines_makes_the_header_no_higher(visit: Callable[..., Page], width: int):
+    heights = []
+    for name, title in (("stories-softmax", "Softmax"), ("masked-gau-relu2-mixed", "mixed lengths")):
+        page = visit(page="explore", model=name)
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(page.locator(".st-key-model .title")).to_contain_text(title)
+        page.wait_for_timeout(500)
+        heights.append((page.locator(".st-key-header").bounding_box()["height"],
+                        page.locator(".st-key-model .choose").bounding_box()["height"]))
+    assert heights[0] == heights[1]
+
+
 @pytest.mark.parametrize("width", [320, 390])  # 1280 at 400%, a phone
 def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page], width: int):
     """What is wider than the screen, a table, scrolls by itself."""
