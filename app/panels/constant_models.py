@@ -50,8 +50,8 @@ def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
               for study, quality, drop in ranked.points]
     alt = "; ".join(f"{study.title}: {quality:.3f}, {number(drop, '.1%')}" for study, quality, drop in ranked.points)
     said = [] if math.isnan(ranked.rank) else [
-        _("Rank correlation of {n} points: {rank:.2f}; {chance:.0%} of random orders have one as large.",
-          n=len(ranked.points), rank=ranked.rank, chance=ranked.chance)]
+        _("Rank correlation of {n} trainings, by the last checkpoint of each: {rank:.2f}; {chance:.1%} of random "
+          "orders have one as large.", n=ranked.trainings, rank=ranked.rank, chance=ranked.chance)]
     if any(study.moment for study, *_numbers in ranked.points):
         said.append(_("A line joins checkpoints of one training. masked-small, masked-middle and masked-large, of 2, 4 "
                       "and 5 layers, are trained for this alone: {command}", command=f"`{ENCODERS}`"))

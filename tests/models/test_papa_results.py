@@ -122,7 +122,11 @@ def test_moments_are_points_and_no_models(tmp_path: Path):
     assert [(its["name"], its["x"]) for its in better.chart.points] == [
         ("masked-small", 0.4), ("masked-small", 0.5), ("masked-softmax", 0.8)]
     ranked = results.ranked(results.of(its) for its in found)
-    assert ranked.rank == pytest.approx(1) and ranked.chance == pytest.approx(1 / 6)
+    assert ranked.rank == pytest.approx(1) and (ranked.trainings, ranked.chance) == (2, pytest.approx(1 / 2))
+    assert better.verdict.word == OPEN  # three points, but of two trainings
+    found = [*found, made(0.04, name="other", base=0.6), moment(200, 0.5, 0.3)]  # the last moment alone counts
+    ranked = results.ranked(results.of(its) for its in found)
+    assert ranked.rank == pytest.approx(1) and (ranked.trainings, ranked.chance) == (3, pytest.approx(1 / 6))
     whole = made(0.05, name="masked-small-300") | {"moment": {"steps": 300}}
     claim = papa.claim(write(tmp_path / "n", made(0.05), whole))
     assert {row["model"] for row in claim.statements[0].table} == {"masked-softmax", "masked-small-300"}

@@ -100,8 +100,8 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
         rule, conclude(checks), table, chart if points else None,
         f"for name in {models}; do python -m models.studies.forgetting $name; done\npython -m models.studies.claims",
         told("With the memory loss a model may read worse before anything is dropped, and then no memory is enough. "
-             "Without it, a model that reads better to begin with can afford to forget anything; and in so short a "
-             "context the oldest tokens are not far away. In the source the gain grows with the context."))
+             "Without it, a model that reads better to begin with has room to forget; and in so short a context the "
+             "oldest tokens are not far away. In the source the gain grows with the context."))
 
 
 def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
@@ -114,8 +114,10 @@ def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
 
 def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
     return [Check(told("{title}: {theirs:g}x less memory, here {known:g}x", title=told(title), theirs=THEIRS[title],
-                       known=its.factor if its else 0), UNKNOWN if its is None else its.at_least(THEIRS[title]))
-            for title, its in reached.items()]
+                       known=its.factor) if its and its.factor else
+                  told("{title}: {theirs:g}x less memory, here not even with all of it", title=told(title),
+                       theirs=THEIRS[title]),
+                  UNKNOWN if its is None else its.at_least(THEIRS[title])) for title, its in reached.items()]
 
 
 def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows) -> Check:

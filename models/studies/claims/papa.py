@@ -237,7 +237,7 @@ def _order(every: Sequence[Study]) -> Statement:
 def _better(studies: Sequence[Study]) -> Statement:
     found = results.ranked(studies)
     what = told("the rank correlation of score and drop is positive")
-    if len(found.points) < MODELS or math.isnan(found.rank):
+    if found.trainings < MODELS or math.isnan(found.rank):
         check = fact(what, None)
     else:  # below 1 - CHANCE, and as far on the other side
         check = Check(what, YES if found.chance < CHANCE else NO if found.chance > 1 - CHANCE else UNCLEAR)
@@ -246,8 +246,8 @@ def _better(studies: Sequence[Study]) -> Statement:
              N_("lost with all heads constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads))}
             for study, quality, drop in found.points]
     if check.outcome != UNKNOWN:
-        rows.append({"model": told("rank correlation of {n} points", n=len(found.points)), "parameters": tables.NOTHING,
-                     "mean score as trained": f"{found.rank:.2f}",
+        rows.append({"model": told("rank correlation of {n} trainings", n=found.trainings),
+                     "parameters": tables.NOTHING, "mean score as trained": f"{found.rank:.2f}",
                      "lost with all heads constant": told("p = {chance:.2f}", chance=found.chance)})
     chart = Chart("scatter", [{"name": study.training, "x": round(quality, 4), "value": round(drop, 4), "seed": 0}
                               for study, quality, drop in found.points], told("lost with all heads constant"),
@@ -258,8 +258,8 @@ def _better(studies: Sequence[Study]) -> Statement:
         "papa-better", told("Better models lose more."),
         told("“better-performing models lose more from applying our method than weaker models”"), CURVES,
         told("the rank correlation (Spearman) of the mean score as trained and the mean drop is positive, of three "
-             "points or more, a point a model and a moment of its training; p, the share of random orders with one as "
-             "large, is below 5%. Moments of one training are alike, and so are trainings by one recipe, so that "
-             "chance is more than that"),
+             "trainings or more, the last moment of each; p, the share of random orders with one as large, is below "
+             "5%. Earlier moments stand in the table and decide nothing, since those of one training are alike; "
+             "trainings by one recipe are so, too, in part"),
         conclude([check]), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
         told("Models of a few kinds differ in more than in how good they are."))

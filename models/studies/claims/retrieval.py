@@ -142,6 +142,7 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
 
 
 def _blind(evidence: Evidence, which: str, events: int) -> Samples:
-    """What the last digit gets, as a sample of one: the texts are the same for all models."""
+    """What the last digit gets, as a sample of one that nobody trained: the texts are the same for all models."""
     found = evidence.samples("assignment-softmax", lambda metric: metric["blind"][which][str(events)])
-    return {steps: dict(list(values.items())[:1]) for steps, values in found.items()}
+    known = next((value for values in found.values() for value in values.values()), None)
+    return {} if known is None else {0: {0: known}}

@@ -40,11 +40,12 @@ TITLES = {"softmax": N_("softmax"), "softmax-wide": N_("softmax, twice the heads
           "selective-512": N_("selective, 512 tokens")}
 
 
-def _pair(samples: Mapping[str, Samples], name: str, check: Check, theirs: str, against: str = "softmax",
+def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs: str, against: str = "softmax",
           also: tuple[str, str] | None = None, **words: str) -> Statement:
     """Selective attention, plain or with the memory loss, against softmax, plain or wide.
 
     Args:
+        checks: what decides.
         also: another such pair, of which the second is to be below the first; it stands in the table and decides
             nothing.
     """
@@ -64,14 +65,14 @@ def _pair(samples: Mapping[str, Samples], name: str, check: Check, theirs: str, 
                   alt=told("{title} over {other}: {values}", title=title, other=other, values=listed(
                       (told("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
                        for steps, values in over.items()), "; ")))
-    return Statement(verdict=conclude([check]), table=table, chart=chart if points else None,
+    return Statement(verdict=conclude(checks), table=table, chart=chart if points else None,
                      command=commands.evaluated([f"stories-{against}", f"stories-{name}"]), **words)
 
 
 def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, "selective")
     check = below(told("selective below softmax"), between, texts=texts)
-    return _pair(samples, "selective", check, told("below 1"), also=("softmax-512", "selective-512"),
+    return _pair(samples, "selective", [check], told("below 1"), also=("softmax-512", "selective-512"),
                  key="selective-perplexity",
                  text=told("Selective attention has a lower perplexity than softmax at the same size."),
                  source=told("equal to a standard transformer with about twice the heads and parameters of "
@@ -83,16 +84,18 @@ def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement
 
 
 def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
+    helps, texts_of_help = compared(evidence, "softmax-wide")
     between, texts = compared(evidence, "selective", "softmax-wide")
-    check = no_worse(told("selective not above softmax with twice the heads"), between, texts=texts)
-    return _pair(samples, "selective", check, told("1, about"), "softmax-wide", ("softmax", "softmax-wide"),
+    checks = [below(told("twice the heads below softmax"), helps, texts=texts_of_help),
+              no_worse(told("selective not above softmax with twice the heads"), between, texts=texts)]
+    return _pair(samples, "selective", checks, told("1, about"), "softmax-wide", ("softmax", "softmax-wide"),
                  key="selective-wide",
                  text=told("Selective attention reads as well as softmax with twice the heads."),
                  source=told("equal to a standard transformer with about twice the heads and parameters of attention"),
                  sure=told("Read in the paper's abstract; its perplexities are not recoverable."),
                  rule=told("perplexity above that of softmax with twice the heads, each as wide, by less than "
-                           "{margin:.0%}, beyond chance; data and steps are equal. What twice the heads are worth to "
-                           "softmax stands in the table and decides nothing: where that is nothing, this asks little",
+                           "{margin:.0%}, beyond chance; data and steps are equal. And twice the heads must help "
+                           "softmax itself: to read as well as what is no better than softmax would be nothing",
                            margin=TOLERANCE),
                  reason=told("In so small a model more heads may be worth more than what selecting saves."))
 
@@ -100,7 +103,7 @@ def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
 def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, "selective-memory")
     check = no_worse(told("with the memory loss not above softmax"), between, texts=texts)
-    return _pair(samples, "selective-memory", check, told("1 or less"), key="selective-loss",
+    return _pair(samples, "selective-memory", [check], told("1 or less"), key="selective-loss",
                  text=told("Trained to forget more (memory loss), it is still no worse than softmax."),
                  source=told("not recoverable: no number for this in what we read"),
                  sure=told("The abstract has the memory that is saved at equal perplexity, see below."),

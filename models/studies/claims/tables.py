@@ -60,7 +60,7 @@ def with_parameters(rows: Sequence[dict[str, str]], cards: Sequence[Mapping[str,
 def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int], unit: str,
          theirs: Mapping[str, Mapping[int, float]] | None = None) -> list[dict[str, str]]:
     """Shares in percent, one column for each of `across`; a row each of the source's numbers and of every number of
-    steps of (label, x -> our samples)."""
+    steps of (label, x -> our samples); what took none was not trained."""
     result = []
     for label, by_x in rows:
         published = (theirs or {}).get(label)
@@ -71,7 +71,7 @@ def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int
             found = {x: by_x[x].get(steps, {}) for x in across}
             seeds = max(len(values) for values in found.values())
             title = told("{label}: {steps:,} steps, {seeds}", label=told(label), steps=steps,
-                         seeds=_seeds(seeds)) if seeds else label
+                         seeds=_seeds(seeds)) if seeds and steps else label
             result.append({unit: title} | {str(x): _share(values) for x, values in found.items()})
     return result
 

@@ -138,12 +138,13 @@ class Ranked:
     Attributes:
         points: (study of the tasks that all have, mean score untouched, mean drop with all heads constant) of each that
             has both; moments of one training in the order of their steps.
-        rank: Spearman's correlation of the two.
-        chance: how often a random order has one as large; points of one training are not independent, so that this is
-            the least that chance could be.
+        trainings: how many there are of which these are moments.
+        rank: Spearman's correlation of the two, of each training's last moment: those of one training are alike.
+        chance: how often a random order has one as large.
     """
 
     points: tuple[tuple[Study, float, float], ...]
+    trainings: int
     rank: float
     chance: float
 
@@ -159,10 +160,11 @@ def ranked(studies: Iterable[Study]) -> Ranked:
                            and (drop := its.mean_drop(LEARNED, its.heads)) is not None),
                           key=lambda point: (point[0].parameters, point[0].training,
                                              int(point[0].moment.get("steps", 0)))))
-    if len(points) < 2:
-        return Ranked(points, math.nan, math.nan)
-    scores, drops = (numpy.array([its[i] for its in points]) for i in (1, 2))
-    return Ranked(points, spearman(scores, drops), chance_of_rank(scores, drops))
+    last = list({study.training: (quality, drop) for study, quality, drop in points}.values())
+    if len(last) < 2:
+        return Ranked(points, len(last), math.nan, math.nan)
+    scores, drops = numpy.array(last).T
+    return Ranked(points, len(last), spearman(scores, drops), chance_of_rank(scores, drops))
 
 
 def deviation(values: tuple[float, ...]) -> float:
