@@ -83,8 +83,8 @@ def _few(evidence: Evidence) -> Statement:
                         _sentence_error(evidence, controls))]), rows,
         chart if points else None,
         commands.learned([ENCODER], (*controls, *runs), f"python -m models.studies.sentences {PRUNED}"),
-        told("With fewer heads to begin with, each has more to do. Held against the model before, half of them would seem "
-             "to cost next to nothing: what training on gains hides it."))
+        told("With fewer heads to begin with, each has more to do. Held against the model before, half of them would "
+             "seem to cost next to nothing: what training on gains hides it."))
 
 
 def _sentence_error(evidence: Evidence, controls: Sequence[Mapping[str, Any]]) -> float:

@@ -181,9 +181,9 @@ def _log_n(evidence: Evidence, scaled: Mapping[str, ByLength]) -> Statement:
         _by_length(scaled, names, theirs), _chart(scaled, names, theirs),
         commands.evaluated(["masked-log-n", "masked-temperature", "masked-softmax", "masked-gau-softmax"],
                            "python -m models.studies.claims readings"),
-        told("That the factor grows with the text adds nothing in the plain Transformer: where log n has more than 1/√d, "
-             "as at 512 after the longer training, a constant temperature has as much. Gated attention units have one "
-             "wide head each, and keep more with log n though they never trained with it."))
+        told("That the factor grows with the text adds nothing in the plain Transformer: where log n has more than "
+             "1/√d, as at 512 after the longer training, a constant temperature has as much. Gated attention units "
+             "have one wide head each, and keep more with log n though they never trained with it."))
 
 
 def _entropy(evidence: Evidence) -> Statement:
