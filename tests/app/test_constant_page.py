@@ -133,7 +133,7 @@ def test_moments_are_points_beside_the_models(measured: Path):
     assert {its["name"] for its in spec["series"]} == {"masked-small", "masked-softmax", "all-Other-v2"}
     line, = (its for its in spec["panels"][0]["lines"] if spec["series"][its["series"]]["name"] == "masked-small")
     assert [(x, note) for x, _, _, note in line["points"]] == [(0.4, "after 100 steps"), (0.6, "after 300 steps")]
-    assert "Rank correlation of 4 points" in words(app) and "python -m models.studies.encoders" in words(app)
+    assert "Rank correlation of 3 trainings" in words(app) and "python -m models.studies.encoders" in words(app)
     study, = (its for its in app.selectbox if its.label == "Study of")
     assert set(study.options) == {"masked-softmax", "all-Other-v2"}
     app = opened(**LINK, fix="4.pos.masked-small-100")
