@@ -57,8 +57,9 @@ def draw(model: str) -> None:
     task, title = (_(there[0].task.title), name_of(there[0], there)) if there else ("", model)
     mine = [{"name": entry.name, "title": name_of(entry, []), "line": _(entry.task.title)}
             for entry in entries(sorted({lab.name for lab in foreign.in_memory()}))]
-    chooser(key="chooser", model=model, task=task, title=_in_family(model, title), foreign=mine,
-            on_event=events.on_chooser)
+    title = _in_family(model, title)
+    chooser(key="chooser", model=model, task=task, title=title, foreign=mine,
+            short=title if foreign.is_foreign(model) else called(model), on_event=events.on_chooser)
 
 
 def _in_family(model: str, title: str) -> str:

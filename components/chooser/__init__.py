@@ -12,17 +12,18 @@ _mount = register("chooser")
 _mount_catalogue = register("catalogue")
 
 
-def chooser(*, key: str, model: str, task: str, title: str, foreign: Sequence[Mapping[str, str]] = (),
+def chooser(*, key: str, model: str, task: str, title: str, short: str, foreign: Sequence[Mapping[str, str]] = (),
             on_event: OnEvent | None = None) -> None:
     """Draws the button.
 
     Args:
         model: the present one's id.
         task, title: what is asked of it, and what people call it.
+        short: the same in a word or two, for a narrow header.
         foreign: models of the visitor's own, each with name, title and line; a group of their own if there are any.
         on_event: called with {type: model, model, sequence} when another one is chosen.
     """
-    header = {"model": model, "task": task, "title": title, "foreign": list(foreign), **answer(key)}
+    header = {"model": model, "task": task, "title": title, "short": short, "foreign": list(foreign), **answer(key)}
     _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))
 
 

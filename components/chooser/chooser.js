@@ -60,13 +60,24 @@ function create(state) {
     if (card.dataset.model === state.data.model) return;
     state.send({ type: 'model', model: card.dataset.model });
   });
-  return { button, task, title, tasks, line, list, dialog };
+  const sizes = new ResizeObserver(() => state.data && fit(state));
+  sizes.observe(button);
+  return { button, task, title, tasks, line, list, dialog, sizes };
+}
+
+/** The whole title where there is room for it, on two lines if need be, else what charts call the model. */
+function fit({ title: element, data: { title, short } }) {
+  const ways = [title, short].flatMap(text => (text.length > LONG ? [true] : [false, true]).map(isLong => [text, isLong]));
+  for (const [text, isLong] of ways) {
+    lab.write(element, text);
+    element.classList.toggle('long', isLong);
+    if (element.scrollHeight <= element.clientHeight + 1 && element.scrollWidth <= element.clientWidth) return;
+  }
 }
 
 function update(state, { task, title }) {
   lab.write(state.task, task);
-  lab.write(state.title, title);
-  state.title.classList.toggle('long', title.length > LONG);
+  fit(state);
   lab.set(state.button, 'aria-label', lab._('Model: {task}, {title}. Choose another', { task, title }));
   if (state.dialog.open && state.made !== madeFrom(state)) show(state, state.shown); // else the focus stays
 }
@@ -150,4 +161,4 @@ function picture({ dark }, name) {
   return element;
 }
 
-lab.chooser = lab.component({ create, update });
+lab.chooser = lab.component({ create, update, destroy: ({ sizes }) => sizes.disconnect() });

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -68,11 +69,22 @@ def test_a_name_of_two_lines_makes_the_header_no_higher(visit: Callable[..., Pag
     for name, title in (("stories-softmax", "Softmax"), ("masked-gau-relu2-mixed", "mixed lengths")):
         page = visit(page="explore", model=name)
         page.set_viewport_size({"width": width, "height": 900})
-        expect(page.locator(".st-key-model .title")).to_contain_text(title)
+        expect(page.locator(".st-key-model .title")).to_contain_text(title, ignore_case=True)
         page.wait_for_timeout(500)
         heights.append((page.locator(".st-key-header").bounding_box()["height"],
                         page.locator(".st-key-model .choose").bounding_box()["height"]))
     assert heights[0] == heights[1]
+
+
+def test_a_name_for_which_there_is_no_room_is_the_one_that_charts_use(visit: Callable[..., Page]):
+    """Nothing of it is cut, and it comes back as the window widens; who hears the button hears all of it."""
+    page = visit(page="explore", model="masked-gau-relu2-mixed")
+    name = page.locator(".st-key-model .title")
+    for width, title in ((1280, "GAU relu²/n, mixed lengths"), (1000, "Gated attention unit, relu²/n, mixed lengths")):
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(name).to_have_text(title)
+        assert name.evaluate("its => its.scrollHeight - its.clientHeight") <= 1
+    expect(page.locator(".st-key-model .choose")).to_have_accessible_name(re.compile("unit, relu²/n, mixed lengths"))
 
 
 @pytest.mark.parametrize("width", [320, 390])  # 1280 at 400%, a phone
