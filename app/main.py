@@ -37,6 +37,7 @@ def at(page: str) -> Callable[[], None]:
     """What an address with this path opens."""
     def run() -> None:
         session.follow_address(page)
+        session.speak()
         with st.empty().container(key="lasting"):  # what follows keeps its place on the page
             session.once(_lasting)
         present_page()

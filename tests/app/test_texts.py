@@ -24,6 +24,7 @@ from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.link import query_of, read_query
 from app.texts import ENGLISH, LANGUAGES, _, ngettext, number, spelt
+from components.payload import unpack
 from models.tasks.base import InputError
 from models.words import N_, listed, told, told_n
 from tests.app import literals
@@ -270,8 +271,9 @@ def test_every_page_opens_in_chinese(state):
     assert not app.exception
     shown = "\n".join(str(element.value) for kind in ("markdown", "caption", "warning", "error", "info")
                       for element in app.get(kind))
-    header = sent(app, "toolbar")[0]
-    assert header["language"] == "zh"
+    said = [header["language"] for component in app.get("bidi_component") if component.proto.bytes
+            for header, _arrays in [unpack(component.proto.bytes)] if "language" in header]
+    assert len(said) > 2 and set(said) == {"zh"}  # the browser speaks as the last one does that arrives
     assert dict(sent(app, "navigation")[0]["pages"])["explore"] == "探索"
     for line in shown.splitlines():  # a line of prose that is all English was not looked up
         prose = re.sub(r"`[^`]*`|\[[^\]]*\]\([^)]*\)|\*\*", "", line)
