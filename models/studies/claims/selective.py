@@ -46,8 +46,7 @@ def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs
 
     Args:
         checks: what decides.
-        also: another such pair, of which the second is to be below the first; it stands in the table and decides
-            nothing.
+        also: another such pair, of which the second is to be below the first, for the table.
     """
     over = tables.ratios(samples[name], samples[against])
     title, other = told(TITLES[name]), told(TITLES[against])
