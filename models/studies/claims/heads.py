@@ -209,9 +209,10 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
 def _order(evidence: Evidence) -> Statement:
     kinds = {ENCODER, DECODER, CROSS}
     runs, controls = series_of(evidence, kinds), controls_of(evidence, kinds)
-    rows = [{N_("strength"): f"{run['strength']:g}" if run["strength"] else told("no gates"), N_("source"): tables.NOTHING,
-             N_("seed"): str(run["seed"]), **{kind: str(run["heads_left"][kind]) for kind in TITLES},
-             "BLEU": f"{run['bleu']:.2f}"} for run in (*controls, *runs)]
+    rows = [{N_("strength"): f"{run['strength']:g}" if run["strength"] else told("no gates"),
+             N_("source"): tables.NOTHING, N_("seed"): str(run["seed"]),
+             **{kind: str(run["heads_left"][kind]) for kind in TITLES}, "BLEU": f"{run['bleu']:.2f}"}
+            for run in (*controls, *runs)]
     compared = at_strengths_of_all_seeds(runs)
     checks = [below(told("fewer left of {one} than of {other}", one=TITLES[one], other=TITLES[other]),
                     _differences(compared, one, other)) for one, other in pairwise(TITLES)]
