@@ -62,10 +62,11 @@ function create(state) {
   });
   const sizes = new ResizeObserver(() => state.data && fit(state));
   sizes.observe(button);
-  return { button, task, title, tasks, line, list, dialog, sizes };
+  return { button, task, title, tasks, line, list, dialog, sizes, named: '' };
 }
 
-/** The whole title where there is room for it, on two lines if need be, else what charts call the model. */
+/** The whole title where there is room for it, on two lines if need be, else what charts call the model. It makes the
+ * browser lay out the header, so it is asked for a new name or a new width, and not at every answer. */
 function fit({ title: element, data: { title, short } }) {
   const ways = [title, short].flatMap(text => (text.length > LONG ? [true] : [false, true]).map(isLong => [text, isLong]));
   for (const [text, isLong] of ways) {
@@ -77,7 +78,8 @@ function fit({ title: element, data: { title, short } }) {
 
 function update(state, { task, title }) {
   lab.write(state.task, task);
-  fit(state);
+  if (state.named !== title) fit(state);
+  state.named = title;
   lab.set(state.button, 'aria-label', lab._('Model: {task}, {title}. Choose another', { task, title }));
   if (state.dialog.open && state.made !== madeFrom(state)) show(state, state.shown); // else the focus stays
 }
