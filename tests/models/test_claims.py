@@ -259,6 +259,7 @@ def test_twice_the_heads_must_help_softmax_before_it_tells_to_equal_them(made: M
 
     helps, hurts = wide(37.0), wide(39.0)
     assert (helps.verdict.word, hurts.verdict.word) == (HOLDS, PART)
+    assert "stories-softmax-wide stories-selective stories-softmax;" in helps.command  # all three decide
     for statement, ratio in ((helps, "0.974"), (hurts, "1.026")):
         rows = {row["attention"]: row for row in statement.table}
         assert rows["softmax, twice the heads / softmax"]["here, 1,200 steps"].startswith(ratio)

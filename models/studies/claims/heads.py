@@ -41,19 +41,17 @@ def claim(evidence: Evidence) -> Claim:
                  [_few(evidence), _roles(heads), _agree(heads), _order(evidence)])
 
 
-def series_of(evidence: Evidence, kinds: set[str]) -> list[dict[str, Any]]:
-    """Runs of learned gates on these kinds of heads and no others."""
-    return [run for run in evidence.study(NAME, "gates").get("series", []) if set(run["kinds"]) == kinds]
-
-
-def controls_of(evidence: Evidence, kinds: set[str]) -> list[dict[str, Any]]:
-    """What the same training came to without gates, of each seed."""
-    return [run for run in evidence.study(NAME, "gates").get("controls", []) if set(run["kinds"]) == kinds]
+def runs_of(evidence: Evidence, kinds: set[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Runs of learned gates on these kinds of heads and no others; and the same training without gates."""
+    found = evidence.study(NAME, "gates")
+    series, controls = ([run for run in found.get(place, []) if set(run["kinds"]) == kinds]
+                        for place in ("series", "controls"))
+    return series, controls
 
 
 def _few(evidence: Evidence) -> Statement:
     whole = evidence.card(NAME).get("metric", {}).get("bleu")
-    runs, controls = series_of(evidence, {ENCODER}), controls_of(evidence, {ENCODER})
+    runs, controls = runs_of(evidence, {ENCODER})
     alone = {(run["steps"], run["seed"]): run["bleu"] for run in controls}
     # Of each seed the run nearest to half: to take its best would let chance in where more strengths were tried.
     half = [run for run in runs if 2 * sum(run["heads_left"].values()) <= _count(run)]
@@ -207,8 +205,7 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
 
 
 def _order(evidence: Evidence) -> Statement:
-    kinds = {ENCODER, DECODER, CROSS}
-    runs, controls = series_of(evidence, kinds), controls_of(evidence, kinds)
+    runs, controls = runs_of(evidence, {ENCODER, DECODER, CROSS})
     rows = [{N_("strength"): f"{run['strength']:g}" if run["strength"] else told("no gates"),
              N_("source"): tables.NOTHING, N_("seed"): str(run["seed"]),
              **{kind: str(run["heads_left"][kind]) for kind in TITLES}, "BLEU": f"{run['bleu']:.2f}"}

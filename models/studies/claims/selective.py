@@ -41,12 +41,13 @@ TITLES = {"softmax": N_("softmax"), "softmax-wide": N_("softmax, twice the heads
 
 
 def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs: str, against: str = "softmax",
-          also: tuple[str, str] | None = None, **words: str) -> Statement:
+          also: tuple[str, str] | None = None, beside: str = "", **words: str) -> Statement:
     """Selective attention, plain or with the memory loss, against softmax, plain or wide.
 
     Args:
         checks: what decides.
         also: another such pair, of which the second is to be below the first, for the table.
+        beside: a third model that the checks are of.
     """
     over = tables.ratios(samples[name], samples[against])
     title, other = told(TITLES[name]), told(TITLES[against])
@@ -65,7 +66,8 @@ def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs
                       (told("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
                        for steps, values in over.items()), "; ")))
     return Statement(verdict=conclude(checks), table=table, chart=chart if points else None,
-                     command=commands.evaluated([f"stories-{against}", f"stories-{name}"]), **words)
+                     command=commands.evaluated([f"stories-{its}" for its in (against, name, beside) if its]),
+                     **words)
 
 
 def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
@@ -88,7 +90,7 @@ def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     checks = [below(told("twice the heads below softmax"), helps, texts=texts_of_help),
               no_worse(told("selective not above softmax with twice the heads"), between, texts=texts)]
     return _pair(samples, "selective", checks, told("1, about"), "softmax-wide", ("softmax", "softmax-wide"),
-                 key="selective-wide",
+                 "softmax", key="selective-wide",
                  text=told("Selective attention reads as well as softmax with twice the heads."),
                  source=told("equal to a standard transformer with about twice the heads and parameters of attention"),
                  sure=told("Read in the paper's abstract; its perplexities are not recoverable."),
