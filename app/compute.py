@@ -7,15 +7,15 @@ import time
 
 from numpy import ndarray
 
-from app import caches, limits, serving
+from app.server import caches, limits, serving
 from models import HeadPlan, Lab, Trace
-from models.foreign import is_foreign
 from models.kind import TARGET, TEXT, Kind
-from models.sketch import Sketch, bytes_of_maps
-from models.stack import own
-from models.studies import lengths
+from models.labs.foreign import is_foreign
+from models.labs.sketch import Sketch, bytes_of_maps
+from models.labs.thumbnails import thumbnails
+from models.loading import own
+from models.studies.corpus import lengths
 from models.tasks.base import LONGEST_TEXT, InputError, Prompt, Reader
-from models.thumbnails import thumbnails
 from models.trace import Layer
 
 LIGHT = 128  # tokens up to which a pass of our own models takes no longer than drawing its answer: 20 ms
@@ -134,7 +134,7 @@ def _read(task: Reader, text: str, limit: int) -> Prompt | InputError:
 
 
 def facts_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
-    """models.studies.lengths.facts, remembered."""
+    """models.studies.corpus.lengths.facts, remembered."""
     return _facts(lab.name, prompt, plan)
 
 

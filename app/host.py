@@ -1,7 +1,7 @@
 """The app for strangers: `streamlit run app/host.py`, what Procfile, Dockerfile and deploy/ run.
 
-main.py behind a gate, with a look at its health; what strangers must not do is closed (models/foreign/hub.py).
-On one's own machine main.py is enough.
+main.py behind a gate, with a look at its health; what strangers must not do is closed
+(models/labs/foreign/opening/hub.py). On one's own machine main.py is enough.
 """
 
 import os
@@ -19,8 +19,8 @@ import streamlit as st  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 from starlette.routing import Route  # noqa: E402
 
-from app.hosting import gate, health, logs  # noqa: E402
-from models.foreign import hub  # noqa: E402
+from app.server import gate, health, logs  # noqa: E402
+from models.labs.foreign.opening import hub  # noqa: E402
 
 os.environ.setdefault(hub.SETTING, "1")
 

@@ -10,8 +10,8 @@ if str(ROOT) not in sys.path:  # Streamlit puts this file's folder there, not th
 
 import streamlit as st  # noqa: E402
 
-from app import serving  # noqa: E402
-from app.panels import choosing  # noqa: E402
+from app.panels.choice import choosing  # noqa: E402
+from app.server import serving  # noqa: E402
 from app.state import session  # noqa: E402
 from app.state.lab_state import FIRST_PAGE, PAGES, default_model  # noqa: E402
 from app.texts import _  # noqa: E402

@@ -43,7 +43,7 @@ def blocks(markdown: str) -> list[str]:
 
 
 def translated(markdown: str) -> str:
-    """A page of Markdown in this run's language, block by block: a file that stands in METHODS of app/extract.py."""
+    """A page of Markdown in this run's language, block by block: a file that stands in METHODS of tools/extract.py."""
     lines = [_(block) for block in blocks(markdown)]
     return "\n".join(line if line.startswith("- ") else f"\n{line}\n" for line in lines)
 

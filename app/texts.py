@@ -7,7 +7,7 @@ from assets/texts; JavaScript's texts are in the same ones (components/core/text
     PAGES = {"length": N_("Length")}        # a module's constant: marked here, `_(PAGES[page])` where it is shown
 
 A text is a literal and holds whole sentences, with {names} for values: never an f-string, nor built from pieces.
-`python -m app.extract` finds all texts and renews the catalogues. This module imports nothing of ours.
+`python -m tools.extract` finds all texts and renews the catalogues. This module imports nothing of ours.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def N_(text: str) -> str:  # noqa: N802  # gettext's own name for it
 
 
 def _(text: str, /, **values: Any) -> str:
-    """The text in this run's language, with its values; also of what `models.words` told. A text that is in no
+    """The text in this run's language, with its values; also of what `models.messages` told. A text that is in no
     catalogue, like what a model of the Hub says of itself, stays as it is."""
     if hasattr(text, "template"):
         return _told(text)
@@ -84,7 +84,7 @@ _NUMBERS = _Numbers()
 
 
 def spelt(tokens: Iterable[str]) -> list[str]:
-    """Tokens as people read them: those that stand for no text, which models.words told, in this run's language."""
+    """Tokens as people read them: those that stand for no text, which models.messages told, in this run's language."""
     return [_(token) if hasattr(token, "template") else token for token in tokens]
 
 
@@ -94,7 +94,7 @@ def ngettext(one: str, several: str, n: int, /, **values: Any) -> str:
 
 
 def _told(text: Any) -> str:
-    """What a models.words.Told says; its parts are looked up too."""
+    """What a models.messages.Told says; its parts are looked up too."""
     parts = {name: _(value) if hasattr(value, "template") else value for name, value in text.values.items()}
     if text.separator:
         return _found(text.separator).join(map(str, parts.values()))

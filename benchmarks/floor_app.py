@@ -11,9 +11,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy  # noqa: E402
 import streamlit as st  # noqa: E402
 
-from app import serving  # noqa: E402
+from app.server import serving  # noqa: E402
 from components import Grid, heads, library  # noqa: E402
-from models.thumbnails import thumbnails  # noqa: E402
+from models.labs.thumbnails import thumbnails  # noqa: E402
 
 LAYERS, HEADS = 4, 8  # by default; ?n=64&layers=6&heads=12&causal=0 makes the grid of another model
 CHOICES = ("stories-selective", "stories-random-softmax")  # the app's, for the same letters to be typed

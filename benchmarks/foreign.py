@@ -21,12 +21,12 @@ from typing import Any
 
 import torch
 
-from app import serving
+from app.server import serving
 from benchmarks.forward import interleaved
 from models import HeadPlan
-from models.foreign.lab import ForeignLab
-from models.foreign.opening import open_folder
-from models.foreign.readers import Continues
+from models.labs.foreign.lab import ForeignLab
+from models.labs.foreign.opening.folder import open_folder
+from models.labs.foreign.reading.readers import Continues
 from models.tasks.base import Prompt
 from models.tasks.stories import BOS, TOKENIZER
 from models.trace import run_prompt

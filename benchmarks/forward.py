@@ -16,10 +16,11 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from app import serving
+from app.server import serving
 from models import HeadPlan
-from models.attention.rotary import rotary_table
-from models.stack import StackLab, own
+from models.labs.stack import StackLab
+from models.loading import own
+from models.nets.attention.rotary import rotary_table
 from models.trace import run_prompt
 
 LENGTHS = (16, 64, 128)

@@ -32,11 +32,11 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, ViewportSize
 
-from app import serving
+from app.server import serving
 from benchmarks.foreign import eager_pass, minilm, minilm_folder
 from benchmarks.interaction import DEBOUNCE, WATCH, count_bytes, quantile
 from models import HeadPlan
-from models.foreign.lab import ForeignLab
+from models.labs.foreign.lab import ForeignLab
 from models.tasks.base import Prompt
 from models.trace import run_prompt
 from tests.browser import serve

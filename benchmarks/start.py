@@ -38,10 +38,10 @@ def memory_of_visitors(visitors: int = 100) -> dict[str, Any]:
 
 def memory_of_models() -> dict[str, Any]:
     """MB of a process that has loaded every model, and of what it holds of them."""
-    code = ("import models, models.lab; from app import serving; serving.tune(); names = models.names();"
+    code = ("import models, models.loading; from app.server import serving; serving.tune(); names = models.names();"
             "labs = [serving.load(name) for name in names];"
             "[models.run(lab, lab.task.examples[0][1]) for lab in labs];"
-            "held = models.lab._held.values();"
+            "held = models.loading._held.values();"
             "status = open('/proc/self/status').read();"
             "print(len(names), len(held), sum(lab.nbytes for lab in held) / 1e6,"
             "      int(status.split('VmRSS:')[1].split()[0]) / 1000)")

@@ -11,7 +11,8 @@ from components.charts import Spec
 
 Curve = Sequence[Sequence[float | None]]  # [heads left, value] or [heads left, value, spread, which may be unknown]
 
-# What can be drawn, and its colour and dashes: orders in which heads go, as models/orders.py names them; learned gates
+# What can be drawn, and its colour and dashes: orders in which heads go, as models/analysis/pruning_orders.py names
+# them; learned gates
 # with the weights that were trained on; and what a pass costs.
 TRAINED_ON, MULTIPLICATIONS, TIME = "trained on", "multiplications", "seconds"
 _SERIES: dict[str, tuple[str, int | str, int]] = {

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models import checkpoint, foreign
-from models.attention import TYPES, kinds_of
 from models.kind import Kind, shape_of
+from models.labs import foreign
+from models.nets.attention import TYPES, kinds_of
+from models.storage import checkpoint
 from models.tasks import TASKS
 from models.tasks.base import Reader, Task
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from models.words import N_
+from models.messages import N_
 
 TEXT, TARGET = "text", "target"  # rows of tokens: what was typed, and what the model writes
 

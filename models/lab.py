@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import abc
-import contextlib
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from numpy import ndarray
 from torch import Tensor
 
-from models import catalogue, checkpoint, foreign
-from models.attention.base import UNTOUCHED, Intervention
-from models.decoding import Step
-from models.heads import TRAINED, Address, HeadPlan, Scale
+from models.generate.decoding import Step
+from models.generate.sampling import GREEDY, Sampling
 from models.kind import Kind, policies_of, shape_of
-from models.sampling import GREEDY, Sampling
-from models.sketch import Sketch, sketch_of
+from models.labs.sketch import Sketch, sketch_of
+from models.nets.attention.base import UNTOUCHED, Intervention
+from models.plan import TRAINED, Address, HeadPlan, Scale
 from models.tasks.base import Prompt, Reader
 from models.trace import Layer, Trace
-
-MEMORY = 112 * 2**20  # bytes of models that are held, nine of those for stories; another one is read in 30 ms
 
 Touch = Callable[[str, int], Intervention]  # kind, layer -> what is done to it
 Watch = Callable[[str, int, Tensor], None]  # kind, layer, (B, H, N, N) weights as used
@@ -164,7 +158,7 @@ class Lab(abc.ABC):
 
     def write_within(self, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
                      count: int = 40, sampling: Sampling = GREEDY) -> Iterator[Step]:
-        """Like `generate`, with so many tokens kept in each layer; see models/decoding.py.
+        """Like `generate`, with so many tokens kept in each layer; see models/generate/decoding.py.
 
         Raises:
             ValueError: it cannot forget, or the plan or the budgets do not fit it.
@@ -198,59 +192,3 @@ class Lab(abc.ABC):
         if not self.constant and any(state.constant for state in plan.heads.values()):
             raise ValueError(f"{self.name}: it has no constant matrices yet")
 
-
-def load(name: str) -> Lab:
-    """The model of this name, or of an address like `hf:ORG/NAME`; the same object at every call while it is held.
-
-    As many models are held as fit into MEMORY, those that were asked for last; what others still use lives on
-    until they let go of it.
-
-    Raises:
-        ValueError: there is no such model.
-        CheckpointError: a file of it is missing or damaged; the message says which and how to make it again.
-    """
-    if foreign.is_foreign(name):
-        return foreign.load(name)
-    with _loading:  # two visitors who ask at once wait for one load instead of doing two
-        if name in _held:
-            _held.move_to_end(name)
-            return _held[name]
-        _held[name] = _load(name)
-        # Of a copy: who asks `held` for a model meanwhile moves it.
-        while len(_held) > 1 and sum(lab.nbytes for lab in _held.copy().values()) > MEMORY:
-            _held.popitem(last=False)
-        return _held[name]
-
-
-def held(name: str) -> Lab | None:
-    """The model of this name if it is in memory, without waiting for one that is being loaded."""
-    if foreign.is_foreign(name):
-        return foreign.held(name)
-    lab = _held.get(name)
-    if lab is not None:
-        with contextlib.suppress(KeyError):  # somebody's load has just pushed it out
-            _held.move_to_end(name)
-    return lab
-
-
-def in_memory() -> list[Lab]:
-    """All models that are held, ours and foreign ones."""
-    return [*_held.copy().values(), *foreign.in_memory()]
-
-
-_loading = threading.Lock()
-_held: OrderedDict[str, Lab] = OrderedDict()
-
-
-def _load(name: str) -> Lab:
-    from models.seq2seq import Seq2Seq  # an adapter knows Lab; Lab knows adapters only when one is asked for
-    from models.seq2seq_lab import Seq2SeqLab
-    from models.stack import StackLab
-    from models.tasks.translation import Translation
-
-    task = catalogue.task_named(catalogue.find(name).task.name)
-    _ = task.labels  # which read its tokenizer: what is missing is told now, and not at the first text
-    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task)
-    if isinstance(model, Seq2Seq) and isinstance(task, Translation):
-        return Seq2SeqLab(name, task, model, constant, card)
-    return StackLab(name, task, model, constant, card)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy
 from numpy import ndarray
 
-from models.heads import HeadPlan
 from models.kind import TEXT
+from models.plan import HeadPlan
 from models.tasks.base import Prompt
 
 if TYPE_CHECKING:

@@ -35,15 +35,17 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import models
-from app.panels import picture
-from app.state import events, head_events, session, visitor_models
+from app.panels.prompt import picture
+from app.state import session, visitor_models
 from app.state.fields import FIELDS
+from app.state.handlers import events, head_events
 from app.state.history import History
 from app.state.lab_state import PAGES, LabState
 from app.state.link import query_of, read_query
 from components import mounting
-from models import HeadPlan, checkpoint
-from models.checkpoint import CheckpointError
+from models import HeadPlan
+from models.storage import checkpoint
+from models.storage.checkpoint import CheckpointError
 from models.studies import store
 from models.tasks.base import InputError
 from tests.app.test_forged import WIDGETS

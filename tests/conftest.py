@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from models.data import DATA
+from models.storage.datasets import DATA
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from models.checkpoint import CHECKPOINTS, read_json
+from models.storage.checkpoint import CHECKPOINTS, read_json
 from models.studies import store
-from models.studies.papa import ways
-from models.studies.papa.corpora import CORPORA
+from models.studies.papa import probe_modes
+from models.studies.papa.tasks.corpora import CORPORA
 
 LAYERS, HEADS = 2, 8
-COUNTS = ways.touched(LAYERS * HEADS)
+COUNTS = probe_modes.touched(LAYERS * HEADS)
 
 
 def made(drop: float = 0.05, learned: float = 0.0, name: str = "masked-softmax", base: float = 0.8) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from models.data import DATA, files
+from models.storage.datasets import DATA, files
 
 SETS = ("banking77", "blimp", "broad_twitter_corpus", "snips", "standard_ebooks_children", "tatoeba_deu_eng",
         "tinystories_excerpt", "ud_english_ewt", "wnut17")
@@ -71,7 +71,8 @@ def test_files_that_are_not_there(tmp_path: Path):
         files(tmp_path, "two/*.txt")
 
 
-@pytest.mark.parametrize("command", ["evaluate", "training", "pruned", "sweep", "studies.lengths", "studies.forgetting",
+@pytest.mark.parametrize("command", ["training.evaluate", "training.trainer", "training.prune_heads", "training.sweep",
+                                     "studies.corpus.lengths", "studies.corpus.forgetting",
                                      "studies.claims.__main__", "studies.papa.__main__"])
 def test_commands_need_no_folder(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr("sys.argv", [command, "--help"])

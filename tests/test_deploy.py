@@ -24,9 +24,9 @@ import yaml
 from streamlit import config, net_util
 from streamlit.web import bootstrap
 
-from app.hosting import gate, health
+from app.server import gate, health
 from deploy import replica
-from models.foreign import hub
+from models.labs.foreign.opening import hub
 
 
 def read(root: Path, name: str) -> str:
@@ -172,7 +172,7 @@ def test_nothing_is_looked_up_at_the_start(root: Path, monkeypatch: pytest.Monke
 
 
 def test_uploads_are_as_small_as_the_features_need(root: Path, monkeypatch: pytest.MonkeyPatch):
-    from app.panels.constants import MOST_BYTES
+    from app.panels.measured.constants import MOST_BYTES
     from app.state.visitor_models import MOST_PICTURE
 
     monkeypatch.chdir(root)

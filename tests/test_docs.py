@@ -17,26 +17,26 @@ from pathlib import Path
 import pytest
 
 import models
-from app import readme
-from app.panels.card import card_of, headline
-from models.pruned import SHIPPED
-from models.recipes import RECIPES
-from models.studies import encoders
+from app.panels.choice.card import card_of, headline
 from models.studies.claims import claims
+from models.studies.transfer import encoders
 from models.tasks import TASKS
+from models.training.prune_heads import SHIPPED
+from models.training.recipes import RECIPES
 from tests.browser import ROOT
+from tools import readme
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = {path: (ROOT / path).read_text(encoding="utf-8")
          for path in ("README.md", "CONTRIBUTING.md", "assets/about.md", "assets/data/README.md",
                       "benchmarks/README.md", "HOSTING.md", "FINDINGS.md")}
-OURS = ("app", "assets", "benchmarks", "components", "deploy", "models", "tests")
+OURS = ("app", "assets", "benchmarks", "components", "deploy", "models", "tests", "tools")
 ANY = re.compile(r"NAME|KIND|FAMILY")  # in a path: whatever is there
 
 
 def test_readme_has_the_cards_numbers_and_counts_the_verdicts():
-    assert readme.renewed(README) == README, "python -m app.readme"
+    assert readme.renewed(README) == README, "python -m tools.readme"
 
 
 def test_readme_is_renewed_where_it_is_older():
@@ -112,7 +112,8 @@ def test_every_command_that_is_named_exists():
     """Its module can be run, and knows the options that stand behind it; models that it names are trained somewhere."""
     named = sorted(set(commands()))
     modules = {command.split()[0] for _, command in named}
-    assert {"models.evaluate", "models.training", "models.sweep", "models.studies.lengths", "benchmarks"} <= modules
+    assert {"models.training", "models.training.evaluate", "models.training.sweep", "models.studies.corpus.lengths",
+            "benchmarks"} <= modules
     for where, command in named:
         module, *rest = command.split()
         if module.split(".")[0] not in OURS:
@@ -131,7 +132,8 @@ def main_of(module: str) -> Path | None:
     path = ROOT.joinpath(*module.split("."))
     for file in (path / "__main__.py", path.with_suffix(".py")):
         if file.exists() and (file.name == "__main__.py" or '__name__ == "__main__"' in file.read_text()):
-            return file
+            elsewhere = re.search(r"^from ([\w.]+) import main$", file.read_text(), re.MULTILINE)
+            return main_of(elsewhere[1]) if elsewhere else file
     return None
 
 
@@ -153,16 +155,17 @@ def options_of(module: str) -> set[str]:
     return options | ({"--data"} if "add_data_option" in named else set())
 
 
+PARTS = ("app.exports", "app.state", "app.server.serving", "app.server.jobs", "app.server.caches", "app.server.limits",
+         "app.compute", "app.markdown", "app.texts", "components", "models", "streamlit")
 FLOW = {  # who -> what of ours they import, as CONTRIBUTING.md says
-    "models/attention": ("models.attention", "models.config", "models.heads", "models.kind", "models.words"),
+    "models/nets/attention": ("models.nets.attention", "models.nets.config", "models.plan", "models.kind",
+                              "models.messages"),
     "models": ("models",),
     "components": ("components", "app.texts", "streamlit"),
-    "app/hosting": ("app.hosting", "app.caches", "app.limits", "app.serving", "app.state", "models", "streamlit"),
-    "app/state": ("app.state", "app.serving", "app.jobs", "app.texts", "models", "streamlit"),
-    "app/panels": ("app.panels", "app.exports", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute",
-                   "app.limits", "app.markdown", "app.texts", "components", "models", "streamlit"),
-    "app/views": ("app.panels", "app.exports", "app.state", "app.serving", "app.jobs", "app.caches", "app.compute",
-                  "app.limits", "app.markdown", "app.texts", "components", "models", "streamlit"),
+    "app/server": ("app.server", "app.state", "app.texts", "models", "streamlit"),
+    "app/state": ("app.state", "app.server.serving", "app.server.jobs", "app.texts", "models", "streamlit"),
+    "app/panels": ("app.panels", *PARTS),
+    "app/views": ("app.panels", *PARTS),
 }
 
 

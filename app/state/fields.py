@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, unquote
 
-from app.state.company import entries, fit, views_of
-from app.state.constant_view import ConstantView
-from app.state.heads_view import HeadsView
 from app.state.lab_state import (
     CLAIMS,
     FORMS,
@@ -26,18 +23,21 @@ from app.state.lab_state import (
     LabState,
     example_text,
 )
-from app.state.lessons import CHOICES, Place, step_at
-from app.state.pruning_view import PruningView
-from app.state.search import Search
-from app.state.selection import Selection
+from app.state.lessons.lesson_files import CHOICES, Place, step_at
+from app.state.pages.constant_view import ConstantView
+from app.state.pages.heads_view import HeadsView
+from app.state.pages.pruning_view import PruningView
+from app.state.pages.search import Search
+from app.state.pages.selection import Selection
+from app.state.shared import entries, fit, views_of
 from app.texts import LANGUAGES, N_
 from models import catalogue
-from models.checkpoint import CheckpointError
-from models.foreign import ForeignError
-from models.heads import HeadPlan
+from models.generate.sampling import Sampling
+from models.labs.foreign import ForeignError
+from models.messages import listed, told
+from models.plan import HeadPlan
 from models.quoting import cut
-from models.sampling import Sampling
-from models.words import listed, told
+from models.storage.checkpoint import CheckpointError
 
 MAX_LINK_TEXT = 4000  # characters; of a longer text a link holds what the model reads
 MAX_LENGTH = 9999  # tokens that the Length page can be asked for

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from app.state.company import shape_of
-from app.state.constant_view import ConstantView
-from app.state.heads_view import HeadsView
-from app.state.lessons import Place, step_at
-from app.state.pruning_view import PruningView
-from app.state.search import Search
-from app.state.selection import Selection
+from app.state.lessons.lesson_files import Place, step_at
+from app.state.pages.constant_view import ConstantView
+from app.state.pages.heads_view import HeadsView
+from app.state.pages.pruning_view import PruningView
+from app.state.pages.search import Search
+from app.state.pages.selection import Selection
+from app.state.shared import shape_of
 from app.texts import ENGLISH, N_
 from models import catalogue
-from models.checkpoint import CheckpointError
-from models.heads import HeadPlan
+from models.generate.sampling import Sampling
 from models.kind import Shape
-from models.sampling import Sampling
+from models.plan import HeadPlan
+from models.storage.checkpoint import CheckpointError
 from models.studies.claims import MODULES
 
 DEFAULT_MODEL = "stories-selective"

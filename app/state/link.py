@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 from app.state.fields import FIELDS, MAX_LINK_TEXT
 from app.state.lab_state import FIRST_PAGE, START, LabState, default_model, unsaid_text
-from app.state.lessons import Place, step_at
+from app.state.lessons.lesson_files import Place, step_at
 from models import catalogue
 
 # What a first visit opens: chosen by measurement, see tests/app/test_opening.py.

@@ -11,13 +11,14 @@ from urllib.parse import parse_qsl
 
 import streamlit as st
 
-from app import serving, texts
+from app import texts
+from app.server import serving
 from app.state.history import MAX_HELD, History
 from app.state.lab_state import FIRST_PAGE, MAX_TEXT, SHOWN, LabState
-from app.state.lessons import Place
+from app.state.lessons.lesson_files import Place
 from app.state.link import read_query
-from models.foreign import is_foreign
-from models.words import told
+from models.labs.foreign import is_foreign
+from models.messages import told
 
 # Keys of Streamlit's widgets.
 TEXT, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM, PART = (

@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from app import serving
-from app.jobs import Job
+from app.server import serving
+from app.server.jobs import Job
 from models import Lab
 
 _JOB, _LABS, _PICTURES = "job", "labs with constants", "pictures"

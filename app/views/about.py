@@ -11,10 +11,11 @@ import streamlit as st
 import models
 from app import texts
 from app.markdown import linked, plain, translated
-from app.panels import card, frame
+from app.panels.choice import card
+from app.panels.page import frame
 from app.state import session
 from app.texts import _
-from models.checkpoint import CheckpointError
+from models.storage.checkpoint import CheckpointError
 
 TEXT = Path(__file__).parents[2] / "assets" / "about.md"
 

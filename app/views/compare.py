@@ -10,20 +10,24 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import compute, serving
+from app import compute
 from app.compute import Seen
 from app.markdown import literal
-from app.panels import companions, effect, frame, heads, picture, rewriting
-from app.panels.text import Reading
-from app.state import events, session, visitor_models
+from app.panels.choice import companions
+from app.panels.page import frame
+from app.panels.page.text import Reading
+from app.panels.prompt import effect, heads, picture, translation
+from app.server import serving
+from app.state import session, visitor_models
+from app.state.handlers import events
 from app.state.lab_state import PARTS, LabState
 from app.texts import _, tip
 from components import chart, comparison
 from components.charts import called, row_entropy_chart, style
 from components.comparison import Answer, Row
 from models import Lab, Output, catalogue
-from models.checkpoint import CheckpointError
-from models.foreign import ForeignError
+from models.labs.foreign import ForeignError
+from models.storage.checkpoint import CheckpointError
 from models.tasks.base import InputError
 from models.trace import divergence, row_entropy
 
@@ -97,8 +101,8 @@ def _map(one: Compared, index: int) -> None:
 
 def _effect(one: Compared, index: int) -> None:
     effect.draw(one.lab, one.state, one.before, one.after, key=f"effect {index}")
-    if rewriting.is_offered(one.before):
-        rewriting.draw(one.lab, one.state, one.before, one.after, key=f"written {index}")
+    if translation.is_offered(one.before):
+        translation.draw(one.lab, one.state, one.before, one.after, key=f"written {index}")
 
 
 def _entropies(there: Sequence[Compared]) -> None:

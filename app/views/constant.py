@@ -10,25 +10,26 @@ from statistics import fmean
 
 import streamlit as st
 
-from app import caches, serving
 from app.markdown import literal, plain
-from app.panels import constant_models, constant_text, frame
-from app.panels.text import Reading
+from app.panels.measured import constant_models, constant_text
+from app.panels.page import frame
+from app.panels.page.text import Reading
+from app.server import caches, serving
 from app.state import session
-from app.state.constant_events import on_constant, on_constant_place
-from app.state.constant_view import ConstantView
+from app.state.handlers.constant_events import on_constant, on_constant_place
 from app.state.lab_state import LabState
+from app.state.pages.constant_view import ConstantView
 from app.texts import N_, _, number, tip
 from components import chart, dial
 from components.charts import Spec
 from components.constant_charts import WAYS, Curve, drop_chart, task_chart
 from components.mounting import OnEvent
 from models import Lab
-from models.checkpoint import CheckpointError
+from models.storage.checkpoint import CheckpointError
 from models.studies import store
 from models.studies.papa import results
+from models.studies.papa.probe_modes import LEARNED, RANDOM, REMOVED
 from models.studies.papa.results import KIND, Study, Task, deviation
-from models.studies.papa.ways import LEARNED, RANDOM, REMOVED
 
 AVERAGE, MOST = 0.08, 0.2  # Hassid et al. 2022, abstract and section 4
 METRICS = {"accuracy": N_("accuracy"), "f1": N_("F1 of spans"), "matthews": N_("Matthews correlation")}

@@ -7,8 +7,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
 from app.compute import Seen
-from app.panels import continuation, effect, forgetting, frame, heads, picture, rewriting, sampling, sections, taking
-from app.panels.text import Reading
+from app.panels.page import frame, sections
+from app.panels.page.text import Reading
+from app.panels.prompt import continuation, effect, export, forgetting, heads, picture, sampling, translation
 from app.state.lab_state import LabState
 from models import Lab
 
@@ -25,7 +26,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     """All but the continuation: returns its place and what it continues."""
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
-    said = st.container() if rewriting.is_offered(before) else None
+    said = st.container() if translation.is_offered(before) else None
     with st.container(key="work"):  # style.css: where there is no room for three, the effect stands under the heads
         widths = [35, 38, 27] if state.teach else [32, 40, 28]  # whose gaps are larger; tiles are not smaller
         grid, middle, panel = st.columns(widths, gap="medium")
@@ -45,8 +46,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
         effect.draw(lab, state, before, after)
     if said is not None:
         with said:
-            rewriting.draw(lab, state, before, after)
-    taking.draw(lab, state, after, reading.prompt.read_chars)
+            translation.draw(lab, state, before, after)
+    export.draw(lab, state, after, reading.prompt.read_chars)
     return place, lab, reading, state
 
 

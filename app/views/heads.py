@@ -14,16 +14,19 @@ import streamlit as st
 from numpy import ndarray
 
 from app import compute, exports
-from app.panels import disagreement, frame, heads, measures, roles
-from app.panels.text import Reading
-from app.state import head_events, session
-from app.state.heads_view import MEASURES, SOURCES
+from app.panels.measured import disagreement, measures, roles
+from app.panels.page import frame
+from app.panels.page.text import Reading
+from app.panels.prompt import heads
+from app.state import session
+from app.state.handlers import head_events
 from app.state.lab_state import LabState
+from app.state.pages.heads_view import MEASURES, SOURCES
 from app.texts import _, ngettext, number, tip
 from components import chart, head_charts
 from models import Lab
-from models.heads import Address
-from models.measures import spearman
+from models.analysis.head_measures import spearman
+from models.plan import Address
 
 
 def page() -> None:

@@ -1,6 +1,6 @@
 """The Length page: what a longer text does to loss, accuracy, entropy and normaliser of the chosen models.
 
-Curves were measured on held-out text (models/studies/lengths.py); the rings are the text in the box, read now.
+Curves were measured on held-out text (models/studies/corpus/lengths.py); the rings are the text in the box, read now.
 """
 
 from __future__ import annotations
@@ -13,19 +13,22 @@ from typing import Any
 
 import streamlit as st
 
-from app import caches, compute, serving
+from app import compute
 from app.markdown import literal, plain
-from app.panels import companions, frame
-from app.panels.text import Reading
-from app.state import events, session
+from app.panels.choice import companions
+from app.panels.page import frame
+from app.panels.page.text import Reading
+from app.server import caches, serving
+from app.state import session
+from app.state.handlers import events
 from app.state.lab_state import LabState
 from app.texts import N_, _, tip
 from components import chart
 from components.charts import Spec, called, head_chart, length_chart, style
 from models import Lab, catalogue
-from models.checkpoint import CheckpointError
+from models.storage.checkpoint import CheckpointError
 from models.studies import seeds, store
-from models.studies.lengths import CAPTURED, LENGTHS, typed_limit
+from models.studies.corpus.lengths import CAPTURED, LENGTHS, typed_limit
 from models.tasks.base import InputError
 
 
@@ -34,7 +37,7 @@ class Quantity:
     """What a chart shows.
 
     Attributes:
-        key: of models.studies.lengths.measure and facts.
+        key: of models.studies.corpus.lengths.measure and facts.
         title, unit: for people; percent: its values are shares.
     """
 
@@ -59,7 +62,7 @@ class Curve:
     Attributes:
         model: its name.
         policy: one of READINGS.
-        by_length: tokens -> what models.studies.lengths.measure returned.
+        by_length: tokens -> what models.studies.corpus.lengths.measure returned.
         spread: (quantity, tokens) -> standard error by the choice of texts, and where there are several seeds, their
             standard deviation with it.
     """

@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from app.markdown import plain
-from app.panels import frame
-from app.state import lesson_events, session
-from app.state.lessons import Lesson, Place, lessons
+from app.panels.page import frame
+from app.state import session
+from app.state.handlers import lesson_events
+from app.state.lessons.lesson_files import Lesson, Place, lessons
 from app.texts import _
 
 

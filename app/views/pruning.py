@@ -9,21 +9,25 @@ from typing import Any
 
 import streamlit as st
 
-from app import compute, serving
+from app import compute
 from app.compute import Seen
 from app.markdown import plain
-from app.panels import effect, frame, heads, measures, pruning, rewriting, roles
-from app.panels.pruning import Choice
-from app.panels.text import Reading
-from app.state import head_events, session
+from app.panels.measured import measures, pruning, roles
+from app.panels.measured.pruning import Choice
+from app.panels.page import frame
+from app.panels.page.text import Reading
+from app.panels.prompt import effect, heads, translation
+from app.server import serving
+from app.state import session
+from app.state.handlers import head_events
 from app.state.lab_state import LabState
-from app.state.pruning_view import ALL, ORDERS
+from app.state.pages.pruning_view import ALL, ORDERS
 from app.texts import _, tip
 from components import chart, dial
 from components.mounting import OnEvent
 from components.pruning_chart import MULTIPLICATIONS, TIME, TRAINED_ON, Curve, pruning_chart
 from models import Lab
-from models.orders import RANDOM, follows, left_of
+from models.analysis.pruning_orders import RANDOM, follows, left_of
 
 
 def page() -> None:
@@ -37,7 +41,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     found = pruning.over_texts(lab, chosen)
     measured = measures.over_a_corpus(lab)
     left = left_of(state.plan, chosen.order)
-    said = st.container() if rewriting.is_offered(before) else None
+    said = st.container() if translation.is_offered(before) else None
     with st.container(key="work"):  # as on Explore: style.css says where its parts stand on a narrow screen
         grid, middle, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
@@ -50,7 +54,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         effect.draw(lab, state, before, after)
     if said is not None:
         with said:
-            rewriting.draw(lab, state, before, after)
+            translation.draw(lab, state, before, after)
 
 
 def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
@@ -126,7 +130,7 @@ def _curves(lab: Lab, before: Seen, chosen: Choice, found: dict[str, Any], left:
     elif not lab.task.only_english:  # foreign models, and variables: the corpora are of English
         st.caption(_("Curves over many texts are measured for our language models only."))
     else:
-        st.caption(_("Not measured yet: `{command}`", command=f"python -m models.studies.pruning {lab.name}"))
+        st.caption(_("Not measured yet: `{command}`", command=f"python -m models.studies.corpus.pruning {lab.name}"))
 
 
 def _measured(found: dict[str, Any]) -> str:

@@ -13,14 +13,15 @@ from typing import Literal
 
 import streamlit as st
 
-from app import caches, serving
 from app.markdown import linked, literal, plain, translated
-from app.panels import frame
-from app.state import events, session
+from app.panels.page import frame
+from app.server import caches, serving
+from app.state import session
+from app.state.handlers import events
 from app.texts import _
 from components import chart, charts
 from components.charts import Spec
-from models import checkpoint
+from models.storage import checkpoint
 from models.studies import seeds
 from models.studies.claims import (
     FAILS,

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app import compute, serving
+from app import compute
 from app.compute import Seen
-from app.panels import frame
-from app.state import lesson_events, session
+from app.panels.page import frame
+from app.server import serving
+from app.state import session
+from app.state.handlers import lesson_events
 from app.state.link import opened_by
 from app.texts import _
 from components import opening

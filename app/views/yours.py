@@ -11,16 +11,19 @@ from typing import Any
 import streamlit as st
 
 import models
-from app import limits
-from app.jobs import Cancelled, Job, Progress
 from app.markdown import literal
-from app.panels import constants, frame, progress
-from app.state import events, session, visitor_models
+from app.panels.measured import constants
+from app.panels.page import frame, progress
+from app.server import limits
+from app.server.jobs import Cancelled, Job, Progress
+from app.state import session, visitor_models
+from app.state.handlers import events
 from app.texts import N_, _
 from models import Lab
-from models.foreign import HUB, ForeignError, hub, is_foreign
 from models.kind import TARGET, TEXT
-from models.words import told
+from models.labs.foreign import HUB, ForeignError, is_foreign
+from models.labs.foreign.opening import hub
+from models.messages import told
 
 ROWS = {TEXT: N_("text"), TARGET: N_("what is written")}
 SUGGESTED = hub.HOSTED.allowed  # small models that many know; a host opens no others
@@ -158,7 +161,7 @@ def _from_folder() -> None:
 
 def _start(name: str) -> None:
     def work(tell: Progress, cancelled: Cancelled) -> Lab:
-        return models.foreign.load(name, tell, cancelled)
+        return models.labs.foreign.load(name, tell, cancelled)
     try:
         limits.spend(limits.DOWNLOADS)
     except limits.LimitError as error:

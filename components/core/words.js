@@ -31,7 +31,7 @@ lab.meanOf = (grid, tiles, layer, queries, keys) => {
   return { value, exact: tall === 1 && wide === 1 };
 };
 
-const MOST_SIDE = 64; // of a thumbnail, as in models/thumbnails.py
+const MOST_SIDE = 64; // of a thumbnail, as in models/labs/thumbnails.py
 
 /** Whether a grid's thumbnails are of maps with so many queries and keys: a new text may have come to one of the two. */
 lab.fitsThumbnails = ({ rows, columns }, queries, keys) =>

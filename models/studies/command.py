@@ -1,6 +1,6 @@
 """The command line that the studies share: models by name, their numbers written as NAME.KIND.json.
 
-    python -m models.studies.blimp stories-softmax stories-gated [--pairs P]
+    python -m models.studies.corpus.blimp stories-softmax stories-gated [--pairs P]
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from models.checkpoint import CheckpointError
-from models.data import add_data_option
 from models.lab import Lab
-from models.recipes import task_of
+from models.storage.checkpoint import CheckpointError
+from models.storage.datasets import add_data_option
 from models.studies import store
 from models.tasks.base import Task
+from models.training.recipes import task_of
 
 Its = TypeVar("Its", bound=Lab)
 
@@ -46,7 +46,7 @@ def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[
         kind: of store.COMMANDS.
         about: the study's docstring.
         choices: names of models that it is of.
-        load: models.lab.load or models.stack.own.
+        load: models.loading.load or models.loading.own.
         measure: (lab, task, arguments) -> the measurement's values; task's tokens are kept in arguments.runs.
     """
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)

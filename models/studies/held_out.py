@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.seq2seq import Seq2Seq
+from models.nets.seq2seq import Seq2Seq
+from models.nets.transformer import Transformer
 from models.tasks.base import Batch, Pairs, Task
 from models.tasks.masked import MASK_ID, Masked
 from models.tasks.stories import Stories
 from models.tasks.translation import Translation, as_batch, first_of_each, texts_of
-from models.transformer import Transformer
 
 TOKENS = 8192  # of texts, about
 AT_ONCE = 2048  # tokens of a pass

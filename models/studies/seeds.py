@@ -8,8 +8,8 @@ adds the numbers of that seed to models/studies/seed_metrics/NAME.json and ships
 
 Beside its numbers each seed has the precision and the rates of its training, if it was trained since these are kept;
 one at another rate than the recipe's says nothing of the recipe, and is left out. Of what is no translation it also has
-what single texts came to, by which two models are compared text by text (by_text.py; models/studies/sentences.py for
-translations).
+what single texts came to, by which two models are compared text by text (per_text.py;
+models/studies/corpus/sentences.py for translations).
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.alone import alone
-from models.attention.base import Intervention
-from models.checkpoint import write_json
-from models.damage import broken
-from models.heads import Scale
-from models.recipes import SHORT, is_current
-from models.studies import by_text
+from models.messages import told
+from models.nets.attention.base import Intervention
+from models.nets.transformer import Model, Transformer
+from models.plan import Scale
+from models.storage.checkpoint import write_json
+from models.storage.damage import broken
+from models.storage.file_lock import alone
+from models.studies import per_text
 from models.tasks.assignment import GROUPS, Answered, Assignment
 from models.tasks.base import Task
 from models.tasks.masked import Masked
 from models.tasks.stories import Stories
-from models.transformer import Model, Transformer
-from models.words import told
+from models.training.recipes import SHORT, is_current
 
 SEEDS = Path(__file__).with_name("seed_metrics")
 TEXT = 1024  # tokens of a story or book that count as one text, where chance by the choice of texts is asked for
@@ -65,7 +65,7 @@ def measured(model: Model, task: Task) -> dict[str, Any]:
                                                      for events, its in answered.items()}}
     if isinstance(task, Masked):
         guessed = task.guessed(model)
-        found = task.metric_of(guessed) | {"texts": {str(length): by_text.counted(its.right, its.stretches)
+        found = task.metric_of(guessed) | {"texts": {str(length): per_text.counted(its.right, its.stretches)
                                                      for length, its in guessed.items()}}
         return found | ({"readings": readings(model, task)} if model.config.attention in READINGS else {})
     if isinstance(task, Stories):
@@ -78,7 +78,7 @@ def texts_of_answers(answered: Answered) -> dict[str, dict[str, list[int]]]:
     """What verdicts are about -> answers of each group of texts."""
     count = len(answered.tokens)
     groups = (torch.arange(count) * GROUPS // count).unsqueeze(1).expand_as(answered.right)
-    return {what: by_text.counted(answered.right[places], groups[places]) for what, places in answered.among().items()}
+    return {what: per_text.counted(answered.right[places], groups[places]) for what, places in answered.among().items()}
 
 
 def text_losses(losses: Mapping[str, Tensor], window: int) -> list[float]:
@@ -103,7 +103,7 @@ def readings(model: Transformer, task: Masked) -> dict[str, dict[str, dict[str, 
                                   for block in model.blocks]}
 
     return {policy: {str(length): {"accuracy": its.accuracy, "loss": round(float(its.losses.mean()), 4),
-                                   "texts": by_text.counted(its.right, its.stretches)}
+                                   "texts": per_text.counted(its.right, its.stretches)}
                      for length, its in task.guessed(model, functools.partial(read, policy)).items()}
             for policy in READINGS[model.config.attention]}
 

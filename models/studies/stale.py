@@ -5,7 +5,8 @@ what a model lacks that all of its task have.
     python -m models.studies.stale | sh     # does so
 
 Only what is measured on trained weights in minutes: gates that were learned on them, seeds and the weights themselves
-are trainings, of models/pruned.py and models/training.py. Nothing of models that do not ship is looked at.
+are trainings, of models/training/prune_heads.py and models/training/trainer.py. Nothing of models that do not ship is
+looked at.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from models.checkpoint import CHECKPOINTS, read_json
+from models.storage.checkpoint import CHECKPOINTS, read_json
 from models.studies import store
 from models.tasks import TASKS
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from models.checkpoint import CHECKPOINTS, read_json, write_json
-from models.damage import broken
-from models.words import told
+from models.messages import told
+from models.storage.checkpoint import CHECKPOINTS, read_json, write_json
+from models.storage.damage import broken
 
 MEASUREMENTS = Path(__file__).with_name("measurements")
 # One more whenever a measure is mended so that its old numbers cannot stand beside new ones; 1 where none stands here.
@@ -145,9 +145,10 @@ CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "sink": _check_sink, "sentences": _check_sentences}
 # What makes a kind again, given the model's name; later ones go by what earlier ones found.
 COMMANDS = {kind: f"models.studies.{module}" for kind, module in {
-    "picture": "pictures", "length": "lengths", "blimp": "blimp", "sink": "sinks", "memory": "forgetting",
-    "pieces": "pieces", "sentences": "sentences",
-    "disagreement": "disagreement", "heads": "heads", "pruning": "pruning", "needs": "needs", "papa": "papa"}.items()}
+    "picture": "corpus.pictures", "length": "corpus.lengths", "blimp": "corpus.blimp", "sink": "corpus.sinks",
+    "memory": "corpus.forgetting", "pieces": "corpus.word_pieces", "sentences": "corpus.sentences",
+    "disagreement": "corpus.disagreement", "heads": "corpus.heads", "pruning": "corpus.pruning",
+    "needs": "corpus.minimal_heads", "papa": "papa"}.items()}
 
 
 def is_of(measured: Mapping[str, Any], card: Mapping[str, Any]) -> bool:

@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from models.messages import N_, listed, told
+from models.nets.transformer import Transformer
 from models.quoting import cut
 from models.tasks.base import LONGEST_TEXT, Batch, InputError, Prompt, Task, generator
-from models.transformer import Transformer
-from models.words import N_, listed, told
 
 if TYPE_CHECKING:
     from models.trace import Output

@@ -11,7 +11,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from models.words import told
+from models.messages import told
 
 if TYPE_CHECKING:
     from models.trace import Output

@@ -18,11 +18,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.data import DATA
+from models.messages import N_, listed, told
+from models.nets.transformer import Transformer
+from models.storage.datasets import DATA
 from models.tasks.base import Batch, HidesWords, InputError, Prompt, generator, readable
 from models.tasks.stories import Stories, token_labels
-from models.transformer import Transformer
-from models.words import N_, listed, told
 
 MASK = "[MASK]"
 MASK_ID = 4096  # after the tokens of stories

@@ -22,11 +22,11 @@ from tokenizers.models import BPE
 from torch import Tensor
 from torch.nn import functional
 
-from models.damage import broken
-from models.data import DATA, files
+from models.messages import N_, told
+from models.nets.transformer import Transformer
+from models.storage.damage import broken
+from models.storage.datasets import DATA, files
 from models.tasks.base import Batch, InputError, Prompt, Task, generator, readable
-from models.transformer import Transformer
-from models.words import N_, told
 
 TOKENIZER = Path(__file__).with_name("stories_tokenizer.json")
 VOCABULARY = 4096

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from models.data import add_data_option
+from models.storage.datasets import add_data_option
 from models.tasks import stories, translation
 
 

@@ -30,15 +30,15 @@ from tokenizers.models import BPE
 from torch import Tensor
 from torch.nn import functional
 
-from models.data import DATA, files
+from models.messages import N_, told
+from models.storage.datasets import DATA, files
 from models.tasks.base import Batch, InputError, Pairs, Prompt, Task, generator, readable
 from models.tasks.stories import token_labels, tokenizer_from
-from models.words import N_, told
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
 
-    from models.seq2seq import Seq2Seq
+    from models.nets.seq2seq import Seq2Seq
     from models.trace import Output
 
 TOKENIZER = Path(__file__).with_name("translation_tokenizer.json")
@@ -218,7 +218,7 @@ class Translation(Task):
     def translate(self, model: Seq2Seq, texts: Sequence[str], beam: int = BEAM,
                   interventions: Any = None, together: int = 64) -> list[str]:
         """The texts' translations, `together` at once; `interventions` as in Seq2Seq, without constant matrices."""
-        from models.writing import write
+        from models.generate.seq2seq_decoding import write
 
         ids = [self.read(text).ids for text in texts]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))

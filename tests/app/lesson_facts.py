@@ -14,9 +14,9 @@ from typing import Any
 import numpy
 
 import models
-from app.panels.card import card_of
+from app.panels.choice.card import card_of
 from app.state.lab_state import LabState
-from app.state.lessons import Step
+from app.state.lessons.lesson_files import Step
 from app.state.link import read_query
 from models import HeadPlan, Trace
 from models.studies import store

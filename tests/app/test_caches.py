@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app import caches
-from app.caches import ByteCache
+from app.server import caches
+from app.server.caches import ByteCache
 
 
 @dataclass(frozen=True)

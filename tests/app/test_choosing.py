@@ -15,10 +15,11 @@ import pytest
 
 import models
 from app import texts
-from app.panels import choosing, companions
-from app.state import events
+from app.panels.choice import choosing, companions
+from app.state.handlers import events
 from app.state.history import History
-from models import catalogue, foreign
+from models import catalogue
+from models.labs import foreign
 from models.studies import store
 from tests.app.test_pages import opened, sent
 from tests.browser import ROOT
@@ -115,7 +116,7 @@ def test_a_source_is_who_published_it_first(published: str, source: str):
 def test_every_model_has_a_picture_of_its_present_weights():
     for name in models.names():
         found = store.read(name, "picture")
-        assert found, f"python -m models.studies.pictures {name}"
+        assert found, f"python -m models.studies.corpus.pictures {name}"
         assert found["side"] > 4
 
 
@@ -133,14 +134,14 @@ def test_the_catalogue_is_sent_once_in_all_languages(monkeypatch):
 
 
 def test_nothing_of_transformers_is_imported_for_the_choice():
-    code = ("import sys; from app.panels import choosing; from models import foreign; "
-            "assert foreign.in_memory() == [] and 'models.foreign.shelf' not in sys.modules; "
+    code = ("import sys; from app.panels.choice import choosing; from models.labs import foreign; "
+            "assert foreign.in_memory() == [] and 'models.labs.foreign.model_cache' not in sys.modules; "
             "assert 'transformers' not in sys.modules")
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True).returncode == 0
 
 
 def test_a_page_is_drawn_while_another_visitor_s_first_model_is_imported(monkeypatch):
-    monkeypatch.setitem(sys.modules, "models.foreign.shelf", ModuleType("half imported"))
+    monkeypatch.setitem(sys.modules, "models.labs.foreign.model_cache", ModuleType("half imported"))
     assert foreign.in_memory() == []
 
 

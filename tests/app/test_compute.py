@@ -14,16 +14,17 @@ import numpy
 import pytest
 
 import models
-from app import caches, compute, limits
-from app.caches import ByteCache
-from app.panels import effect, picture
+from app import compute
+from app.panels.prompt import effect, picture
+from app.server import caches, limits
+from app.server.caches import ByteCache
 from app.state import visitor_models
 from app.state.lab_state import LabState
 from app.views import compare
 from models import HeadPlan
-from models.foreign import shelf
-from models.sketch import Sketch
-from models.thumbnails import MAX_SIDE
+from models.labs.foreign import model_cache
+from models.labs.sketch import Sketch
+from models.labs.thumbnails import MAX_SIDE
 from models.trace import Trace
 from tests.app.test_pages import opened, sent
 from tests.models.foreign_tiny import TEXT, folder_of
@@ -136,7 +137,7 @@ def twins(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_of_two_folders_of_one_name_the_last_one_is_shown(twins, monkeypatch):
-    monkeypatch.setattr(shelf, "_shelf", shelf.Shelf(lambda: 2**30))
+    monkeypatch.setattr(model_cache, "_shelf", model_cache.Shelf(lambda: 2**30))
     first, second = (models.load_folder(folder) for folder in twins)
     assert first.name == second.name == "folder:twin"
     assert models.held("folder:twin") is second
@@ -146,7 +147,7 @@ def test_of_two_folders_of_one_name_the_last_one_is_shown(twins, monkeypatch):
 
 
 def test_matrices_are_of_the_model_that_they_were_made_for(twins, monkeypatch):
-    from models.foreign.constants import mean_weights
+    from models.labs.foreign.running.constants import mean_weights
 
     monkeypatch.setattr(visitor_models, "_labs", lambda kept={}: kept)  # noqa: B006
     first, second = (models.load_folder(folder) for folder in twins)
@@ -161,7 +162,7 @@ def test_models_that_see_are_compared_on_the_picture_of_the_page(tmp_path, monke
     kept: dict = {}
     for module in (visitor_models, limits):
         monkeypatch.setattr(module, "st", SimpleNamespace(session_state=kept))
-    monkeypatch.setattr(shelf, "_shelf", shelf.Shelf(lambda: 2**30))
+    monkeypatch.setattr(model_cache, "_shelf", model_cache.Shelf(lambda: 2**30))
     first, second = (models.load_folder(shutil.copytree(folder_of("vit"), tmp_path / name)) for name in "ab")
     state = LabState(first.name, compared=(second.name,))
     example = compare.read(second.name, state, "")

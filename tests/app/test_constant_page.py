@@ -13,12 +13,14 @@ import torch
 from safetensors.torch import save_file
 
 import models
-from app.state import constant_events, session
-from app.state.constant_view import ConstantView
+from app.state import session
+from app.state.handlers import constant_events
 from app.state.history import History
 from app.state.lab_state import LabState
-from models.studies import store, transfer
+from app.state.pages.constant_view import ConstantView
+from models.studies import store
 from models.studies.papa import probes, results, shipped
+from models.studies.transfer import transfer_study
 from tests.app.test_pages import all_sent, opened, sent
 from tests.made_papa import made
 
@@ -133,7 +135,8 @@ def test_moments_are_points_beside_the_models(measured: Path):
     assert {its["name"] for its in spec["series"]} == {"masked-small", "masked-softmax", "all-Other-v2"}
     line, = (its for its in spec["panels"][0]["lines"] if spec["series"][its["series"]]["name"] == "masked-small")
     assert [(x, note) for x, _, _, note in line["points"]] == [(0.4, "after 100 steps"), (0.6, "after 300 steps")]
-    assert "Rank correlation of 3 trainings" in words(app) and "python -m models.studies.encoders" in words(app)
+    assert "Rank correlation of 3 trainings" in words(app)
+    assert "python -m models.studies.transfer.encoders" in words(app)
     study, = (its for its in app.selectbox if its.label == "Study of")
     assert set(study.options) == {"masked-softmax", "all-Other-v2"}
     app = opened(**LINK, fix="4.pos.masked-small-100")
@@ -147,7 +150,7 @@ def test_transfer_stands_beside(measured: Path):
             "pos": {way: {"0": score, "1": score + 0.02} for way in ("probed", "fine-tuned")}}}
         (measured / f"{name}.transfer.json").write_text(json.dumps(found))
 
-    softmax, random = transfer.MODELS["middle"], transfer.MODELS["random"]
+    softmax, random = transfer_study.MODELS["middle"], transfer_study.MODELS["random"]
     write(softmax, 0.5)
     assert "What a pretraining is worth" not in words(opened(**LINK))
     write(random, 0.4)

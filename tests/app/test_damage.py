@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from app import caches
-from models import catalogue, checkpoint, lab
+from app.server import caches
+from models import catalogue, loading
+from models.storage import checkpoint
 from models.studies import seeds, store
 from models.tasks import stories
 from tests.app.test_pages import all_sent, opened, sent
@@ -39,7 +40,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(store, "MEASUREMENTS", root / "studies" / "measurements")
     monkeypatch.setattr(seeds, "SEEDS", root / "studies" / "seed_metrics")
     monkeypatch.setattr(stories, "TOKENIZER", root / "tasks" / stories.TOKENIZER.name)
-    monkeypatch.setattr(lab, "_held", OrderedDict())
+    monkeypatch.setattr(loading, "_held", OrderedDict())
     _forget()
     yield root
     _forget()

@@ -15,12 +15,12 @@ import pytest
 
 import models
 from app import compute, exports
-from app.panels import taking
+from app.panels.prompt import export
 from app.state import session
-from app.state.head_events import on_heads
+from app.state.handlers.head_events import on_heads
 from app.state.link import read_query
 from models import HeadPlan
-from models.sketch import sketch_of
+from models.labs.sketch import sketch_of
 from tests.app.test_pages import opened
 
 TEXT = "=1+1 <b>Once</b> upon a time"
@@ -34,7 +34,7 @@ def lab():
 
 
 def made(lab, ending: str) -> bytes:
-    return taking.made(ending, weakref.ref(lab), lab.read(TEXT), PLAN, None, LINK)
+    return export.made(ending, weakref.ref(lab), lab.read(TEXT), PLAN, None, LINK)
 
 
 def test_numpy_has_every_array_and_no_pickle(lab):
@@ -81,7 +81,7 @@ def test_of_a_trace_that_is_too_large_the_file_has_the_selected_layer(lab, monke
     trace = models.run(lab, TEXT, PLAN)
     monkeypatch.setattr(compute, "traces_of", lambda *_: (sketch_of(trace),) * 2)
     monkeypatch.setattr(compute, "layer_of", lambda lab, seen, plan, kind, layer: trace.layer(kind, layer))
-    file = json.loads(taking.made("json", weakref.ref(lab), trace.prompt, PLAN, ("self", 2), LINK))
+    file = json.loads(export.made("json", weakref.ref(lab), trace.prompt, PLAN, ("self", 2), LINK))
     assert [one["layer"] for one in file["layers"]] == [2]
 
 
@@ -99,7 +99,8 @@ def test_nothing_is_made_or_sent_before_it_is_asked_for(lab, monkeypatch):
 def test_a_file_that_nobody_offers_is_not_asked_for(what, monkeypatch):
     asked = {}
     monkeypatch.setattr(session.st, "session_state", asked)
-    monkeypatch.setattr("app.state.head_events.history", lambda: read_query({}) and __import__("types").SimpleNamespace(
+    monkeypatch.setattr(
+        "app.state.handlers.head_events.history", lambda: read_query({}) and __import__("types").SimpleNamespace(
         present=read_query({})[0]))
     on_heads({"type": "take", "what": what, "sequence": 1})
     on_heads({"type": "take", "what": "npz", "sequence": "1"})

@@ -9,16 +9,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import models
-from app.state.events import on_compared
+from app.state.handlers.events import on_compared
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.link import query_of, read_query
 from app.views.length import TRAINED, curves_of
 from components.payload import unpack
 from models import catalogue
-from models.recipes import RECIPES
-from models.studies.lengths import LENGTHS
+from models.studies.corpus.lengths import LENGTHS
 from models.trace import divergence, row_entropy
+from models.training.recipes import RECIPES
 from tests.browser import ROOT
 
 PAIR = {"model": "assignment-softmax", "with": "assignment-selective"}
@@ -84,9 +84,9 @@ def test_entropies_of_all_models_are_one_chart():
 def test_a_fourth_model_takes_the_place_of_the_first_chosen(monkeypatch):
     state = LabState("stories-softmax", compared=("stories-log-n", "stories-dense", "stories-random"))
     history = History(state)
-    monkeypatch.setattr("app.state.events.history", lambda: history)
+    monkeypatch.setattr("app.state.handlers.events.history", lambda: history)
     names = ["stories-dense", "stories-log-n", "stories-random", "stories-selective"]  # as the page has them
-    monkeypatch.setattr("app.state.events.widget", lambda *_: names)
+    monkeypatch.setattr("app.state.handlers.events.widget", lambda *_: names)
     on_compared()
     assert history.present.compared == ("stories-dense", "stories-random", "stories-selective")
 

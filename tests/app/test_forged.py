@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
-from app.panels import hiding, picture
-from app.state import events, session, visitor_models
+from app.panels.page import hiding
+from app.panels.prompt import picture
+from app.state import session, visitor_models
+from app.state.handlers import events
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.views import yours
-from models.sampling import Sampling
+from models.generate.sampling import Sampling
 
 TEXT = "The cat [sat] on the mat."
 FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}], [None], ["x"], (), {}, {"a": 1},
@@ -89,7 +91,7 @@ def test_a_widgets_value_has_its_type_or_is_the_default(kind: type, value: Any, 
 @pytest.mark.parametrize("hosted", ["", "1"])
 def test_what_is_to_be_opened_is_refused_in_words(value: Any, hosted: str, visitor, monkeypatch):
     """No network is asked for what is no id; a folder that is none is told by the job."""
-    from models.foreign import hub
+    from models.labs.foreign.opening import hub
 
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", hosted)
     visitor[session.HUB_ID] = visitor[session.FOLDER] = value
@@ -109,7 +111,8 @@ def test_what_is_to_be_opened_is_refused_in_words(value: Any, hosted: str, visit
 
 def test_what_the_hub_refuses_is_not_offered_from_the_cache(visitor, monkeypatch):
     """Only where the Hub cannot be asked is what is here offered: Load asks it again, and would be refused."""
-    from models.foreign import ForeignError, hub
+    from models.labs.foreign import ForeignError
+    from models.labs.foreign.opening import hub
 
     def said(error: Exception) -> tuple[str, bool]:
         monkeypatch.setattr(hub, "estimate", lambda name: (_ for _ in ()).throw(error))

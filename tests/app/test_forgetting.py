@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.panels import forgetting
+from app.panels.prompt import forgetting
 from components.memory_chart import memory_chart
 from models import load
-from models.checkpoint import read_json, write_json
-from models.decoding import Step
+from models.generate.decoding import Step
+from models.storage.checkpoint import read_json, write_json
 from models.studies import store
-from models.studies.forgetting import largest_factor
+from models.studies.corpus.forgetting import largest_factor
 from tests.app.test_pages import all_sent, opened
 
 
@@ -42,7 +42,7 @@ def measurements(tmp_path, monkeypatch):
         name = str(curves["name"])
         write_json(tmp_path / f"{name}.memory.json", curves | {
             "window": 256, "windows": 64, "validation_windows": 24, "cpu_seconds": 1,
-            "metric": load(name).card["metric"], "command": f"python -m models.studies.forgetting {name}"})
+            "metric": load(name).card["metric"], "command": f"python -m models.studies.corpus.forgetting {name}"})
     monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
 
 

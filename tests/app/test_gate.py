@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from app import limits
-from app.hosting import gate, health, logs
-from app.hosting.gate import Gate
+from app.server import gate, health, limits, logs
+from app.server.gate import Gate
 
 Answer = tuple[int, dict[str, str], bytes]
 OWN = {"host": "lab.example.org"}

@@ -13,10 +13,10 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import models
-from app.panels import gates
+from app.panels.prompt import gates
 from components.gates_chart import gates_chart
-from models.attention.base import Record
-from models.heads import HeadPlan
+from models.nets.attention.base import Record
+from models.plan import HeadPlan
 from models.studies import store
 from models.trace import run, sink
 from tests.app.test_pages import all_sent, opened

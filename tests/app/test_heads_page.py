@@ -13,12 +13,12 @@ from streamlit.testing.v1 import AppTest
 from test_pages import all_sent, opened, sent
 
 import models
-from app.panels import disagreement
-from app.panels.measures import of_corpus
+from app.panels.measured import disagreement
+from app.panels.measured.measures import of_corpus
 from app.state import session
-from app.state.heads_view import HeadsView
+from app.state.pages.heads_view import HeadsView
 from components.charts import called
-from models.likeness import disagreement_of, of_text
+from models.analysis.head_similarity import disagreement_of, of_text
 from models.studies import store
 
 TYPED = "Once upon a time there was a little girl"
@@ -62,7 +62,8 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     values = {name: numpy.arange(32).reshape(4, 8).tolist() for name in ("confidence", "relevance", "loss")}
     role = {"kind": "self", "layer": 1, "head": 2, "share": 0.95, "examples": [
         {"text": "The cat *sat*.", "from": [8, 13], "to": [4, 7]}]}
-    found = {"sentences": 9, "command": "python -m models.studies.heads stories-softmax", "kinds": {"self": values},
+    found = {"sentences": 9, "command": "python -m models.studies.corpus.heads stories-softmax",
+             "kinds": {"self": values},
              "roles": [role | {"role": "position -1"}, role | {"role": "nsubj down", "baseline": 0.2},
                        role | {"role": "position -1", "layer": 3}]}
     monkeypatch.setattr(store, "read", lambda name, kind, *rest: found if kind == "heads" else None)

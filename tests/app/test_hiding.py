@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.markdown import literal
-from app.panels.hiding import MOST_WORDS, carried, labels, newly_asked, with_hidden, words
+from app.panels.page.hiding import MOST_WORDS, carried, labels, newly_asked, with_hidden, words
 from app.state import session
 from app.state.lab_state import LAST
 from models.catalogue import find

@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from app.jobs import Job
-from models.cancelled import CancelledError
-from models.foreign import ForeignError
+from app.server.jobs import Job
+from models.cancellation import CancelledError
+from models.labs.foreign import ForeignError
 from models.tasks.base import InputError
 
 

@@ -11,11 +11,11 @@ import numpy
 import pytest
 
 import models
-from app.panels.heads import log_n_note, scale_of
+from app.panels.prompt.heads import log_n_note, scale_of
 from app.state.lab_state import FORMS, MEANS, LabState
 from app.state.link import query_of, read_query
 from models import HeadPlan
-from models.heads import Scale
+from models.plan import Scale
 from models.trace import row_entropy
 from tests.app.test_pages import opened, sent
 

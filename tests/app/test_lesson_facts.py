@@ -10,25 +10,25 @@ import re
 
 import pytest
 
-from app.state import lessons
-from app.state.lessons import Place
+from app.state.lessons import lesson_files
+from app.state.lessons.lesson_files import Place
 from tests.app.lesson_facts import MEASURES, check
 from tests.app.test_lessons import NUMBER, PLACES, words_of
 
-FACTS = [(place, fact) for place in PLACES for fact in lessons.step_at(place).facts]
+FACTS = [(place, fact) for place in PLACES for fact in lesson_files.step_at(place).facts]
 
 
 @pytest.mark.parametrize(("place", "fact"), FACTS, ids=lambda its: str(its) if isinstance(its, Place) else its["says"])
 def test_a_lesson_says_what_is_so(place: Place, fact: dict):
     if fact["measure"] == "source":  # a number of the paper's, not of our models'
-        assert fact["paper"] in lessons.lesson(place.lesson).arxiv
+        assert fact["paper"] in lesson_files.lesson(place.lesson).arxiv
         return
-    wrong = check(lessons.step_at(place), fact)
+    wrong = check(lesson_files.step_at(place), fact)
     assert not wrong, f"lesson {place} {wrong}"
 
 
 def test_a_fact_that_is_not_so_is_told():
-    step = lessons.step_at(Place("gates", 3))
+    step = lesson_files.step_at(Place("gates", 3))
     fact = {**next(fact for fact in step.facts if fact["measure"] == "answer"), "is": "9"}
     assert "answer is '3', expected {'is': '9'}" in check(step, fact)
 
@@ -37,7 +37,7 @@ def test_a_fact_that_is_not_so_is_told():
 def test_every_number_rests_on_a_fact(place: Place):
     """Percentages and decimals in the words of a step; of a question, those of the right answer and its reason (wrong
     choices are wrong)."""
-    step = lessons.step_at(place)
+    step = lesson_files.step_at(place)
     wrong = [choice for i, choice in enumerate(step.question.choices) if i != step.question.right] \
         if step.question else []
     said = " ".join(words for words in words_of(step) if words not in wrong)

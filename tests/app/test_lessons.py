@@ -17,19 +17,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.panels.lesson import outcome
-from app.panels.text import Reading
-from app.state import conditions, events, lesson_events, lessons, session
-from app.state.conditions import Outcome
+from app.panels.page.lesson import outcome
+from app.panels.page.text import Reading
+from app.state import session
+from app.state.handlers import events, lesson_events
 from app.state.history import History
 from app.state.lab_state import SHOWN, START, LabState
-from app.state.lessons import CHOICES, FOLDER, ORDER, Place, Step, Words
+from app.state.lessons import conditions, lesson_files
+from app.state.lessons.conditions import Outcome
+from app.state.lessons.lesson_files import CHOICES, FOLDER, ORDER, Place, Step, Words
 from app.state.link import FIRST_VISIT, opened_by, query_of, read_query
 from app.texts import catalogue
 from models import HeadPlan, load
 from tests.app.test_pages import opened, sent
 
-PLACES = [Place(each.key, number) for each in lessons.lessons() for number in range(1, len(each.steps) + 1)]
+PLACES = [Place(each.key, number) for each in lesson_files.lessons() for number in range(1, len(each.steps) + 1)]
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*\s*%|\d+\.\d+")
 
 
@@ -41,7 +43,7 @@ def words_of(step: Step) -> list[Words]:
 
 def after(place: Place) -> LabState:
     """The state of somebody who has done a step, with the right answer."""
-    step = lessons.step_at(place)
+    step = lesson_files.step_at(place)
     state, problems = read_query({"page": "explore", **step.opens, **step.does})
     assert not problems
     return replace(state, lesson=place, answer=CHOICES[step.question.right] if step.question else "")
@@ -59,7 +61,7 @@ def test_there_is_a_file_for_each_lesson_and_no_other():
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_a_step_is_done_by_doing_it_and_not_by_opening_it(place: Place):
-    step = lessons.step_at(place)
+    step = lesson_files.step_at(place)
     start = opened_by(place)
     assert start.lesson == place
     assert not step.done.holds(start, came(start))
@@ -68,7 +70,7 @@ def test_a_step_is_done_by_doing_it_and_not_by_opening_it(place: Place):
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_what_a_step_opens_can_be_read(place: Place):
-    step = lessons.step_at(place)
+    step = lesson_files.step_at(place)
     for link in (step.opens, {**step.opens, **step.does}):
         assert read_query({"page": "explore", **link})[1] == []
     assert not {"lesson", "say", "teach", "lang"} & {*step.opens, *step.does}
@@ -84,7 +86,7 @@ def test_each_step_has_a_short_link_that_opens_it(place: Place):
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_both_languages_give_the_same_numbers(place: Place):
-    for words in words_of(lessons.step_at(place)):
+    for words in words_of(lesson_files.step_at(place)):
         chinese = catalogue("zh").get(words).string
         english, other = (sorted(re.sub(r"\s", "", n) for n in NUMBER.findall(its)) for its in (words, chinese))
         assert english == other
@@ -92,7 +94,7 @@ def test_both_languages_give_the_same_numbers(place: Place):
 
 
 def test_the_last_step_of_each_lesson_asks_what_the_lesson_taught():
-    for its in lessons.lessons():
+    for its in lesson_files.lessons():
         assert its.steps[-1].question is not None
         assert its.steps[-1].done == conditions.Condition("right", True)
 
@@ -121,14 +123,14 @@ def broken(entry: dict[str, Any], path: tuple[Any, ...], value: Any) -> str:
     (("steps", -1, "question", "choices"), [], "two to four"), (("arxiv",), [1], "texts")])
 def test_a_file_that_is_wrong_is_refused_with_the_place(path, value, told):
     entry = json.loads((FOLDER / "constant.json").read_text("utf-8"))
-    lessons.read("constant", json.dumps(entry))
+    lesson_files.read("constant", json.dumps(entry))
     with pytest.raises(ValueError, match=told):
-        lessons.read("constant", broken(entry, path, value))
+        lesson_files.read("constant", broken(entry, path, value))
 
 
 def test_what_is_no_json_is_refused():
     with pytest.raises(ValueError, match="no JSON"):
-        lessons.read("constant", "{")
+        lesson_files.read("constant", "{")
 
 
 @pytest.mark.parametrize("text", ["", "constant", "constant.0", "constant.99", "other.1", "constant.1\n", "Constant.1",
@@ -201,7 +203,7 @@ def test_undo_leads_back_out_of_a_lesson_too(visitor: History):
 
 
 def test_an_answer_is_given_once_and_there_again_when_one_comes_back(visitor: History):
-    place = next(place for place in PLACES if lessons.step_at(place).question)
+    place = next(place for place in PLACES if lesson_files.step_at(place).question)
     lesson_events.take_step(place)
     lesson_events.on_lesson({"type": "answer", "choice": 0})
     lesson_events.on_lesson({"type": "answer", "choice": 1})  # nothing has been told yet
@@ -215,7 +217,7 @@ def test_an_answer_is_given_once_and_there_again_when_one_comes_back(visitor: Hi
 
 
 def test_an_answer_that_was_asked_for_is_no_answer(visitor: History):
-    place = Place(ORDER[0], len(lessons.lesson(ORDER[0]).steps))
+    place = Place(ORDER[0], len(lesson_files.lesson(ORDER[0]).steps))
     lesson_events.take_step(place)
     lesson_events.on_lesson({"type": "answer", "choice": None})
     assert visitor.present.answer == SHOWN
@@ -235,7 +237,7 @@ def test_events_that_no_browser_of_ours_sends_change_nothing(event: dict[str, An
 @pytest.mark.parametrize("event", [{"type": "answer", "choice": 9}, {"type": "answer", "choice": "a"},
                                    {"type": "answer", "choice": True}])
 def test_answers_that_are_no_choice(event: dict[str, Any], visitor: History):
-    lesson_events.take_step(Place(ORDER[0], len(lessons.lesson(ORDER[0]).steps)))
+    lesson_events.take_step(Place(ORDER[0], len(lesson_files.lesson(ORDER[0]).steps)))
     before = visitor.present
     lesson_events.on_lesson(event)
     assert visitor.present == before
@@ -243,7 +245,7 @@ def test_answers_that_are_no_choice(event: dict[str, Any], visitor: History):
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_a_step_is_shown_and_ticked(place: Place):
-    step = lessons.step_at(place)
+    step = lesson_files.step_at(place)
     app = opened(lesson=str(place))
     assert not app.exception and not app.error
     panel = sent(app, "lesson")[0]
@@ -260,11 +262,11 @@ def test_a_step_is_shown_and_ticked(place: Place):
 
 def test_a_lesson_in_chinese():
     panel = sent(opened(lesson="constant.1", lang="zh"), "lesson")[0]
-    assert panel["heading"] == catalogue("zh").get(lessons.step_at(Place("constant", 1)).title).string
+    assert panel["heading"] == catalogue("zh").get(lesson_files.step_at(Place("constant", 1)).title).string
 
 
 def test_in_large_type_the_models_answer_waits_until_it_is_asked_for():
-    place = next(place for place in PLACES if lessons.step_at(place).question)
+    place = next(place for place in PLACES if lesson_files.step_at(place).question)
     app = opened(lesson=str(place), teach="1")
     assert not [e for e in app.get("bidi_component") if e.proto.component_name.endswith("attention_lab_effect")]
     assert sent(opened(lesson=str(place), teach="1", say=SHOWN), "effect")
@@ -274,7 +276,7 @@ def test_the_list_of_lessons_begins_and_goes_on():
     app = opened(page="lessons")
     assert not app.exception
     text = " ".join(each.value for each in app.markdown)
-    for its in lessons.lessons():
+    for its in lesson_files.lessons():
         assert its.title in text.replace("\\", "")
     app.button(key="take gates").click().run()
     assert sent(app, "lesson")[0]["place"] == "gates.1"

@@ -9,9 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from app import caches, compute, limits, texts
-from app.limits import DOWNLOADS, GENERATIONS, PASSES, LimitError, spend
-from app.panels import needs
+from app import compute, texts
+from app.panels.prompt import minimal_heads
+from app.server import caches, limits
+from app.server.limits import DOWNLOADS, GENERATIONS, PASSES, LimitError, spend
 from app.state import visitor_models
 from app.views import yours
 from tests.app.test_pages import opened, sent
@@ -118,7 +119,7 @@ def test_who_meets_the_limit_of_passes_reads_why_and_keeps_the_state(page: str, 
 
 
 def test_who_meets_the_limit_in_a_search_reads_why(monkeypatch):
-    meets(monkeypatch, PASSES, needs.SEARCH)
+    meets(monkeypatch, PASSES, minimal_heads.SEARCH)
     app = opened(model="assignment-softmax", open="needs")
     app.button(key="find out").click().run()
     assert not app.exception and any(caption.value == "Wait 7 s." for caption in app.caption)

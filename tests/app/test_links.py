@@ -16,14 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app import texts
-from app.state import events, session
+from app.state import session
 from app.state.fields import FIELDS, MAX_LINK_TEXT
+from app.state.handlers import events
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.link import opened_by, query_of, read_query
-from app.state.selection import SCOPES, Selection
+from app.state.pages.selection import SCOPES, Selection
 from models import HeadPlan, catalogue
-from models.heads import KINDS
+from models.plan import KINDS
 
 SELECTIONS = st.builds(Selection, st.integers(0, 999), st.integers(0, 999), st.sampled_from(SCOPES),
                        st.sampled_from(KINDS))

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import pytest
 
 import models
-from app import caches, compute, serving
+from app import compute
+from app.server import caches, serving
 from models import catalogue
 from models.tasks.base import LONGEST_TEXT, Prompt, Reader
 from tests.app.test_pages import opened, sent

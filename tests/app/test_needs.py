@@ -12,12 +12,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import opened, sent
 
-from app.panels import needs
-from app.panels.needs import Fewest
+from app.panels.prompt import minimal_heads
+from app.panels.prompt.minimal_heads import Fewest
 from app.state import session
-from app.state.search import BOUNDS, WANTED, Search
+from app.state.pages.search import BOUNDS, WANTED, Search
 from models import HeadPlan, Trace
-from models.stack import StackLab
+from models.labs.stack import StackLab
 
 TYPED = "Once upon a time there was a little"
 
@@ -63,7 +63,7 @@ def test_the_fewest_heads_become_a_plan():
 def test_the_button_is_given_no_model_and_no_trace(monkeypatch: pytest.MonkeyPatch):
     """Streamlit keeps what it was given for as long as the session lasts: names and texts, nothing that is large."""
     given: list[object] = []
-    monkeypatch.setattr(needs, "_start", lambda *its: given.extend(its))
+    monkeypatch.setattr(minimal_heads, "_start", lambda *its: given.extend(its))
     button(opened(model="stories-softmax", text=TYPED, open="needs"), "find out").click().run()
     assert "stories-softmax" in given and not [its for its in given if isinstance(its, Trace | StackLab)]
 

@@ -14,7 +14,8 @@ from urllib.parse import parse_qsl
 import pytest
 
 import models
-from app.state import events, lesson_events, session
+from app.state import session
+from app.state.handlers import events, lesson_events
 from app.state.history import History
 from app.state.lab_state import FIRST_PAGE, unsaid_text
 from app.state.link import FIRST_VISIT, first_lab, opened_by, query_of, read_query

@@ -17,11 +17,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import models
-from app.state.events import on_effect, on_toolbar
-from app.state.head_events import on_heads, on_map
+from app.state.handlers.events import on_effect, on_toolbar
+from app.state.handlers.head_events import on_heads, on_map
 from components.payload import unpack
 from models import HeadPlan
-from models.sampling import Sampling
+from models.generate.sampling import Sampling
 from models.tasks import TASKS
 from tests.browser import ROOT
 
@@ -146,7 +146,7 @@ def test_events_that_no_browser_of_ours_sends_change_nothing(event, monkeypatch)
 
     history = History()
     for module in ("events", "head_events"):
-        monkeypatch.setattr(f"app.state.{module}.history", lambda: history)
+        monkeypatch.setattr(f"app.state.handlers.{module}.history", lambda: history)
     on_heads(event)
     on_effect(event)
     on_map(event)
@@ -234,7 +234,7 @@ def test_going_back_brings_the_whole_text_back(monkeypatch):
     query = dict(parse_qsl(sent(app, "toolbar")[0]["query"]))
     assert len(query["text"]) < 2000
     app.text_input(key="text").set_value("a=1; a=?").run()
-    monkeypatch.setattr("app.serving.went_back_or_forward", lambda: True)
+    monkeypatch.setattr("app.server.serving.went_back_or_forward", lambda: True)
     app.query_params["text"] = query["text"]
     app.run()
     assert app.text_input(key="text").value == long
@@ -258,10 +258,11 @@ def test_about_page_names_data_and_licences():
 
 
 def test_without_any_model_the_cure_is_told(monkeypatch, tmp_path):
-    from models import checkpoint, lab
+    from models import loading
+    from models.storage import checkpoint
 
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(lab, "_held", OrderedDict())
+    monkeypatch.setattr(loading, "_held", OrderedDict())
     app = opened(model="stories-softmax", plan="self-99.99c")
     assert not app.exception
     assert "git checkout -- models/checkpoints" in app.error[0].value
@@ -269,13 +270,14 @@ def test_without_any_model_the_cure_is_told(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("file", ["config.json", "card.json"])
 def test_a_model_that_cannot_be_read_is_told_with_its_cure_and_others_open(file, monkeypatch, tmp_path):
-    from models import checkpoint, lab
+    from models import loading
+    from models.storage import checkpoint
 
     for name in ("stories-softmax", "stories-selective"):
         shutil.copytree(checkpoint.CHECKPOINTS / name, tmp_path / name)
     (tmp_path / "stories-softmax" / file).write_text("{}")
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(lab, "_held", OrderedDict())
+    monkeypatch.setattr(loading, "_held", OrderedDict())
     for page in ("explore", "compare", "length", "about"):
         app = opened(page=page, model="stories-softmax")
         assert not app.exception
@@ -286,7 +288,8 @@ def test_a_model_that_cannot_be_read_is_told_with_its_cure_and_others_open(file,
 
 
 def test_a_damaged_checkpoint_is_told_without_a_trace(monkeypatch, tmp_path):
-    from models import checkpoint, lab
+    from models import loading
+    from models.storage import checkpoint
 
     for name in models.names():
         for file in checkpoint.FILES:
@@ -294,7 +297,7 @@ def test_a_damaged_checkpoint_is_told_without_a_trace(monkeypatch, tmp_path):
             content = (checkpoint.CHECKPOINTS / name / file).read_bytes()
             (tmp_path / name / file).write_bytes(content[:700] if file.endswith("safetensors") else content)
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(lab, "_held", OrderedDict())
+    monkeypatch.setattr(loading, "_held", OrderedDict())
     app = opened()
     assert not app.exception
     assert "safetensors is damaged" in app.error[0].value.replace("\\", "")

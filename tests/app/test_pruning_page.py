@@ -13,12 +13,14 @@ from streamlit.testing.v1 import AppTest
 from test_pages import all_sent, opened, sent
 
 import models
-from app.panels import pruning
-from app.state import head_events, session
-from app.state.pruning_view import ORDERS, PruningView
+from app.panels.measured import pruning
+from app.state import session
+from app.state.handlers import head_events
+from app.state.pages.pruning_view import ORDERS, PruningView
 from app.views import pruning as view
 from components.mounting import OnEvent
-from models import HeadPlan, orders
+from models import HeadPlan
+from models.analysis import pruning_orders
 from models.studies import store
 
 NAME, TYPED = "stories-softmax", "Once upon a time there was a little girl"
@@ -34,11 +36,11 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
     confidence = [[8.0 * layer + head for head in range(8)] for layer in range(4)]
     role = {"kind": "self", "layer": 3, "share": 0.95, "role": "position -1"}
     found = {
-        "heads": {"sentences": 9, "command": "python -m models.studies.heads stories-softmax",
+        "heads": {"sentences": 9, "command": "python -m models.studies.corpus.heads stories-softmax",
                   "kinds": {"self": {"loss": losses, "confidence": confidence}},
                   "roles": [role | {"head": 7}, role | {"head": 0}]},
         "pruning": {"texts": 32, "predictions": 8192, "draws": 5, "cost_tokens": 128, "scopes": {"all": {
-            "main": "alone", "orders": {"alone": orders.written(HEADS[::-1])},
+            "main": "alone", "orders": {"alone": pruning_orders.written(HEADS[::-1])},
             "curves": {"alone": [[n, 6 - n / 16, 0.01] for n in range(33)],
                        "random": [[n, 7 - n / 16, 0.2] for n in range(0, 33, 4)]},
             "costs": [{"left": n, "multiplications": 1000 * (68 + n), "of_heads": 1000 * n, "seconds": 0.01 + n / 1e4}
@@ -102,7 +104,7 @@ def test_curves_of_another_order_are_not_shown(measured: dict[str, dict[str, Any
     """Losses alone may have been measured again since."""
     told = []
     for order in (HEADS[::-1], HEADS):
-        measured["pruning"]["scopes"]["all"]["orders"]["alone"] = orders.written(order)
+        measured["pruning"]["scopes"]["all"]["orders"]["alone"] = pruning_orders.written(order)
         app = opened(page="pruning", model=NAME, text=TYPED)
         assert not app.exception
         told.append(["Not measured yet" in caption.value for caption in app.caption].count(True))
@@ -171,7 +173,7 @@ def test_another_order_keeps_the_number():
     app.selectbox(key=session.ORDER).set_value("confidence").run()
     assert str(plan_of(app)) == "self-0.0~1g0"
     app.selectbox(key=session.ORDER).set_value("random").run()
-    assert [*plan_of(app).heads] == sorted(orders.at_random(HEADS)[:2])
+    assert [*plan_of(app).heads] == sorted(pruning_orders.at_random(HEADS)[:2])
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-1.1g0-2.2g0.5")
     assert "**31** of 32 heads are left, not by this order." in said(app) and left_of(app) == 31
     assert dials(app)["slider"]["told"][30] == "**30** of 32 heads are left."

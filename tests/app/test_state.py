@@ -11,20 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import models
-from app.state.company import VIEWS, fit
-from app.state.constant_view import TASKS, ConstantView
 from app.state.fields import MAX_LINK_TEXT
-from app.state.heads_view import MEASURES, SOURCES, HeadsView
 from app.state.history import History
 from app.state.lab_state import CLAIMS, FORMS, MAX_COMPARED, MEANS, PAGES, PARTS, SECTIONS, TERMS, LabState
 from app.state.link import query_of, read_query
-from app.state.pruning_view import ORDERS, PruningView
-from app.state.search import BOUNDS, WANTED, Search
-from app.state.selection import SCOPES, Selection
+from app.state.pages.constant_view import TASKS, ConstantView
+from app.state.pages.heads_view import MEASURES, SOURCES, HeadsView
+from app.state.pages.pruning_view import ORDERS, PruningView
+from app.state.pages.search import BOUNDS, WANTED, Search
+from app.state.pages.selection import SCOPES, Selection
+from app.state.shared import VIEWS, fit
 from models import HeadPlan
 from models.catalogue import family, find
+from models.generate.sampling import Sampling
 from models.kind import policies_of
-from models.sampling import Sampling
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 

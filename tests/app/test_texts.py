@@ -19,17 +19,19 @@ import pytest
 from markdown_it import MarkdownIt
 
 import models
-from app import caches, extract, texts
+from app import texts
+from app.server import caches
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.link import query_of, read_query
 from app.texts import ENGLISH, LANGUAGES, _, ngettext, number, spelt
 from components.payload import unpack
+from models.messages import N_, listed, told, told_n
 from models.tasks.base import InputError
-from models.words import N_, listed, told, told_n
 from tests.app import literals
 from tests.app.test_pages import opened, sent
 from tests.browser import ROOT
+from tools import extract
 
 
 @pytest.fixture
@@ -109,7 +111,7 @@ def test_a_browsers_locale_says_the_language(locale, language):
 
 @pytest.mark.parametrize("language", [key for key in LANGUAGES if key != ENGLISH])
 def test_the_catalogues_are_what_extraction_writes(language):
-    """`python -m app.extract` was run after the last text was changed."""
+    """`python -m tools.extract` was run after the last text was changed."""
     template = extract.template()
     assert extract.as_file(template) == extract.TEMPLATE.read_bytes()
     assert extract.as_file(extract.renewed(template, texts.catalogue(language))) == \

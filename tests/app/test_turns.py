@@ -14,8 +14,9 @@ from types import SimpleNamespace
 import pytest
 
 import models
-from app import compute, queueing, serving
-from app.queueing import Turns
+from app import compute
+from app.server import queueing, serving
+from app.server.queueing import Turns
 
 PATIENCE = 20  # seconds after which a thread counts as stuck
 

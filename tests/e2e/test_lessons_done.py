@@ -13,8 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app import texts
-from app.state import lessons
-from app.state.lessons import ORDER, Place, Step
+from app.state.lessons.lesson_files import ORDER, Place, Step, lesson_files
 from app.texts import LANGUAGES, _
 from components.charts import called
 from models import HeadPlan
@@ -115,7 +114,7 @@ def spoken(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.mark.parametrize("key", ORDER)
 def test_a_lesson_from_beginning_to_end(key: str, spoken: str, visit: Callable[..., Page]):
     page = visit(wait=False, lesson=f"{key}.1", lang=spoken)
-    steps = lessons.lesson(key).steps
+    steps = lesson_files.lesson(key).steps
     for number, step in enumerate(steps, 1):
         at(page, Place(key, number))
         if step.question:
@@ -132,7 +131,7 @@ def test_a_lesson_from_beginning_to_end(key: str, spoken: str, visit: Callable[.
 
 
 def test_a_guess_is_told_once_the_step_is_done_and_a_wrong_last_answer_can_be_corrected(visit: Callable[..., Page]):
-    steps = lessons.lesson("constant").steps
+    steps = lesson_files.lesson("constant").steps
     page = visit(wait=False, lesson="constant.1")
     at(page, Place("constant", 1))
     choices, because = panel(page).locator(".choice"), panel(page).locator(".because")
@@ -168,7 +167,7 @@ def tab_to(page: Page, matches: str, back: bool = False) -> None:
 
 def test_the_first_lesson_by_keyboard_alone(visit: Callable[..., Page]):
     page = visit(lesson="constant.1")
-    steps = lessons.lesson("constant").steps
+    steps = lesson_files.lesson("constant").steps
     for number, step in enumerate(steps, 1):
         at(page, Place("constant", number))
         assert step.question

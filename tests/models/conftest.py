@@ -8,8 +8,8 @@ import pytest
 import torch
 from tiny import make_lab
 
-from models.attention import TYPES
-from models.stack import StackLab
+from models.labs.stack import StackLab
+from models.nets.attention import TYPES
 from tests.models.made_claims import Made
 
 torch.set_num_threads(1)  # tiny products gain nothing from threads, and other tests may run beside these

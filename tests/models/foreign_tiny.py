@@ -16,8 +16,8 @@ from PIL import Image
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from torch import nn
 
-from models.foreign.lab import ForeignLab
-from models.foreign.opening import open_folder
+from models.labs.foreign.lab import ForeignLab
+from models.labs.foreign.opening.folder import open_folder
 
 TEXT = "The cat sat on the mat. The dog sat on the rug."
 TEXTS = (TEXT, "Once upon a time there was a little dragon who was afraid of the dark.",

@@ -8,19 +8,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from models.studies import seeds, store, transfer
-from models.studies.by_text import ASKED, RIGHT
-from models.studies.claims import (
-    Evidence,
-    claims,
-    disagreement,
-    gated,
-    heads,
-    normalisation,
-    pace,
-    synthesizer,
-)
-from models.studies.papa.corpora import CORPORA
+from models.studies import seeds, store
+from models.studies.claims import Evidence, claims, pace
+from models.studies.claims.sources import disagreement, gated, heads, normalisation, synthesizer
+from models.studies.papa.tasks.corpora import CORPORA
+from models.studies.per_text import ASKED, RIGHT
+from models.studies.transfer import transfer_study
 from models.tasks.assignment import ALL, ELSEWHERE, LATE
 from tests.made_papa import made as a_study
 
@@ -84,7 +77,7 @@ class Made:
         return card
 
     def sentences(self, name: str, values: list[float]) -> None:
-        """What models/studies/sentences.py writes of a model whose card is there."""
+        """What models/studies/corpus/sentences.py writes of a model whose card is there."""
         card = json.loads((self.folder / f"checkpoints/{name}/card.json").read_text())
         self.measured(f"{name}.sentences.json", {"metric": card["metric"], "bleu": card["metric"]["bleu"],
                                                  "sentence_bleu": values})
@@ -98,7 +91,7 @@ class Made:
         self._write(f"measurements/{file}", {"version": store.version(file.split(".")[-2])} | content)
 
     def memory(self, name: str, whole: float, less: dict[int, float]) -> None:
-        """What models/studies/forgetting.py writes of a model whose card is there."""
+        """What models/studies/corpus/forgetting.py writes of a model whose card is there."""
         card = json.loads((self.folder / f"checkpoints/stories-{name}/card.json").read_text())
         self.measured(f"stories-{name}.memory.json", {"name": f"stories-{name}", "metric": card["metric"], "points": [
             point("chosen", factor, value) for factor, value in ({1: whole} | less).items()],
@@ -191,11 +184,11 @@ def as_the_sources_have_it(made: Made) -> None:
         made.measured(f"model-{i}.papa.json", a_study(drop, 0.02, f"model-{i}", 0.5 + drop))
 
     transferred = {"middle": 0.6, "random": 0.5, "dense": 0.5, "dense-softmax": 0.61, "random-softmax": 0.6}
-    for i, (name, moment) in enumerate(transfer.MODELS.items()):
-        by_seed = {str(seed): transferred[name] + 0.001 * (seed + i) % 0.003 for seed in transfer.SEEDS}
+    for i, (name, moment) in enumerate(transfer_study.MODELS.items()):
+        by_seed = {str(seed): transferred[name] + 0.001 * (seed + i) % 0.003 for seed in transfer_study.SEEDS}
         made.measured(f"{moment}.transfer.json", {
             "elsewhere": True, "moment": {"validation_loss": 5.0},
-            "tasks": {key: dict.fromkeys(transfer.WAYS, by_seed) for key in CORPORA}})
+            "tasks": {key: dict.fromkeys(transfer_study.WAYS, by_seed) for key in CORPORA}})
 
     def entropies(*values: float) -> dict:
         return {str(n): {"entropy": [[value, value + 0.1]] * 2} for n, value in zip(lengths, values, strict=True)}

@@ -12,10 +12,10 @@ from oracles import gates, layer_output, layer_weights, logits, torchs_attention
 from tiny import HEADS, WIDTH, either_way, make_config, make_model, random_ids
 from torch.testing import assert_close
 
-from models.attention import TYPES
-from models.attention.base import UNTOUCHED, Intervention, Record, beside_untouched, causal_mask, intervene
-from models.attention.rotary import rotary_table, rotate
-from models.transformer import Transformer
+from models.nets.attention import TYPES
+from models.nets.attention.base import UNTOUCHED, Intervention, Record, beside_untouched, causal_mask, intervene
+from models.nets.attention.rotary import rotary_table, rotate
+from models.nets.transformer import Transformer
 
 N = 11  # tokens: odd, and more than a head is wide
 LAYER = 1  # not the first: its input is not one vector per token any more

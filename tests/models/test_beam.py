@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.beam import search
+from models.generate.beam import search
 
 START, END, V = 0, 1, 4
 

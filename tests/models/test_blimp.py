@@ -11,10 +11,10 @@ from collections import Counter
 import pytest
 import torch
 
-from models.data import DATA
-from models.stack import own
-from models.studies import blimp
-from models.studies.blimp import accuracy, log_probabilities, measure, read_pairs
+from models.loading import own
+from models.storage.datasets import DATA
+from models.studies.corpus import blimp
+from models.studies.corpus.blimp import accuracy, log_probabilities, measure, read_pairs
 from models.tasks.stories import Stories
 
 

@@ -14,9 +14,9 @@ from numpy import ndarray
 from tiny import TEXT, all_heads, make_lab, prompt_of, random_ids
 from torch.testing import assert_close
 
-from models.attention import TYPES
-from models.heads import HeadPlan, HeadState, Scale
-from models.stack import StackLab
+from models.labs.stack import StackLab
+from models.nets.attention import TYPES
+from models.plan import HeadPlan, HeadState, Scale
 from models.trace import Trace, run_prompt
 
 # One pass over two texts adds in another order than two passes.

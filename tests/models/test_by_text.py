@@ -15,15 +15,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sacrebleu.metrics.bleu import BLEU
 
-from models.checkpoint import read_json, write_json
-from models.config import Config
-from models.studies import by_text, seeds, sentences
+from models.nets.config import Config
+from models.nets.transformer import Transformer
+from models.storage.checkpoint import read_json, write_json
+from models.studies import per_text, seeds
 from models.studies.bootstrap import error
+from models.studies.corpus import sentences
 from models.tasks import assignment, masked
 from models.tasks.assignment import ALL, ELSEWHERE, LATE, Assignment
 from models.tasks.masked import Masked
 from models.tasks.translation import Translation, bleu
-from models.transformer import Transformer
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "slept", "there", "long")
 
@@ -91,9 +92,9 @@ def test_a_score_of_nothing_has_no_sentences():
 def test_shares_of_texts_have_the_share_of_all_as_their_mean(drawn: tuple[numpy.ndarray, numpy.ndarray]):
     right, whose = map(torch.tensor, drawn)
     whose[0], whose[-1] = 0, 1  # two texts at least
-    found = by_text.shares(by_text.counted(right, whose))
+    found = per_text.shares(per_text.counted(right, whose))
     assert (found.values * found.counts).sum() / found.counts.sum() == pytest.approx(float(right.float().mean()))
-    again = by_text.shares(by_text.counted(~right, whose))
+    again = per_text.shares(per_text.counted(~right, whose))
     assert found.of_the_same(again)
     assert (found.values + again.values)[found.counts > 0] == pytest.approx(1.0)
 
@@ -105,17 +106,17 @@ def test_answers_to_assignments_are_those_of_the_metric(monkeypatch: pytest.Monk
     metric = seeds.measured(model, Assignment())
     for among, key in ((ALL, "accuracy_by_events"), (ELSEWHERE, "elsewhere_by_events")):
         for events, share in metric[key].items():
-            found = by_text.answers(int(events), among)(metric)
+            found = per_text.answers(int(events), among)(metric)
             assert numpy.average(found.values, weights=found.counts) == pytest.approx(share, abs=1e-4)
             assert len(found.values) == assignment.GROUPS
-    late = by_text.answers(96, LATE)(metric)
+    late = per_text.answers(96, LATE)(metric)
     assert numpy.average(late.values, weights=late.counts) == pytest.approx(metric["accuracy_by_quarter"]["96"][-1],
                                                                             abs=1e-4)
 
 
 def test_what_no_metric_has_is_missing():
-    for read in (by_text.losses, by_text.sentences, by_text.guesses(64), by_text.guesses(64, "fixed"),
-                 by_text.answers(24, ALL)):
+    for read in (per_text.losses, per_text.sentences, per_text.guesses(64), per_text.guesses(64, "fixed"),
+                 per_text.answers(24, ALL)):
         with pytest.raises(KeyError):
             read({})
 
@@ -141,7 +142,7 @@ def test_guesses_of_hidden_tokens_are_those_of_the_metric(monkeypatch: pytest.Mo
         for policy, share in (("", metric["accuracy_by_length"][str(length)]),
                               *((policy, metric["readings"][policy][str(length)]["accuracy"])
                                 for policy in seeds.READINGS["gau-relu2"])):
-            found = by_text.guesses(length, policy)(metric)
+            found = per_text.guesses(length, policy)(metric)
             assert numpy.average(found.values, weights=found.counts) == pytest.approx(share, abs=1e-4)
             assert len(found.values) == 2 * 2048 // masked.STRETCH
 

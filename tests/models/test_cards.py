@@ -9,12 +9,12 @@ import pytest
 import torch
 from tiny import make_config, make_model
 
-from models.attention import TYPES
-from models.cards import cost, make_card
-from models.checkpoint import CARD_KEYS, build, write_json
-from models.recipes import RECIPES
+from models.nets.attention import TYPES
+from models.nets.transformer import Block
+from models.storage.checkpoint import CARD_KEYS, build, write_json
 from models.tasks.assignment import Assignment
-from models.transformer import Block
+from models.training.cards import cost, make_card
+from models.training.recipes import RECIPES
 
 UNITS_SHARED, RANK = 128, 8
 

@@ -18,8 +18,9 @@ from tiny import HEADS, LAYERS, make_lab, make_model, random_ids, trace_of
 from torch.testing import assert_close
 
 import models
-from models import checkpoint, lab
-from models.checkpoint import (
+from models import loading
+from models.storage import checkpoint
+from models.storage.checkpoint import (
     CheckpointError,
     digests,
     finish,
@@ -42,7 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path / NAME, tiny.model, tiny.constant)
     write_json(tmp_path / NAME / "card.json", CARD)
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(lab, "_held", OrderedDict())
+    monkeypatch.setattr(loading, "_held", OrderedDict())
     return tmp_path / NAME
 
 

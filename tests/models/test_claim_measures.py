@@ -12,10 +12,10 @@ import numpy
 import pytest
 import torch
 
-from models.recipes import RECIPES
+from models.nets.transformer import Transformer
 from models.studies.claims import measure, pace
 from models.tasks.base import Pairs, generator
-from models.transformer import Transformer
+from models.training.recipes import RECIPES
 
 
 def test_pairs_give_probabilities():

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from models.studies import by_text
-from models.studies.claims import HOLDS, UNSURE, heads, pace, synthesizer
+from models.studies import per_text
+from models.studies.claims import HOLDS, UNSURE, pace
+from models.studies.claims.sources import heads, synthesizer
 from tests.models.made_claims import (
     Made,
     as_the_sources_have_it,
@@ -32,7 +33,7 @@ def test_chance_of_texts_is_that_of_paired_differences(made: Made):
 
     def error(length: int, *kinds: str) -> float:
         return made.evidence.text_error({900: {0: 0.0, 1: 0.0}}, *(
-            (f"masked-{kind}", by_text.guesses(length)) for kind in kinds))
+            (f"masked-{kind}", per_text.guesses(length)) for kind in kinds))
 
     assert error(64, "gau-softmax", "gau-relu2") == pytest.approx(math.sqrt(2 / 3) / 64 / math.sqrt(60), rel=0.08)
     assert error(64, "gau-softmax") == pytest.approx(10 / 64 / math.sqrt(60), rel=0.08)  # against a limit
@@ -44,7 +45,7 @@ def test_a_text_counts_as_often_as_something_was_asked_of_it(made: Made):
     asked = [100, 1] * 60
     right = [50 + i % 2 if count == 100 else i % 4 // 2 for i, count in enumerate(asked)]
     made.seeds("masked-softmax", [{"texts": {"64": {"right": right, "asked": asked}}}] * 2, 900)
-    error = made.evidence.text_error({900: {0: 0.0, 1: 0.0}}, ("masked-softmax", by_text.guesses(64)))
+    error = made.evidence.text_error({900: {0: 0.0, 1: 0.0}}, ("masked-softmax", per_text.guesses(64)))
     assert error < 0.005 < 0.25 / math.sqrt(60)
 
 

@@ -12,25 +12,11 @@ import math
 import numpy
 import pytest
 
-from models.recipes import RECIPES
-from models.studies.claims import (
-    FAILS,
-    HOLDS,
-    OPEN,
-    PART,
-    UNSURE,
-    Statement,
-    claims,
-    commands,
-    gated,
-    heads,
-    memory,
-    retrieval,
-    selective,
-    synthesizer,
-)
+from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE, Statement, claims, commands
 from models.studies.claims.__main__ import told
+from models.studies.claims.sources import gated, heads, memory, retrieval, selective, synthesizer
 from models.studies.claims.verdict import UNKNOWN, YES, conclude
+from models.training.recipes import RECIPES
 from tests.models.made_claims import (
     Made,
     as_the_sources_have_it,
@@ -156,10 +142,10 @@ def test_seeds_of_gates_are_compared_at_strengths_that_all_have():
 def test_commands_learn_all_gates_again_that_there_are():
     runs = [{"strength": strength, "steps": 600, "seed": seed} for strength, seed in ((0.1, 0), (0.025, 0), (0.1, 1))]
     assert commands.learned(["encoder", "cross"], runs).splitlines() == [
-        "python -m models.pruned --kinds encoder cross --strengths 0.1 0.025 --steps 600 --seed 0",
-        "python -m models.pruned --kinds encoder cross --strengths 0.1 --steps 600 --seed 1",
+        "python -m models.training.prune_heads --kinds encoder cross --strengths 0.1 0.025 --steps 600 --seed 0",
+        "python -m models.training.prune_heads --kinds encoder cross --strengths 0.1 --steps 600 --seed 1",
         "python -m models.studies.claims"]
-    assert commands.learned(["encoder"], []).splitlines()[0] == "python -m models.pruned --kinds encoder"
+    assert commands.learned(["encoder"], []).splitlines()[0] == "python -m models.training.prune_heads --kinds encoder"
 
 
 @pytest.mark.parametrize("name, metric, key, word", [

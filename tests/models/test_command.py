@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from models.checkpoint import read_json, write_json
+from models.storage.checkpoint import read_json, write_json
 from models.studies import command, store
 from models.studies.command import Option, study
 
@@ -49,15 +49,16 @@ def test_every_model_is_written_with_its_weights(run: Any):
     written = run("a", "b", "--data", "D", "--runs", "R")
     assert list(written) == ["a.blimp.json", "b.blimp.json"]
     assert written["b.blimp.json"] == {
-        "name": "b", "weights": "b", "version": 1, "metric": {"of": "b"}, "command": "python -m models.studies.blimp b",
-        "task": "task of b from D, R", "pairs": 100, "windows": None}
+        "name": "b", "weights": "b", "version": 1, "metric": {"of": "b"},
+        "command": "python -m models.studies.corpus.blimp b", "task": "task of b from D, R",
+        "pairs": 100, "windows": None}
 
 
 @pytest.mark.parametrize(("given", "repeated"), [
     (("--pairs", "7"), " --pairs 7"), (("--pairs", "100"), ""), (("--minutes", "1"), ""),
     (("--windows", "4", "--bound", "0.5"), " --bound 0.5 --windows 4")])
 def test_the_command_repeats_what_is_not_usual(run: Any, given: tuple[str, ...], repeated: str):
-    assert run("a", *given)["a.blimp.json"]["command"] == f"python -m models.studies.blimp a{repeated}"
+    assert run("a", *given)["a.blimp.json"]["command"] == f"python -m models.studies.corpus.blimp a{repeated}"
 
 
 @pytest.mark.parametrize(("given", "told"), [

@@ -8,11 +8,12 @@ import torch
 from tiny import BIDIRECTIONAL, LAYERS, address, all_heads, either_way, make_lab, random_ids, trace_of, with_constant
 from torch.testing import assert_close
 
-from models.attention.base import Record
 from models.catalogue import names
-from models.checkpoint import mean_weights, pack, unpack
-from models.heads import HeadPlan
-from models.stack import StackLab, own
+from models.labs.stack import StackLab
+from models.loading import own
+from models.nets.attention.base import Record
+from models.plan import HeadPlan
+from models.storage.checkpoint import mean_weights, pack, unpack
 
 N = 11
 EXACTLY = {"rtol": 0, "atol": 0}

@@ -18,18 +18,18 @@ from safetensors import safe_open
 from torch.testing import assert_close
 
 import models
-from models import evaluate
-from models.attention import TYPES
-from models.cards import cost
-from models.checkpoint import CHECKPOINTS, FILES, digests
-from models.config import PairConfig
-from models.pruned import SHIPPED
-from models.recipes import RECIPES, PairRecipe, is_current, task_of
+from models.nets.attention import TYPES
+from models.nets.config import PairConfig
+from models.nets.transformer import Block
+from models.storage.checkpoint import CHECKPOINTS, FILES, digests
 from models.studies import store
 from models.studies.claims import pace
-from models.studies.lengths import LENGTHS, measure
+from models.studies.corpus.lengths import LENGTHS, measure
 from models.studies.store import MEASUREMENTS
-from models.transformer import Block
+from models.training import evaluate
+from models.training.cards import cost
+from models.training.prune_heads import SHIPPED
+from models.training.recipes import RECIPES, PairRecipe, is_current, task_of
 
 FIRST = {"assignment-softmax", "assignment-selective", "stories-softmax", "stories-selective"}
 # Those that must be shipped are tested whether they are or not: an empty list would test nothing and pass.
@@ -151,7 +151,8 @@ def test_card(lab: models.Lab, name: str):
                              "longest_text": lab.limit, **encoder}
     assert card["data"] and all(source["name"] for source in card["data"])
     training = card["training"]
-    assert training["command"] == f"python -m models.{f'pruned --ship {name}' if pruned else f'training {name}'}"
+    command = f"training.prune_heads --ship {name}" if pruned else f"training {name}"
+    assert training["command"] == f"python -m models.{command}"
     if pruned:
         assert (training["steps"], training["learning_rate"]) == (pruned.steps, pruned.rate) and "curve" not in card
     else:
@@ -170,7 +171,7 @@ def test_card(lab: models.Lab, name: str):
         assert len(card["alpha"]["parts"]) == 2
     else:
         assert "alpha" not in card
-    assert card["evaluate"] == f"python -m models.evaluate {name}"
+    assert card["evaluate"] == f"python -m models.training.evaluate {name}"
     assert card["metric"] and "/work" not in json.dumps(card)
 
 
@@ -237,7 +238,7 @@ def compare(found: dict, card: dict) -> None:
 @pytest.mark.verify
 def test_the_card_is_measured_again(name: str, root: Path, tokens: Path):
     """Minutes a model: `make verify`. The next two tests see that numbers and files belong together."""
-    printed = json.loads(python("-m", "models.evaluate", name, "--runs", str(tokens), root=root))
+    printed = json.loads(python("-m", "models.training.evaluate", name, "--runs", str(tokens), root=root))
     assert printed.pop("name") == name
     compare(printed, models.load(name).card["metric"])
 

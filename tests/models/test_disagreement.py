@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from models.attention.base import Record
-from models.disagreement import TERMS, disagreement, total
+from models.nets.attention.base import Record
+from models.training.disagreement import TERMS, disagreement, total
 
 B, H, N, M, D = 3, 4, 5, 7, 8
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.data import DATA
-from models.heads import HeadPlan
-from models.recipes import RECIPES
-from models.studies import encoders
+from models.nets.transformer import Transformer
+from models.plan import HeadPlan
+from models.storage.datasets import DATA
+from models.studies.transfer import encoders
 from models.tasks.masked import LENGTH, Masked
-from models.transformer import Transformer
+from models.training.recipes import RECIPES
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_moments_are_kept_and_not_made_again(brief: None, tmp_path: Path, monkey
     assert numbers["steps"] == 3 and numbers["width"] == 32 and 7 < numbers["validation_loss"] < 10
     monkeypatch.setattr(encoders, "train", None)  # is not asked for again
     encoders.train_one("small", Path("assets/data"), tmp_path)
-    with pytest.raises(FileNotFoundError, match="python -m models.studies.encoders middle"):
+    with pytest.raises(FileNotFoundError, match="python -m models.studies.transfer.encoders middle"):
         encoders.lab_of("masked-middle-3", tmp_path)
 
 

@@ -19,12 +19,12 @@ from torch.testing import assert_close
 
 import models
 from models import HeadPlan, Trace
-from models.foreign.lab import ForeignLab
-from models.foreign.readers import Fills, Rewrites
-from models.foreign.vision import Sees
-from models.foreign.writing import TargetPrompt, with_target
 from models.kind import TARGET
-from models.sketch import bytes_of_maps, sketch_of
+from models.labs.foreign.lab import ForeignLab
+from models.labs.foreign.reading.readers import Fills, Rewrites
+from models.labs.foreign.reading.vision import Sees
+from models.labs.foreign.running.writing import TargetPrompt, with_target
+from models.labs.sketch import bytes_of_maps, sketch_of
 from models.tasks.base import Prompt
 from models.trace import run_prompt
 

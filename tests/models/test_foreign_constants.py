@@ -13,9 +13,9 @@ from torch.testing import assert_close
 
 import models
 from models import HeadPlan
-from models.cancelled import CancelledError
-from models.foreign.constants import mean_weights, passages
-from models.foreign.layout import places
+from models.cancellation import CancelledError
+from models.labs.foreign.running.constants import mean_weights, passages
+from models.labs.foreign.running.layout import places
 from models.tasks.base import InputError
 from models.trace import run_prompt
 

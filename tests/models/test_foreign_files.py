@@ -19,8 +19,8 @@ from foreign_tiny import TEXT, folder_of, lab_of
 
 import models
 from models import catalogue
-from models.foreign.errors import ForeignError
-from models.foreign.opening import open_folder
+from models.labs.foreign.errors import ForeignError
+from models.labs.foreign.opening.folder import open_folder
 
 
 @pytest.fixture

@@ -22,10 +22,11 @@ from huggingface_hub import errors
 
 import models
 from models import catalogue
-from models.cancelled import CancelledError
-from models.foreign import hub, shelf
-from models.foreign.errors import ForeignError
-from models.foreign.hub import HOSTED, LOCAL, Access
+from models.cancellation import CancelledError
+from models.labs.foreign import model_cache
+from models.labs.foreign.errors import ForeignError
+from models.labs.foreign.opening import hub
+from models.labs.foreign.opening.hub import HOSTED, LOCAL, Access
 
 FILES = {"config.json": 700, "tokenizer.json": 5000, "model.safetensors": 400_000, "pytorch_model.bin": 400_000,
          "onnx/model.onnx": 900_000, "README.md": 100}
@@ -41,7 +42,7 @@ class Hub:
         patch.setattr(huggingface_hub, "model_info", self.model_info)
         patch.setattr(huggingface_hub, "hf_hub_download", self.download)
         patch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file: None)
-        patch.setattr(shelf, "_shelf", shelf.Shelf(lambda: LOCAL.held_bytes))
+        patch.setattr(model_cache, "_shelf", model_cache.Shelf(lambda: LOCAL.held_bytes))
 
     def model_info(self, repo: str, *, files_metadata: bool, timeout: float, token: Any) -> Any:
         self.tokens.add(token)
@@ -75,7 +76,7 @@ def net(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hub:
 
 def test_a_model_of_the_hub(net: Hub):
     told: list[tuple[int, int]] = []
-    lab = models.foreign.load("hf:org/tiny", progress=lambda done, of: told.append((done, of)))
+    lab = models.labs.foreign.load("hf:org/tiny", progress=lambda done, of: told.append((done, of)))
     assert lab.name == "hf:org/tiny" and models.load("hf:org/tiny") is lab
     assert models.run(lab, TEXT).weights["self"].shape[:2] == (2, 4)
     assert set(net.fetched) == {"config.json", "tokenizer.json", "model.safetensors"}  # no pickle, nothing else
@@ -96,13 +97,13 @@ def test_size_before_loading(net: Hub):
 
 def test_a_download_is_cancelled(net: Hub):
     with pytest.raises(CancelledError):
-        models.foreign.load("hf:org/tiny", cancelled=lambda: True)
+        models.labs.foreign.load("hf:org/tiny", cancelled=lambda: True)
     assert net.fetched == ["config.json"]  # from which the size was known
     stop = iter([False, False, False, True])
     with pytest.raises(CancelledError):
-        models.foreign.load("hf:org/tiny", cancelled=lambda: next(stop, True))
+        models.labs.foreign.load("hf:org/tiny", cancelled=lambda: next(stop, True))
     assert "model.safetensors" not in net.fetched
-    assert models.foreign.load("hf:org/tiny").name == "hf:org/tiny"  # and asked for again, it comes
+    assert models.labs.foreign.load("hf:org/tiny").name == "hf:org/tiny"  # and asked for again, it comes
 
 
 def answer(status: int) -> Any:
@@ -219,7 +220,7 @@ def fake(size: int, its: str = "") -> Any:
 def test_two_visitors_do_not_evict_each_other():
     """Two are held, whatever their size; a third lets go of the one that was asked for longest ago."""
     made: list[str] = []
-    small = shelf.Shelf(lambda: 10)
+    small = model_cache.Shelf(lambda: 10)
 
     def ask(key: str) -> None:
         small.get(key, lambda: made.append(key) or fake(1000))
@@ -237,7 +238,7 @@ def test_two_visitors_do_not_evict_each_other():
 
 def test_one_that_pages_ask_for_by_name_stays():
     """Every click does so; the one that was loaded first would go first, however much it is used."""
-    small = shelf.Shelf(lambda: 10)
+    small = model_cache.Shelf(lambda: 10)
     for key in "ab":
         small.get(key, lambda key=key: fake(1000, key))
     used = small.called("a")
@@ -246,7 +247,7 @@ def test_one_that_pages_ask_for_by_name_stays():
 
 
 def test_one_in_use_is_not_loaded_again():
-    small = shelf.Shelf(lambda: 10)
+    small = model_cache.Shelf(lambda: 10)
     used = small.get("a", lambda: fake(1000))
     for key in "bcd":
         small.get(key, lambda: fake(1000))
@@ -254,14 +255,14 @@ def test_one_in_use_is_not_loaded_again():
 
 
 def test_a_budget_holds_many():
-    large = shelf.Shelf(lambda: 5000)
+    large = model_cache.Shelf(lambda: 5000)
     for key in "abcdefg":
         large.get(key, lambda: fake(1000))
     assert [key for key in "abcdefg" if large.find(key)] == list("cdefg")
 
 
 def test_one_load_for_two_who_ask_and_none_waits_for_another_model():
-    shared, made, started, go = shelf.Shelf(lambda: 10), [], threading.Event(), threading.Event()
+    shared, made, started, go = model_cache.Shelf(lambda: 10), [], threading.Event(), threading.Event()
 
     def slow() -> Any:
         started.set()

@@ -20,13 +20,13 @@ from numpy.testing import assert_array_equal
 
 import models
 from models import HeadPlan
-from models.foreign.lab import ForeignLab
-from models.foreign.moved import moved
-from models.foreign.texts import unmark
-from models.foreign.vision import MOST_PIXELS
-from models.foreign.writing import with_target
 from models.kind import TARGET
 from models.kind import TEXT as TYPED
+from models.labs.foreign.lab import ForeignLab
+from models.labs.foreign.reading.texts import unmark
+from models.labs.foreign.reading.vision import MOST_PIXELS
+from models.labs.foreign.running.vector_shift import moved
+from models.labs.foreign.running.writing import with_target
 from models.tasks.base import InputError
 
 READING = sorted(set(ARCHITECTURES) - {"vit"})

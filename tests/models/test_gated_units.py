@@ -12,9 +12,9 @@ from flash_pytorch import GAU
 from tiny import WIDTH, make_config, make_model
 from torch.testing import assert_close
 
-from models.attention import TYPES, gated_unit
-from models.attention.base import Intervention, Record
-from models.attention.gated_unit import SHARED
+from models.nets.attention import TYPES, gated_unit
+from models.nets.attention.base import Intervention, Record
+from models.nets.attention.gated_unit import SHARED
 
 UNITS = [name for name in TYPES if name.startswith("gau-")]
 N = 9

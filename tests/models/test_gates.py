@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tiny import HEADS, LAYERS, WIDTH, address, all_heads, another_scale, make_model, random_ids, trace_of
 from torch.testing import assert_close
 
-from models.attention import TYPES
-from models.attention.base import Intervention
-from models.attention.rotary import rotary_table
-from models.heads import HeadPlan
-from models.stack import StackLab
+from models.labs.stack import StackLab
+from models.nets.attention import TYPES
+from models.nets.attention.base import Intervention
+from models.nets.attention.rotary import rotary_table
+from models.plan import HeadPlan
 
 N = 11
 D = WIDTH // HEADS

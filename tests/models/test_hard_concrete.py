@@ -12,14 +12,14 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from models import hard_concrete, pruned, training
-from models.config import PairConfig
-from models.heads import HeadPlan
-from models.pruned import Gates, Pruning, learn, measured, removed, trained
-from models.seq2seq import Seq2Seq
-from models.seq2seq_lab import Seq2SeqLab
+from models.labs.seq2seq import Seq2SeqLab
+from models.nets.config import PairConfig
+from models.nets.seq2seq import Seq2Seq
+from models.plan import HeadPlan
 from models.tasks.base import Pairs, generator
 from models.tasks.translation import END, START, Translation
+from models.training import hard_concrete, prune_heads, trainer
+from models.training.prune_heads import Gates, Pruning, learn, measured, removed, trained
 
 LOGS = [-6.0, -2.4, -0.8, 0.0, 0.3, 2.4, 6.0]
 
@@ -108,7 +108,7 @@ class OutageError(Exception):
 
 
 def test_a_run_that_stops_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pruned, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(prune_heads, "SAVE_EVERY", 0.0)
     whole = learn(PRUNING, make_model(), Copying(), tmp_path / "whole")
 
     class Stopping(Copying):
@@ -121,7 +121,7 @@ def test_a_run_that_stops_ends_the_same(tmp_path: Path, monkeypatch: pytest.Monk
         learn(PRUNING, make_model(), Stopping(), tmp_path / "parts")
     parts = learn(PRUNING, make_model(), Copying(), tmp_path / "parts")
     assert_close(parts.state_dict(), whole.state_dict(), rtol=0, atol=0)
-    assert (whole.log_a["encoder"] != pruned.INITIAL).all()
+    assert (whole.log_a["encoder"] != prune_heads.INITIAL).all()
     with pytest.raises(FileExistsError, match="another"):
         learn(replace(PRUNING, strength=0.1), make_model(), Copying(), tmp_path / "parts")
 
@@ -143,7 +143,7 @@ def test_the_loss_has_the_penalty_and_the_gates():
     with torch.no_grad():
         gates.log_a["cross"].copy_(torch.tensor([[-3.0, 0.5, 0.0, 2.0]]))
     pruning = replace(PRUNING, kinds=("encoder", "cross"), strength=0.25, label_smoothing=0.0)
-    random = generator(pruned.STREAM, 0, 7)
+    random = generator(prune_heads.STREAM, 0, 7)
     drawn = {kind: hard_concrete.sample(gates.log_a[kind], random) for kind in ("cross", "encoder")}
     model = copy.deepcopy(gates.model)
     for kind, its in drawn.items():
@@ -179,7 +179,7 @@ def test_the_control_is_the_same_training_without_gates(tmp_path: Path, monkeypa
                                                  batch.targets.flatten(), label_smoothing=control.label_smoothing)
         adam.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(weights, training.CLIP)
+        torch.nn.utils.clip_grad_norm_(weights, trainer.CLIP)
         adam.step()
     assert_close(gates.model.state_dict(), model.state_dict(), rtol=1e-4, atol=1e-5)
     monkeypatch.setattr(Translation, "pairs", lambda *_: [("a", "eins zwei drei vier")])
@@ -194,7 +194,7 @@ def test_removed_heads_are_gates_of_0():
     torch.manual_seed(1)
     config = PairConfig("softmax", TASK.vocabulary, 32, 2, 4, trained_length=64)
     model = Seq2Seq(config, embedding_std=1.0).eval().requires_grad_(False)
-    gates = Gates(copy.deepcopy(model), pruned.KINDS)
+    gates = Gates(copy.deepcopy(model), prune_heads.KINDS)
     for log_a in gates.log_a.values():
         log_a.data = torch.randn(log_a.shape, generator=generator(4))
     plan = gates.plan
@@ -217,4 +217,4 @@ def test_what_is_written_of_a_run(monkeypatch: pytest.MonkeyPatch):
     assert result["heads_left"] == {"encoder": 4} and result["bleu"] == 100 and result["strength"] == 0.5
     assert result["probabilities"]["encoder"] == [[round(1 - cdf(0, 2.0), 4)] * 4, [round(1 - cdf(0, -2.0), 4)] * 4]
     assert HeadPlan.parse(result["plan"]) == HeadPlan().with_heads([("encoder", 1, h) for h in range(4)], gate=0)
-    assert training.CLIP and "version" in result["signature"]
+    assert trainer.CLIP and "version" in result["signature"]

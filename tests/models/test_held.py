@@ -12,10 +12,11 @@ import pytest
 from tiny import make_lab, make_model, random_ids, trace_of
 
 import models
-from models import checkpoint, lab
-from models.checkpoint import CheckpointError, limit_of, mean_weights
-from models.recipes import RECIPES
+from models import loading
+from models.storage import checkpoint
+from models.storage.checkpoint import CheckpointError, limit_of, mean_weights
 from models.tasks.assignment import Assignment
+from models.training.recipes import RECIPES
 
 NAMES = [name for name in RECIPES if name.startswith("assignment")]  # four
 
@@ -30,7 +31,7 @@ def loads(tmp_path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         checkpoint.write_json(tmp_path / name / "card.json",
                               dict.fromkeys(checkpoint.CARD_KEYS, {}) | {"name": name, "task": "assignment"})
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(lab, "_held", OrderedDict())
+    monkeypatch.setattr(loading, "_held", OrderedDict())
     read, read_model = [], checkpoint.read_model
 
     def counted(folder):
@@ -45,8 +46,8 @@ def room_for(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory for so many of the tiny models, and a half; none is held yet."""
     sizes = {models.load(name).nbytes for name in NAMES}
     assert len(sizes) == 1
-    lab._held.clear()
-    monkeypatch.setattr(lab, "MEMORY", (count + 0.5) * sizes.pop())
+    loading._held.clear()
+    monkeypatch.setattr(loading, "MEMORY", (count + 0.5) * sizes.pop())
 
 
 def test_nbytes_is_the_memory_of_weights_and_matrices():
@@ -75,7 +76,7 @@ def test_the_one_asked_for_longest_ago_goes(loads: list[str], monkeypatch: pytes
     assert loads == [one, two, three]
     models.load(two)
     assert loads == [one, two, three, two]
-    assert sum(held.nbytes for held in lab._held.values()) <= lab.MEMORY
+    assert sum(held.nbytes for held in loading._held.values()) <= loading.MEMORY
 
 
 def test_what_nobody_uses_leaves_the_memory(loads: list[str], monkeypatch: pytest.MonkeyPatch):
@@ -100,7 +101,7 @@ def test_what_somebody_uses_lives_on(loads: list[str], monkeypatch: pytest.Monke
 
 
 def test_one_model_is_held_however_large(loads: list[str], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(lab, "MEMORY", 1)
+    monkeypatch.setattr(loading, "MEMORY", 1)
     for name in NAMES:
         assert models.load(name) is models.load(name)
     assert loads == NAMES
@@ -121,7 +122,7 @@ def test_many_visitors_with_little_memory(loads: list[str], monkeypatch: pytest.
     wanted = NAMES * 10
     with ThreadPoolExecutor(8) as pool:
         assert [found.name for found in pool.map(models.load, wanted)] == wanted
-    assert sum(held.nbytes for held in lab._held.values()) <= lab.MEMORY
+    assert sum(held.nbytes for held in loading._held.values()) <= loading.MEMORY
 
 
 def test_models_of_a_family_share_their_task(loads: list[str]):

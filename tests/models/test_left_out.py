@@ -11,9 +11,9 @@ import tiny_pairs
 import torch
 from torch.testing import assert_close
 
-from models.heads import HeadPlan
-from models.left_out import Nothing, multiplications, without
-from models.writing import write
+from models.generate.seq2seq_decoding import write
+from models.nets.head_removal import Nothing, multiplications, without
+from models.plan import HeadPlan
 
 CLOSED = {
     "some": [(0, 1), (1, 0), (1, 3)], "the first ones": [(0, 0), (1, 0), (1, 1)],

@@ -1,4 +1,4 @@
-"""What models/studies/lengths.py measures, against sums written out."""
+"""What models/studies/corpus/lengths.py measures, against sums written out."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from models.catalogue import names
-from models.checkpoint import CHECKPOINTS, read_card
-from models.heads import HeadPlan
-from models.stack import own
-from models.studies import lengths, store
-from models.studies.lengths import TYPED, facts, measure, plans_of, texts_of, typed_limit
+from models.loading import own
+from models.plan import HeadPlan
+from models.storage.checkpoint import CHECKPOINTS, read_card
+from models.studies import store
+from models.studies.corpus import lengths
+from models.studies.corpus.lengths import TYPED, facts, measure, plans_of, texts_of, typed_limit
 from models.tasks.assignment import Assignment
 from models.tasks.stories import Stories
 from models.trace import row_entropy, run

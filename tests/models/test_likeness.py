@@ -1,4 +1,4 @@
-"""How alike heads are, pair by pair: against loops, against models/disagreement.py, and of whole models.
+"""How alike heads are, pair by pair: against loops, against models/training/disagreement.py, and of whole models.
 
     pytest tests/models/test_likeness.py
 """
@@ -12,9 +12,9 @@ import tiny_pairs
 import torch
 from torch.nn import functional
 
-from models.attention.base import Record
-from models.disagreement import TERMS, disagreement
-from models.likeness import disagreement_of, of_text, of_trace, pairs
+from models.analysis.head_similarity import disagreement_of, of_text, of_trace, pairs
+from models.nets.attention.base import Record
+from models.training.disagreement import TERMS, disagreement
 
 
 def record() -> Record:

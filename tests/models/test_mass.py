@@ -11,10 +11,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from models import mass
-from models.attention.base import Record
-from models.heads import HeadPlan
-from models.stack import StackLab
+from models.labs.stack import StackLab
+from models.nets import row_sums
+from models.nets.attention.base import Record
+from models.plan import HeadPlan
 from tests.models.tiny import LAYERS, make_lab, random_ids
 
 RELU2 = ("gau-relu2", "gau-relu2-mixed", "gau-relu2-learned")
@@ -23,7 +23,7 @@ TEXTS = random_ids(48, 128, seed=3)
 
 def lab_of(attention: str) -> StackLab:
     lab = make_lab(attention, causal=False)
-    return replace(lab, card={mass.KEY: mass.measured(lab.model, TEXTS)})
+    return replace(lab, card={row_sums.KEY: row_sums.measured(lab.model, TEXTS)})
 
 
 def live_mass(lab: StackLab, ids: torch.Tensor, plan: HeadPlan) -> torch.Tensor:
@@ -60,24 +60,24 @@ def test_a_plans_constant_head_has_it_too():
         lab.model(ids, lab.interventions(plan, 20), records)
         used = records[1].weights[0, 0]
         assert float(used.sum(-1).mean()) == pytest.approx(
-            float(mass.at(lab.card[mass.KEY], policy, 1, 20)), rel=1e-4)
+            float(row_sums.at(lab.card[row_sums.KEY], policy, 1, 20)), rel=1e-4)
         form = lab.constant["self"][1, 0, :20, :20]
         assert_close(used / used.sum(), form / form.sum())
 
 
 def test_between_two_lengths_masses_are_interpolated():
     masses = {"lengths": [8, 32], "policies": {"trained": [[[1.0, 3.0]]]}}
-    found = [float(mass.at(masses, "trained", 0, n)) for n in (2, 8, 16, 32, 128)]
+    found = [float(row_sums.at(masses, "trained", 0, n)) for n in (2, 8, 16, 32, 128)]
     assert found == pytest.approx([1.0, 1.0, 2.0, 3.0, 3.0])
 
 
 def test_a_head_without_any_weight_stays_so():
-    assert not mass.with_mass(torch.zeros(1, 4, 4), torch.ones(1, 1, 1)).any()
+    assert not row_sums.with_mass(torch.zeros(1, 4, 4), torch.ones(1, 1, 1)).any()
 
 
 @pytest.mark.parametrize("attention", ["softmax", "selective", "gau-softmax"])
 def test_rows_that_sum_to_1_have_no_masses(attention: str):
-    from models.cards import masses_of
+    from models.training.cards import masses_of
 
     lab = make_lab(attention)
     assert masses_of(lab.model, lab.task) == {}

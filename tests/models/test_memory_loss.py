@@ -11,8 +11,8 @@ from tiny import make_model, random_ids
 from torch import Tensor
 from torch.testing import assert_close
 
-from models.attention.base import Record
-from models.attention.selective import memory_in_use
+from models.nets.attention.base import Record
+from models.nets.attention.selective import memory_in_use
 
 masks = st.integers(1, 8).flatmap(lambda n: st.lists(  # layers of texts of n rows
     st.lists(st.lists(st.floats(0, 3, width=32), min_size=n * n, max_size=n * n), min_size=2, max_size=2),

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from models import sweeps
-from models.studies import blimp, bootstrap, seeds
+from models.studies import bootstrap, seeds
 from models.studies.claims import Evidence, method
 from models.studies.claims.verdict import TOLERANCE
+from models.studies.corpus import blimp
 from models.tasks import masked
+from models.training import sweeps
 
 ROOT = Path(__file__).parents[2]
 METHOD = (ROOT / "assets" / "method.md").read_text(encoding="utf-8")

@@ -18,18 +18,18 @@ from tiny_pairs import TEXT_TYPED, make_lab
 from torch import Tensor
 from torch.testing import assert_close
 
-from models import groups, measures, needs
-from models.attention import TYPES
-from models.cancelled import CancelledError
-from models.foreign.readers import Fills
-from models.foreign.vision import Sees
-from models.gating import Gating, Question
-from models.groups import FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED, group_of
-from models.heads import HeadPlan
+from models.analysis import head_groups, head_measures, minimal_heads
+from models.analysis.gated_predictions import Gating, Question
+from models.analysis.head_groups import FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED, group_of
+from models.cancellation import CancelledError
 from models.kind import Kind, Traits
 from models.lab import Lab
-from models.stack import StackLab
-from models.studies.needs import backward, sign_test
+from models.labs.foreign.reading.readers import Fills
+from models.labs.foreign.reading.vision import Sees
+from models.labs.stack import StackLab
+from models.nets.attention import TYPES
+from models.plan import HeadPlan
+from models.studies.corpus.minimal_heads import backward, sign_test
 from models.tasks.assignment import Assignment
 from models.tasks.base import Prompt
 from models.trace import run_prompt
@@ -129,7 +129,7 @@ def either_of_two(gates: Tensor) -> Tensor:
 
 def test_the_fewest_heads_where_single_losses_mislead():
     gating = toy(6, either_of_two)
-    curve = needs.polish(needs.learn(gating, tokens=10), 0.05)
+    curve = minimal_heads.polish(minimal_heads.learn(gating, tokens=10), 0.05)
     assert curve.fewest(0.05) == 2
     curve.found[6] = (1e-9, curve.found[6][1])
     assert curve.fewest(0.0) == 6  # all of them, though rounding says that even they are not enough
@@ -137,7 +137,7 @@ def test_the_fewest_heads_where_single_losses_mislead():
     assert stays[2] and int(stays[:2].sum()) == 1 and divergence <= 0.05
     alone = gating.alone(gating.divergence)
     assert alone[:2].max() < 1e-6 < alone[2]
-    misled = dict(needs.by_order(gating, alone.argsort(descending=True)))
+    misled = dict(minimal_heads.by_order(gating, alone.argsort(descending=True)))
     assert misled[2] > 0.5  # by what each costs alone, heads that do next to nothing stay
 
 
@@ -155,9 +155,9 @@ def test_as_few_as_an_exhaustive_search_finds(seed: int):
     gating = random_toy(seed)
     sets = torch.tensor(list(itertools.product([False, True], repeat=9)))
     divergences = gating.in_parts(gating.divergence, sets.float())
-    best = int(sets[divergences <= needs.BOUND].sum(1).min())
-    curve = needs.polish(needs.learn(gating, tokens=10))
-    assert best <= curve.fewest(needs.BOUND) <= best + 1
+    best = int(sets[divergences <= minimal_heads.BOUND].sum(1).min())
+    curve = minimal_heads.polish(minimal_heads.learn(gating, tokens=10))
+    assert best <= curve.fewest(minimal_heads.BOUND) <= best + 1
     for size, (divergence, stays) in curve.found.items():
         assert int(stays.sum()) == size
         assert float(gating.divergence(stays.float()[None])) == pytest.approx(divergence, abs=1e-5)
@@ -167,7 +167,7 @@ def test_as_few_as_an_exhaustive_search_finds(seed: int):
 
 
 def test_the_same_seed_finds_the_same():
-    one, other = (needs.polish(needs.learn(random_toy(0), tokens=10, seed=5)) for _ in range(2))
+    one, other = (minimal_heads.polish(minimal_heads.learn(random_toy(0), tokens=10, seed=5)) for _ in range(2))
     assert [{size: (its, stays.tolist()) for size, (its, stays) in curve.found.items()} for curve in (one, other)] == \
         [{size: (its, stays.tolist()) for size, (its, stays) in one.found.items()}] * 2
 
@@ -175,7 +175,7 @@ def test_the_same_seed_finds_the_same():
 def test_curves_by_an_order_and_backwards():
     gating = random_toy(1)
     order = torch.tensor([3, 1, 4, 0, 5, 2, 6, 8, 7])
-    points = needs.by_order(gating, order)
+    points = minimal_heads.by_order(gating, order)
     assert [heads for heads, _ in points] == list(range(9, -1, -1))
     for heads, divergence in points:
         stays = torch.zeros(9)
@@ -188,11 +188,11 @@ def test_curves_by_an_order_and_backwards():
 
 def test_progress_and_cancel():
     told: list[tuple[int, int]] = []
-    needs.learn(random_toy(0), tokens=10, steps=7, tell=lambda *its: told.append(its))
+    minimal_heads.learn(random_toy(0), tokens=10, steps=7, tell=lambda *its: told.append(its))
     assert told == [(step, 7) for step in range(1, 8)]
-    for work in (needs.learn, groups.fit):
+    for work in (minimal_heads.learn, head_groups.fit):
         told.clear()
-        arguments = {"tokens": 10} if work is needs.learn else {}
+        arguments = {"tokens": 10} if work is minimal_heads.learn else {}
         with pytest.raises(CancelledError):
             work(random_toy(0), tell=lambda *its: told.append(its), cancelled=lambda: len(told) >= 3, **arguments)
         assert len(told) == 3
@@ -204,7 +204,7 @@ def helped_and_hurt(gates: Tensor) -> Tensor:
 
 
 def test_groups_by_construction():
-    found = groups.fit(toy(3, helped_and_hurt))
+    found = head_groups.fit(toy(3, helped_and_hurt))
     assert found.names == [FACILITATING, INTERFERING, IRRELEVANT]
     assert found.kept[2] > 0.9 > 0.1 > found.removed[2]
     untouched = math.log(1 + math.exp(0))
@@ -227,23 +227,23 @@ def test_confidence_by_hand():
     weights[0, 0] = [[1, 0, 0], [0.9, 0.1, 0], [0.2, 0.5, 0.3]]
     weights[0, 1] = [[2, 0, 0], [0, 2, 0], [1, 1, 2]]
     text = numpy.array([False, True, True])
-    assert measures.confidence(weights, text, text) == pytest.approx(numpy.array([[0.3, 0.75]]))
-    assert numpy.isnan(measures.confidence(weights, ~text, numpy.zeros(3, dtype=bool))).all()
+    assert head_measures.confidence(weights, text, text) == pytest.approx(numpy.array([[0.3, 0.75]]))
+    assert numpy.isnan(head_measures.confidence(weights, ~text, numpy.zeros(3, dtype=bool))).all()
 
 
 def test_tokens_of_the_text_itself():
     two = make_lab()
     trace = run_prompt(two, two.anchored(two.read("I know.")))
-    text = measures.text_of_rows(two, trace)
+    text = head_measures.text_of_rows(two, trace)
     assert [token for token, its in zip(trace.tokens, text["text"], strict=True) if not its] == ["start", "end"]
     assert [token for token, its in zip(trace.rows["target"], text["target"], strict=True) if not its] == ["start"]
     bert = lab_of("bert")
     trace = run_prompt(bert, bert.read("The [cat] sat."))
-    its = measures.text_of_rows(bert, trace)["text"]
+    its = head_measures.text_of_rows(bert, trace)["text"]
     assert not its[0] and not its[-1] and its[1:-1].all()  # a hidden word is one of the text
-    found = measures.confidences(bert, trace)["self"]
+    found = head_measures.confidences(bert, trace)["self"]
     assert found.shape == bert.shape["self"] and ((found > 0) & (found < 1)).all()
-    row = measures.in_one_row(bert.kinds, {"self": found})
+    row = head_measures.in_one_row(bert.kinds, {"self": found})
     assert row[bert.kinds[0].addresses.index(("self", 1, 2))] == found[1, 2]
 
 

@@ -7,11 +7,11 @@ import pytest
 import torch
 from tiny import make_config, make_model
 
-from models.muon import Muon
-from models.recipes import RECIPES, Recipe
+from models.nets.transformer import Transformer
 from models.tasks.base import generator
-from models.training import PRECISIONS, optimisers_of, rate
-from models.transformer import Transformer
+from models.training.muon import Muon
+from models.training.recipes import RECIPES, Recipe
+from models.training.trainer import PRECISIONS, optimisers_of, rate
 
 
 def recipe_of(attention: str, muon: bool) -> Recipe:

@@ -15,17 +15,19 @@ import torch
 from torch.testing import assert_close
 
 import models
-from models import checkpoint, evaluate, lab, pruned, sweeps, training
-from models.attention.base import Record
-from models.checkpoint import build, read_card, read_json, read_model
-from models.config import PairConfig
-from models.disagreement import TERMS, disagreement
-from models.recipes import RECIPES, PairRecipe, task_of
-from models.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
+from models import loading
+from models.nets.attention.base import Record
+from models.nets.config import PairConfig
+from models.nets.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
+from models.storage import checkpoint
+from models.storage.checkpoint import build, read_card, read_json, read_model
 from models.studies import store
 from models.tasks.base import Batch, Pairs, generator
 from models.tasks.translation import END, PADDING, Translation, as_batch
-from models.training import batch_loss, objective_of, train, validation_loss
+from models.training import evaluate, prune_heads, sweeps, trainer
+from models.training.disagreement import TERMS, disagreement
+from models.training.recipes import RECIPES, PairRecipe, task_of
+from models.training.trainer import batch_loss, objective_of, train, validation_loss
 
 V, N = 10, 7
 RECIPE = PairRecipe(PairConfig("softmax", V, 16, 1, 2, trained_length=N, encoder_layers=1), steps=6, learning_rate=1e-2,
@@ -102,7 +104,7 @@ def test_disagreement_is_maximised(terms: tuple[str, ...]):
 @pytest.mark.parametrize("dropout, terms", [(0.0, ()), (0.3, ()), (0.3, ("out",))])
 def test_training_that_stops_ends_the_same(dropout: float, terms: tuple, tmp_path: Path,
                                            monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(training, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(trainer, "SAVE_EVERY", 0.0)
     recipe = replace(RECIPE, muon=True, dropout=dropout, disagreement=terms)
     whole = train(recipe, Backwards(), tmp_path / "whole", 5, CPU)
     with pytest.raises(OutageError):
@@ -189,19 +191,19 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     monkeypatch.setattr(Translation, "pairs", lambda _, split: said if split == "train" else said[:5])
     monkeypatch.setattr(checkpoint, "CONSTANT_PAIRS", 40)
     monkeypatch.setattr("models.tasks.translation.TOKENS", 200)
-    monkeypatch.setattr("models.writing.longest_of", lambda *_: 12)  # what is hardly trained comes to no end
-    for module in (checkpoint, evaluate, pruned, store):
+    monkeypatch.setattr("models.generate.seq2seq_decoding.longest_of", lambda *_: 12)
+    for module in (checkpoint, evaluate, prune_heads, store):
         monkeypatch.setattr(module, "CHECKPOINTS", folder)
     runs = ["--runs", str(tmp_path / "runs")]
     monkeypatch.setattr("sys.argv", ["training", name, *runs, "--target", str(folder)])
-    training.main()
+    trainer.main()
     card = read_card(folder / name)
     assert card["model"] == {"parameters": build(small).parameter_count(), "layers": 1, "encoder_layers": 2, "heads": 4,
                              "width": 32, "vocabulary": 4000, "longest_text": 64}
     assert card["training"]["label_smoothing"] == 0.1 and card["training"]["steps"] == 2
     assert len(card["alpha"]["by_layer"]) == 3 and list(card["metric"])[0] == "bleu"
     assert card["curve"]["step"] == [2] and "Tatoeba" in card["data"][0]["name"]
-    monkeypatch.setattr(lab, "_held", OrderedDict())
+    monkeypatch.setattr(loading, "_held", OrderedDict())
     loaded = models.load(name)
     trace = models.run(loaded, "Number 3 is here.", models.HeadPlan().constant("cross", 0, 1).constant("encoder", 1, 0))
     assert trace.weights["cross"].shape[:2] == (1, 4) and loaded.constant["encoder"].shape == (2, 4, 64, 64)
@@ -215,11 +217,11 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     monkeypatch.setattr(store, "MEASUREMENTS", tmp_path / "measurements")
     monkeypatch.setattr("sys.argv", ["pruned", "--model", name, "--kinds", "cross", "encoder", "--strengths", "0",
                                      "0.001", "9", "--steps", "50", "--sentences", "3", *runs])
-    pruned.main()
+    prune_heads.main()
     shutil.rmtree(tmp_path / "runs" / name / "gates-encoder-cross-0.001-seed-0")
     monkeypatch.setattr("sys.argv", ["pruned", "--model", name, "--kinds", "cross", "encoder", "--strengths", "9",
                                      "--steps", "50", *runs])
-    pruned.main()  # adds what it finds to what other machines found
+    prune_heads.main()  # adds what it finds to what other machines found
     found = store.read(name, "gates", checkpoints=folder)
     series, (control,) = found["series"], found["controls"]
     assert [(its["strength"], its["kinds"]) for its in series] == [(0.001, ["encoder", "cross"]),
@@ -230,7 +232,7 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     study = tmp_path / "measurements" / f"{name}.gates.json"
     study.write_text("{")
     with pytest.raises(SystemExit):  # what others found is not written over, damaged as it is
-        pruned.main()
+        prune_heads.main()
     assert study.read_text() == "{" and "is damaged" in capsys.readouterr().err
     study.unlink()
     closed = read_model(tmp_path / "runs" / name / "gates-encoder-cross-9-seed-0" / "model")
@@ -238,9 +240,9 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     assert closed.attentions("decoder")[0].output.weight.any()
 
     shipped = "translation-pruned-4"
-    monkeypatch.setitem(pruned.SHIPPED, shipped, pruned.Pruning(name, ("encoder", "cross"), 9.0, 50))
+    monkeypatch.setitem(prune_heads.SHIPPED, shipped, prune_heads.Pruning(name, ("encoder", "cross"), 9.0, 50))
     monkeypatch.setattr("sys.argv", ["pruned", "--model", name, "--ship", shipped, *runs])
-    pruned.main()
+    prune_heads.main()
     own = read_card(folder / shipped)
     assert own["training"]["heads_left"] == {"encoder": 0, "cross": 0} and own["training"]["start"] == name
     assert own["metric"].keys() == card["metric"].keys() and own["weights"] != card["weights"] and "curve" not in own

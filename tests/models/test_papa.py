@@ -17,11 +17,12 @@ from torch.testing import assert_close
 
 import models
 from models import HeadPlan
-from models.stack import StackLab
-from models.studies.papa import corpora, features, order, probes, scores, ways
+from models.labs.stack import StackLab
+from models.studies.papa import features, order, probe_modes, probes
 from models.studies.papa.constants import Fitted, Mean
-from models.studies.papa.corpora import Example, joined
-from models.studies.papa.texts import GRID, Texts, texts_of
+from models.studies.papa.tasks import corpora, scores
+from models.studies.papa.tasks.corpora import Example, joined
+from models.studies.papa.tasks.token_ids import GRID, Texts, texts_of
 from models.tasks.masked import Masked
 
 
@@ -204,15 +205,15 @@ def test_lambda_finds_the_head_that_is_needed(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_states_of_the_source():
-    assert ways.touched(144) == (0, 72, 126, 135, 144)
+    assert probe_modes.touched(144) == (0, 72, 126, 135, 144)
     learned = [("self", layer, head) for layer in range(6) for head in range(12)][::-1]
-    for state in ways.conditions(72):
-        plan = ways.plan_of(state, learned)
+    for state in probe_modes.conditions(72):
+        plan = probe_modes.plan_of(state, learned)
         assert len(plan.heads) == state.touched
         assert all((its.gate == 0) == (state.way == "removed") for its in plan.heads.values())
-    first = ways.plan_of(ways.Condition("learned", 36), learned)
+    first = probe_modes.plan_of(probe_modes.Condition("learned", 36), learned)
     assert set(first.heads) == set(learned[:36])
-    draws = [set(ways.plan_of(ways.Condition("random", 36, (i,), i), learned).heads) for i in (0, 0, 1)]
+    draws = [set(probe_modes.plan_of(probe_modes.Condition("random", 36, (i,), i), learned).heads) for i in (0, 0, 1)]
     assert draws[0] == draws[1] != draws[2] and draws[0] != set(first.heads)
 
 

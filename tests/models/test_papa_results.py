@@ -17,13 +17,16 @@ from torch.testing import assert_close
 
 from models import HeadPlan
 from models.catalogue import names
-from models.checkpoint import read_json
-from models.studies import encoders, store
-from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE, Evidence, papa
+from models.storage.checkpoint import read_json
+from models.studies import store
+from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE, Evidence
+from models.studies.claims.sources import papa
 from models.studies.papa import __main__ as command
-from models.studies.papa import corpora, probes, reading, results, shipped, study, ways
-from models.studies.papa.corpora import CORPORA, Corpus, Example, joined
+from models.studies.papa import probe_modes, probes, prompt_study, results, shipped, study
 from models.studies.papa.features import Cache
+from models.studies.papa.tasks import corpora
+from models.studies.papa.tasks.corpora import CORPORA, Corpus, Example, joined
+from models.studies.transfer import encoders
 from tests.made_papa import COUNTS, made
 
 
@@ -174,7 +177,7 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(shipped, "PROBES", tmp_path / "probes")
     corpora.data_of.cache_clear()
     lab = masked_lab()
-    states = ways.conditions(len(lab.kinds[0].addresses), ("learned",))
+    states = probe_modes.conditions(len(lab.kinds[0].addresses), ("learned",))
 
     def work(share: float = 1.0) -> study.Work:
         return study.Work(lab, "pos", tmp_path / "run", Cache(tmp_path / "cache"), share=share)
@@ -193,8 +196,8 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
     found = shipped.read("tiny", "pos")
     assert found is not None and set(found[1]) == {its.touched for its in states}
     text = TEXTS[0]
-    read = reading.read(lab, text, "pos", again.labels, *found, [tuple(its) for its in again.done["order"]], 4)
-    assert read is not None and len(read.said) == len(reading.example_of(text).words)
+    read = prompt_study.read(lab, text, "pos", again.labels, *found, [tuple(its) for its in again.done["order"]], 4)
+    assert read is not None and len(read.said) == len(prompt_study.example_of(text).words)
     assert shipped.read("tiny", "slots") is None
     corpora.data_of.cache_clear()
 
@@ -218,10 +221,10 @@ def test_ends_need_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     corpora.data_of.cache_clear()
     its = study.Work(masked_lab(), "pos", tmp_path / "run", Cache(tmp_path / "cache"))
     heads = len(its.lab.kinds[0].addresses)
-    command.measure([its], ways.ends(heads))
+    command.measure([its], probe_modes.ends(heads))
     assert "order" not in its.done and set(its.done["scores"]) == {"learned 0 0", f"learned {heads} 0"}
     before = its.done["scores"] | {}
-    states = ways.conditions(heads, ("learned",))
+    states = probe_modes.conditions(heads, ("learned",))
     command.measure([its], states)
     assert len(its.done["order"]) == heads and len(its.done["scores"]) == len(states)
     assert before.items() <= its.done["scores"].items()
@@ -233,7 +236,7 @@ def test_a_typed_text_by_another_way():
     constant heads says the same before and after."""
     lab = masked_lab()
     text = "The [cat] sat on [MASK] mat, didn't it?"
-    example = reading.example_of(text)
+    example = prompt_study.example_of(text)
     assert [example.text[start:stop] for start, stop in example.words] == [
         "The", "cat", "sat", "on", "[MASK]", "mat", ",", "didn't", "it", "?"]
     constant = torch.rand(*lab.shape["self"], 64, 64)
@@ -241,14 +244,14 @@ def test_a_typed_text_by_another_way():
     torch.manual_seed(0)
     by_count = {count: probes.Probe(torch.zeros(layers, width), torch.ones(layers, width), 3, None).eval()
                 for count in (0, 8)}
-    read = reading.read(lab, text, "pos", ("a", "b", "c"), constant, by_count, lab.kinds[0].addresses, 0)
+    read = prompt_study.read(lab, text, "pos", ("a", "b", "c"), constant, by_count, lab.kinds[0].addresses, 0)
     assert read is not None and not any(its.is_changed for its in read.said) and len(read.said) == 10
     trace = lab.run(lab.read(example.text), [HeadPlan()])[0]
     n = len(trace.tokens)
     rows = constant[:, :, :n, :n] / constant[:, :, :n, :n].sum(-1, keepdim=True)
     expected = (torch.tensor(trace.live["self"]) - rows).abs().sum(-1).mean(-1) / 2
     assert_close(torch.tensor(read.distances), expected, rtol=1e-3, atol=1e-4)
-    assert reading.read(lab, "…", "pos", ("a",), constant, by_count, lab.kinds[0].addresses, 0) is None
+    assert prompt_study.read(lab, "…", "pos", ("a",), constant, by_count, lab.kinds[0].addresses, 0) is None
 
 
 def test_what_ships_can_be_read():

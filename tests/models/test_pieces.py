@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import models
-from models.stack import own
-from models.studies.pieces import measure, pairs
+from models.loading import own
+from models.studies.corpus.word_pieces import measure, pairs
 from models.tasks.stories import Stories
 
 TEXT = "One day Emma saw a lantern. The bird looked at Emma and"

@@ -1,5 +1,5 @@
-"""What models/studies/pruning.py measures: losses under plans, in numbers from coarse to fine, each kept; and losses
-of heads that are pruned alone.
+"""What models/studies/corpus/pruning.py measures: losses under plans, in numbers from coarse to fine, each kept; and
+losses of heads that are pruned alone.
 
     pytest tests/models/test_pruning.py
 """
@@ -14,12 +14,14 @@ import tiny_pairs
 import torch
 from torch.nn import functional
 
-from models import load, orders
-from models.heads import HeadPlan
-from models.orders import ALONE, CONFIDENCE, LEARNED, RANDOM
-from models.studies import held_out, pruning, store
-from models.studies.heads import losses_alone
-from models.studies.pruning import Measuring, Points, Scope, costs, curves, scopes_of
+from models import load
+from models.analysis import pruning_orders
+from models.analysis.pruning_orders import ALONE, CONFIDENCE, LEARNED, RANDOM
+from models.plan import HeadPlan
+from models.studies import held_out, store
+from models.studies.corpus import pruning
+from models.studies.corpus.heads import losses_alone
+from models.studies.corpus.pruning import Measuring, Points, Scope, costs, curves, scopes_of
 from models.tasks.base import Batch, Pairs
 
 LAB = tiny.make_lab("softmax")
@@ -115,7 +117,7 @@ def test_every_point_is_what_its_plan_says(tmp_path: Path):
         plan = HeadPlan().with_heads(scope.orders[CONFIDENCE][:8 - left], gate=0.0)
         assert loss == pytest.approx(under(LAB, whole, plan), abs=1e-4)
         assert (error == 0) is (left == 8)
-    assert found["orders"] == {name: orders.written(scope.orders[name]) for name in (ALONE, CONFIDENCE)}
+    assert found["orders"] == {name: pruning_orders.written(scope.orders[name]) for name in (ALONE, CONFIDENCE)}
     assert found["curves"][RANDOM][0][1] == pytest.approx(found["curves"][ALONE][0][1], abs=1e-4)
     assert Points(tmp_path / "points.json", ["other weights"]).values == {}
 
@@ -125,8 +127,8 @@ def test_curves_that_ship_are_of_the_orders_that_are_shown(name: str):
     """Gates that were learned since, and losses that were measured again, make others."""
     found = store.read(name, "pruning")
     for scope in scopes_of(load(name), store.read(name, "heads"), store.read(name, "gates") or {}):
-        now = {key: orders.written(order) for key, order in scope.orders.items() if not key.startswith(RANDOM)}
-        assert found["scopes"][scope.name]["orders"] == now, f"python -m models.studies.pruning {name}"
+        now = {key: pruning_orders.written(order) for key, order in scope.orders.items() if not key.startswith(RANDOM)}
+        assert found["scopes"][scope.name]["orders"] == now, f"python -m models.studies.corpus.pruning {name}"
 
 
 @pytest.mark.parametrize("lab", [LAB, PAIRS], ids=["one text", "two texts"])

@@ -13,7 +13,7 @@ from tiny import either_way, make_lab, make_model, random_ids
 from torch import Tensor
 from torch.testing import assert_close
 
-from models.checkpoint import dequantise, pack, quantise, read_constant, read_model, unpack, write
+from models.storage.checkpoint import dequantise, pack, quantise, read_constant, read_model, unpack, write
 
 EXACTLY = {"rtol": 0, "atol": 0}
 numbers = st.floats(-1e6, 1e6, width=32, allow_subnormal=False)

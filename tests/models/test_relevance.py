@@ -11,10 +11,10 @@ from tiny import make_model, prompt_of, random_ids
 from tiny_pairs import TEXT_TYPED, make_lab
 from torch.testing import assert_close
 
-from models.attention import TYPES
-from models.heads import HeadPlan
-from models.relevance import Held, applies, propagated, shares
-from models.stack import StackLab
+from models.analysis.relevance import Held, applies, propagated, shares
+from models.labs.stack import StackLab
+from models.nets.attention import TYPES
+from models.plan import HeadPlan
 from models.tasks.assignment import Assignment
 
 WITHIN = sorted(name for name in TYPES if not name.startswith("gau-"))
@@ -95,7 +95,7 @@ def test_against_the_rules_in_loops():
 
 
 def rotary(n: int, model):
-    from models.attention.rotary import rotary_table
+    from models.nets.attention.rotary import rotary_table
     return rotary_table(n, model.config.head_width)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from models import trees
+from models.analysis import dependency_trees
+from models.analysis.dependency_trees import Sentence, places_of, tokens_of
+from models.analysis.head_measures import chance_of_rank, spearman
+from models.analysis.roles import Looks, aligned, looked_at, ranks
 from models.kind import Kind, Traits
-from models.measures import chance_of_rank, spearman
-from models.roles import Looks, aligned, looked_at, ranks
-from models.trees import Sentence, places_of, tokens_of
 
 SOFTMAX = Traits("Softmax")
 TEXT = "Old cats quickly chase mice"
@@ -128,7 +128,7 @@ def test_tokens_in_their_text():
 
 def test_the_treebank():
     """Sentences whose words stand where they say, with trees of one root."""
-    found = trees.read("dev")
+    found = dependency_trees.read("dev")
     assert len(found) > 1000
     for sentence in found[:200]:
         assert len(sentence.words) == len(sentence.heads) == len(sentence.relations)

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from models.decoding import write_on
-from models.heads import HeadPlan
-from models.sampling import GREEDY, MAX_SEED, Sampling, nucleus
-from models.stack import own
+from models.generate.decoding import write_on
+from models.generate.sampling import GREEDY, MAX_SEED, Sampling, nucleus
+from models.loading import own
+from models.plan import HeadPlan
 from models.tasks.base import generator
 
 LOGITS = st.lists(st.floats(-8, 8, width=32), min_size=1, max_size=40)

@@ -14,11 +14,11 @@ from oracles import logits, source_scores, torchs_attention
 from tiny import HEADS, WIDTH, either_way, make_config, make_lab, make_model, random_ids, trace_of
 from torch.testing import assert_close
 
-from models.attention import TYPES
-from models.attention.base import causal_mask
-from models.attention.rotary import rotary_table
-from models.attention.scale import policy_factor
-from models.heads import POLICIES, HeadPlan, Scale
+from models.nets.attention import TYPES
+from models.nets.attention.base import causal_mask
+from models.nets.attention.rotary import rotary_table
+from models.nets.attention.scale import policy_factor
+from models.plan import POLICIES, HeadPlan, Scale
 
 N = 11
 EXACTLY = {"rtol": 0, "atol": 0}

@@ -10,9 +10,9 @@ from tiny import HEADS, WIDTH, make_config, make_model
 from torch.testing import assert_close
 from x_transformers.attend import selective_attn
 
-from models.attention.base import causal_mask
-from models.attention.rotary import rotary_table
-from models.attention.selective import Selective, accumulate, selection
+from models.nets.attention.base import causal_mask
+from models.nets.attention.rotary import rotary_table
+from models.nets.attention.selective import Selective, accumulate, selection
 
 N = 11  # tokens: odd, and more than a head is wide
 

@@ -29,17 +29,17 @@ from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
-from models.attention import TYPES
-from models.beam import search
-from models.heads import HeadPlan
-from models.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
+from models.generate.beam import search
+from models.generate.seq2seq_decoding import Writer, longest_of
+from models.generate.seq2seq_decoding import write as translate
+from models.nets.attention import TYPES
+from models.nets.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
+from models.plan import HeadPlan
 from models.tasks.translation import BEAM, END, PADDING, START
-from models.writing import Writer, longest_of
-from models.writing import write as translate
 
 
 def test_size_of_the_recipes():
-    from models.recipes import RECIPES
+    from models.training.recipes import RECIPES
     with torch.device("meta"):
         count = Seq2Seq(RECIPES["translation-softmax"].config).parameter_count()
     c, v = 192, 4000

@@ -29,13 +29,14 @@ from tiny_pairs import (
 from torch.testing import assert_close
 
 import models
-from models import catalogue, checkpoint, lab
-from models.attention import TYPES, kinds_of
-from models.checkpoint import CheckpointError, read_card, write, write_json
-from models.heads import HeadPlan
+from models import catalogue, loading
 from models.kind import TARGET, TEXT
-from models.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq, mean_weights
-from models.seq2seq_lab import Seq2SeqLab
+from models.labs.seq2seq import Seq2SeqLab
+from models.nets.attention import TYPES, kinds_of
+from models.nets.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq, mean_weights
+from models.plan import HeadPlan
+from models.storage import checkpoint
+from models.storage.checkpoint import CheckpointError, read_card, write, write_json
 from models.tasks.translation import END, PADDING, START
 
 
@@ -102,7 +103,7 @@ def test_an_empty_plan_in_other_words_changes_nothing():
     """Bit by bit: gates of 1, and an intervention without effect."""
     which, (texts, targets) = make_lab(), random_pairs(1, 9, 8)
     untouched = logits(which, texts[0], targets[0], HeadPlan())
-    ones = {kind.name: [models.stack.Intervention(gate=torch.ones(kind.heads, 1, 1))] * kind.layers
+    ones = {kind.name: [models.labs.stack.Intervention(gate=torch.ones(kind.heads, 1, 1))] * kind.layers
             for kind in which.kinds}
     assert_close(which.model.logits(which.model(texts, targets, ones)[0]), untouched, **EXACTLY)
     assert which.interventions(HeadPlan().with_heads(every_head(which), gate=1.0), 9, 8) is None
@@ -205,7 +206,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path / NAME, which.model, which.constant)
     write_json(tmp_path / NAME / "card.json", CARD)
     monkeypatch.setattr(checkpoint, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(lab, "_held", OrderedDict())
+    monkeypatch.setattr(loading, "_held", OrderedDict())
     return tmp_path / NAME
 
 
@@ -243,7 +244,7 @@ def test_a_translation_takes_little(monkeypatch: pytest.MonkeyPatch):
     config = replace(make_model("softmax").config, width=192, layers=3, heads=8)
     which = replace(make_lab(), model=Seq2Seq(config).eval().requires_grad_(False))
     prompt = TASK.read("Yesterday I wanted to buy a new car, but I had no money.")
-    monkeypatch.setattr("models.writing.longest_of", lambda *_: 20)  # random weights would not come to an end
+    monkeypatch.setattr("models.generate.seq2seq_decoding.longest_of", lambda *_: 20)  # random weights never end
     which.translate(prompt)
     times = []
     for _ in range(5):

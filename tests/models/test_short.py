@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from models import sweep, sweeps, training
-from models.recipes import RECIPES, SHORT, short_recipe
 from models.studies import seeds
 from models.tasks import assignment
+from models.training import sweep, sweeps, trainer
+from models.training.recipes import RECIPES, SHORT, short_recipe
 
 
 def test_seeds_are_added_and_another_budget_begins_anew(tmp_path: Path):
@@ -39,11 +39,11 @@ def test_a_short_training_leaves_numbers_and_no_model(tmp_path: Path, monkeypatc
     name = "assignment-random"
     monkeypatch.setitem(SHORT, "assignment", 2)
     monkeypatch.setattr(seeds, "SEEDS", tmp_path / "seeds")
-    monkeypatch.setattr(training, "finish", None)  # would fail if it were called
+    monkeypatch.setattr(trainer, "finish", None)  # would fail if it were called
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
     monkeypatch.setattr("sys.argv", ["training", name, "--seed", "1", "--short", "--precision", "bfloat16",
                                       "--runs", str(tmp_path / "runs")])
-    training.main()
+    trainer.main()
     found = json.loads((tmp_path / "seeds" / f"{name}.json").read_text())
     assert found["steps"] == 2 and set(found["metrics"]) == {"1"}
     assert found["metrics"]["1"]["precision"] == "bfloat16"
@@ -75,10 +75,10 @@ def test_a_second_round_is_the_short_training_of_seed_0(tmp_path: Path, monkeypa
     sweep.sweep("assignment", "softmax", tmp_path, tmp_path / "runs", torch.device("cpu"), "float32", tmp_path)
     rate = sweeps.chosen("assignment", "softmax", tmp_path)["learning_rate"]
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], learning_rate=rate))
-    monkeypatch.setattr(training, "update", None)  # would fail if a step were trained
+    monkeypatch.setattr(trainer, "update", None)  # would fail if a step were trained
     monkeypatch.setattr("sys.argv", ["training", name, "--short", "--precision", "float32", "--runs",
                                      str(tmp_path / "runs")])
-    training.main()
+    trainer.main()
     assert set(seeds.read_seeds(name, tmp_path)) == {"0"}
 
 

@@ -10,9 +10,9 @@ import torch
 from torch.testing import assert_close
 
 import models
-from models.attention.base import Intervention
-from models.stack import own
-from models.studies.sinks import gates_of, has_gates, measure, shares_of, with_gates
+from models.loading import own
+from models.nets.attention.base import Intervention
+from models.studies.corpus.sinks import gates_of, has_gates, measure, shares_of, with_gates
 from models.tasks.base import Batch
 from models.trace import sink
 

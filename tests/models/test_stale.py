@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from models.catalogue import names
-from models.checkpoint import write_json
+from models.storage.checkpoint import write_json
 from models.studies import stale as module
 from models.studies import store
 from models.studies.stale import MISSING, OLDER_MEASURE, OTHER_WEIGHTS, main, stale
@@ -71,7 +71,7 @@ def test_pruning_is_measured_after_the_heads_it_rests_on(folders: tuple[Path, Pa
     monkeypatch.setattr(module, "stale", lambda: stale(*folders))
     main()
     assert [line for line in capsys.readouterr().out.splitlines() if not line.startswith("#")] == [
-        "python -m models.studies.heads a", "python -m models.studies.pruning a"]
+        "python -m models.studies.corpus.heads a", "python -m models.studies.corpus.pruning a"]
 
 
 def test_every_kind_has_its_command():

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from models import recipes, sweep, sweeps
-from models.recipes import RECIPES, SHORT
 from models.tasks import assignment
-from models.training import train, validation_loss
+from models.training import recipes, sweep, sweeps
+from models.training.recipes import RECIPES, SHORT
+from models.training.trainer import train, validation_loss
 
 RATES = sweeps.PLANS["stories"].rates
 

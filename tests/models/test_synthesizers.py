@@ -14,19 +14,19 @@ from oracles import SOURCES, position, source_scores, torchs_attention
 from tiny import HEADS, WIDTH, make_config, make_lab, make_model, random_ids, trace_of, with_attention
 from torch.testing import assert_close
 
-from models.attention import TYPES
-from models.attention.base import causal_mask
-from models.attention.dense import DenseScores, sinusoids
-from models.attention.factorized_dense import FactorizedDenseScores, factors_of, products
-from models.attention.factorized_random import FactorizedTable
-from models.attention.fixed_random import FixedTable
-from models.attention.random import Table
-from models.attention.rotary import rotary_table
-from models.recipes import Recipe
+from models.nets.attention import TYPES
+from models.nets.attention.base import causal_mask
+from models.nets.attention.dense import DenseScores, sinusoids
+from models.nets.attention.factorized_dense import FactorizedDenseScores, factors_of, products
+from models.nets.attention.factorized_random import FactorizedTable
+from models.nets.attention.fixed_random import FixedTable
+from models.nets.attention.random import Table
+from models.nets.attention.rotary import rotary_table
 from models.tasks.assignment import Assignment
 from models.tasks.base import Batch, InputError, generator
 from models.trace import run, run_prompt
-from models.training import train
+from models.training.recipes import Recipe
+from models.training.trainer import train
 
 N = 12  # tokens; the tables are as long unless said otherwise
 D = WIDTH // HEADS
@@ -120,7 +120,7 @@ def test_the_table_is_not_overwritten_by_the_mask():
 
 def test_a_factorised_table_of_full_rank_is_the_random_synthesizer(monkeypatch: pytest.MonkeyPatch):
     """k = N, R1 the identity, R2 = R^T (section 3.4)."""
-    monkeypatch.setattr("models.attention.factorized_random.RANK", N)
+    monkeypatch.setattr("models.nets.attention.factorized_random.RANK", N)
     table = Table(make_config("random", length=N))
     factorised = FactorizedTable(make_config("factorized-random", length=N))
     factorised.query_table.data.copy_(torch.eye(N))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.data import DATA
+from models.storage.datasets import DATA
 from models.tasks.tokenizers import made
 
 

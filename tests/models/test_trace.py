@@ -18,9 +18,9 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 import models
-from models.attention.gated import Gated
-from models.heads import HeadPlan
-from models.stack import StackLab
+from models.labs.stack import StackLab
+from models.nets.attention.gated import Gated
+from models.plan import HeadPlan
 from models.tasks.base import InputError, Prompt
 from models.trace import Output, Trace, divergence, entropy, run_prompt
 

@@ -13,16 +13,17 @@ from oracles import selective
 from tiny import with_attention
 from torch.testing import assert_close
 
-from models import resuming, training
-from models.attention.base import Record
-from models.checkpoint import CHECKPOINTS, read_card, read_json, read_model
-from models.config import Config
-from models.muon import Muon
-from models.recipes import RECIPES, Recipe, task_of
-from models.resuming import write_curve
+from models.nets.attention.base import Record
+from models.nets.config import Config
+from models.nets.transformer import Transformer
+from models.storage.checkpoint import CHECKPOINTS, read_card, read_json, read_model
 from models.tasks import assignment
 from models.tasks.base import Batch, generator
-from models.training import (
+from models.training import resume, trainer
+from models.training.muon import Muon
+from models.training.recipes import RECIPES, Recipe, task_of
+from models.training.resume import write_curve
+from models.training.trainer import (
     PRECISIONS,
     batch_loss,
     faster_precision,
@@ -32,7 +33,6 @@ from models.training import (
     update,
     validation_loss,
 )
-from models.transformer import Transformer
 
 V = 8
 RECIPE = Recipe(Config("softmax", vocabulary=V, width=16, layers=2, heads=2, trained_length=6), steps=6,
@@ -68,7 +68,7 @@ class Copying:
 
 @pytest.fixture
 def save_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(trainer, "SAVE_EVERY", 0.0)
 
 
 def stopped(recipe: Recipe, folder: Path, at: int, seed: int = 5, precision: str = "float32") -> None:
@@ -139,7 +139,7 @@ def test_a_save_that_breaks_off_loses_nothing(tmp_path: Path, save_always: None,
         raise OutageError
 
     with monkeypatch.context() as patch:
-        patch.setattr(resuming, "save_file", half)
+        patch.setattr(resume, "save_file", half)
         with pytest.raises(OutageError):
             train(RECIPE, Copying(), tmp_path / "parts", 5, CPU)
     assert_close(train(RECIPE, Copying(), tmp_path / "parts", 5, CPU).state_dict(), whole.state_dict(), **EXACTLY)
@@ -161,7 +161,7 @@ def test_the_seed_decides(tmp_path: Path):
 
 
 def test_progress_is_a_plain_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(training, "REPORT_EVERY", 2)
+    monkeypatch.setattr(trainer, "REPORT_EVERY", 2)
     train(RECIPE, Copying(), tmp_path, 5, CPU)
     lines = (tmp_path / "log.txt").read_text().splitlines()
     assert [line.split()[:2] for line in lines] == [["step", "2"], ["step", "4"], ["step", "6"]]
@@ -179,7 +179,7 @@ def test_validation_loss_is_the_mean_over_targets():
 
 def test_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_always: None):
     """A point every few steps and one at the end, each the model's loss then; a run that stopped ends with the same."""
-    monkeypatch.setattr(training, "CURVE_EVERY", 2)
+    monkeypatch.setattr(trainer, "CURVE_EVERY", 2)
     recipe = replace(RECIPE, steps=5)
     model = train(recipe, Copying(), tmp_path / "whole", 5, CPU)
     curve = read_json(tmp_path / "whole" / "curve.json")
@@ -187,7 +187,7 @@ def test_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_al
     assert curve["loss"][-1] == pytest.approx(validation_loss(model, Copying()), abs=1e-4)
     shorter = train(replace(RECIPE, steps=5), Copying(), tmp_path / "again", 5, CPU)
     assert curve["loss"][0] != curve["loss"][1] and shorter is not model
-    monkeypatch.setattr(training, "SAVE_EVERY", 1e9)
+    monkeypatch.setattr(trainer, "SAVE_EVERY", 1e9)
     stopped(recipe, tmp_path / "parts", at=3)  # after the point of step 2, and with nothing saved
     assert read_json(tmp_path / "parts" / "curve.json")["step"] == [2]
     train(recipe, Copying(), tmp_path / "parts", 5, CPU)
@@ -196,7 +196,7 @@ def test_learning_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save_al
 
 def test_measuring_the_curve_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     plain = train(RECIPE, Copying(), tmp_path / "plain", 5, CPU)
-    monkeypatch.setattr(training, "CURVE_EVERY", 1)
+    monkeypatch.setattr(trainer, "CURVE_EVERY", 1)
     assert_close(train(RECIPE, Copying(), tmp_path / "often", 5, CPU).state_dict(), plain.state_dict(), **EXACTLY)
 
 
@@ -204,9 +204,9 @@ def test_measuring_the_curve_changes_nothing(tmp_path: Path, monkeypatch: pytest
 def test_precision_is_used_and_noted(precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """In the products of a pass, and in Muon's."""
     seen, optimisers = [], []
-    monkeypatch.setattr(training, "batch_loss", lambda *_, **__: seen.append(torch.is_autocast_enabled("cpu")) or
+    monkeypatch.setattr(trainer, "batch_loss", lambda *_, **__: seen.append(torch.is_autocast_enabled("cpu")) or
                         batch_loss(*_, **__))
-    monkeypatch.setattr(training, "update", lambda *args: optimisers.append(type(args[3][0])) or update(*args))
+    monkeypatch.setattr(trainer, "update", lambda *args: optimisers.append(type(args[3][0])) or update(*args))
     train(replace(RECIPE, steps=2, muon=True), Copying(), tmp_path, 0, CPU, precision)
     assert set(optimisers) == {torch.optim.Muon if precision == "bfloat16" else Muon}
     assert seen[0] == seen[1] == (precision == "bfloat16")
@@ -232,7 +232,7 @@ def test_a_finished_model_goes_where_it_is_told_to(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("sys.argv", ["training", name, "--runs", str(tmp_path / "runs"), "--target",
                                      str(tmp_path / "pending")])
     before = {path: path.stat().st_mtime_ns for path in CHECKPOINTS.glob("*/*")}
-    training.main()
+    trainer.main()
     card = read_card(tmp_path / "pending" / name)
     assert card["training"]["steps"] == 2 and card["training"]["precision"] in PRECISIONS
     assert card["curve"]["step"] == [2] and 2 < card["curve"]["validation_loss"][0] < 20

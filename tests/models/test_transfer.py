@@ -14,43 +14,44 @@ import pytest
 import torch
 from test_papa import TEXTS, masked_lab, tagged
 
-from models.studies import encoders, transfer
 from models.studies.claims import FAILS, HOLDS, OPEN, UNSURE, Evidence
-from models.studies.claims import transfer as statements
-from models.studies.claims.synthesizer import TITLES
-from models.studies.papa import corpora, features, probes
-from models.studies.papa.corpora import CORPORA, Corpus, Example, joined
-from models.studies.transfer import MODELS, PROBED, SEEDS, TUNED, WAYS
+from models.studies.claims.sources import transfer as statements
+from models.studies.claims.sources.synthesizer import TITLES
+from models.studies.papa import features, probes
+from models.studies.papa.tasks import corpora
+from models.studies.papa.tasks.corpora import CORPORA, Corpus, Example, joined
+from models.studies.transfer import encoders, transfer_study
+from models.studies.transfer.transfer_study import MODELS, PROBED, SEEDS, TUNED, WAYS
 
 
 @pytest.mark.parametrize("attention", ["softmax", "random", "dense-softmax"])
 def test_fine_tuning_learns_and_changes_nothing_that_it_was_given(attention: str, monkeypatch: pytest.MonkeyPatch):
     """A probe that was not trained at all learns with its encoder what it is asked; every part of the encoder moves."""
-    monkeypatch.setattr(transfer, "EPOCHS", 60)
+    monkeypatch.setattr(transfer_study, "EPOCHS", 60)
     lab = masked_lab(attention)
     texts, asked = tagged(lab)
     values = features.features(lab, texts)
     monkeypatch.setattr(probes, "EPOCHS", {True: 0, False: 0})
     probe = probes.train(values, asked, 2, True, 0)
     before = {name: its.clone() for name, its in (*lab.model.named_parameters(), *probe.named_parameters())}
-    tuned, found = transfer.fine_tuned(lab, texts, ("no", "yes"), probe, 0)
+    tuned, found = transfer_study.fine_tuned(lab, texts, ("no", "yes"), probe, 0)
     after = dict((*lab.model.named_parameters(), *probe.named_parameters()))
     assert all(torch.equal(its, after[name]) for name, its in before.items())
     moved = {name for name, its in tuned.model.named_parameters() if not torch.equal(its, before[name])}
     assert moved == {name for name, _ in lab.model.named_parameters()}
     said = probes.answers(found, features.features(tuned, texts), asked, ("no", "yes"))
     assert said == [[*its.labels] for its in texts.examples]
-    again, _ = transfer.fine_tuned(lab, texts, ("no", "yes"), probe, 0)
+    again, _ = transfer_study.fine_tuned(lab, texts, ("no", "yes"), probe, 0)
     assert all(torch.equal(its, dict(again.model.named_parameters())[name])
                for name, its in tuned.model.named_parameters())
     assert not any(its.requires_grad for its in (*tuned.model.parameters(), *found.parameters()))
 
 
 def test_the_rate_rises_and_falls_to_nothing():
-    shares = [transfer.share_of_rate(step, 20) for step in range(20)]
+    shares = [transfer_study.share_of_rate(step, 20) for step in range(20)]
     assert shares[:3] == [0.5, 1.0, 1.0] and shares[-1] == pytest.approx(1 / 18) and shares == [*shares[:2], *sorted(
         shares[2:], reverse=True)]
-    assert transfer.share_of_rate(0, 1) == 1
+    assert transfer_study.share_of_rate(0, 1) == 1
 
 
 def read(data: Path) -> tuple[list[Example], list[Example]]:
@@ -69,8 +70,8 @@ def test_what_is_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     lab = replace(masked_lab(), card={"weights": {"model.safetensors": "1"}})
     monkeypatch.setattr(encoders, "lab_of", lambda moment, runs: lab)
     monkeypatch.setattr(encoders, "numbers_of", lambda moment, runs: {"validation_loss": 5.0})
-    monkeypatch.setattr(transfer.store, "MEASUREMENTS", tmp_path / "measurements")
-    real, seeds = transfer.fine_tuned, []
+    monkeypatch.setattr(transfer_study.store, "MEASUREMENTS", tmp_path / "measurements")
+    real, seeds = transfer_study.fine_tuned, []
 
     def stops(*given: Any) -> Any:
         seeds.append(given[-1])
@@ -78,21 +79,21 @@ def test_what_is_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             raise KeyboardInterrupt
         return real(*given)
 
-    monkeypatch.setattr(transfer, "fine_tuned", stops)
+    monkeypatch.setattr(transfer_study, "fine_tuned", stops)
     name = MODELS["random"]
     with pytest.raises(KeyboardInterrupt):
-        transfer.measure(name, tmp_path, tasks=["pos"])
-    transfer.write(name, json.loads((tmp_path / "transfer" / f"{name}.json").read_text()), tmp_path, "x")
+        transfer_study.measure(name, tmp_path, tasks=["pos"])
+    transfer_study.write(name, json.loads((tmp_path / "transfer" / f"{name}.json").read_text()), tmp_path, "x")
     written = tmp_path / "measurements" / f"{name}.transfer.json"
     assert json.loads(written.read_text())["tasks"] == {}
-    done = transfer.measure(name, tmp_path, tasks=["pos"])
+    done = transfer_study.measure(name, tmp_path, tasks=["pos"])
     assert seeds == [0, 1, 1, 2] and set(done["scores"]["pos"][TUNED]) == {"0", "1", "2"}
-    transfer.measure(name, tmp_path, tasks=["pos"])
+    transfer_study.measure(name, tmp_path, tasks=["pos"])
     assert len(seeds) == 4
-    transfer.write(name, done, tmp_path, "x")
+    transfer_study.write(name, done, tmp_path, "x")
     assert json.loads(written.read_text())["tasks"]["pos"][PROBED] == done["scores"]["pos"][PROBED]
     lab = replace(lab, card={"weights": {"model.safetensors": "2"}})
-    transfer.measure(name, tmp_path, tasks=["pos"])
+    transfer_study.measure(name, tmp_path, tasks=["pos"])
     assert len(seeds) == 4 + len(SEEDS)
     corpora.data_of.cache_clear()
 

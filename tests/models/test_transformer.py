@@ -10,8 +10,8 @@ from oracles import transformer
 from tiny import WIDTH, heads_of, make_model, random_ids
 from torch.testing import assert_close
 
-from models.config import Config
-from models.transformer import Transformer
+from models.nets.config import Config
+from models.nets.transformer import Transformer
 
 CONFIG = Config("softmax", vocabulary=512, width=256, layers=2, heads=4, trained_length=96)
 C, D, H, N = 256, 64, 4, 96

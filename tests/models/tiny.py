@@ -10,16 +10,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.attention import TYPES
-from models.checkpoint import limit_of, mean_weights
-from models.config import Config
-from models.heads import HeadPlan
-from models.recipes import Recipe
-from models.stack import StackLab
+from models.labs.stack import StackLab
+from models.nets.attention import TYPES
+from models.nets.config import Config
+from models.nets.transformer import Transformer
+from models.plan import HeadPlan
+from models.storage.checkpoint import limit_of, mean_weights
 from models.tasks.assignment import Assignment
 from models.tasks.base import Prompt
 from models.trace import Trace, run_prompt
-from models.transformer import Transformer
+from models.training.recipes import Recipe
 
 LAYERS, HEADS, WIDTH = 2, 4, 32
 LENGTH = 128  # of tables: as long as a typed text may be

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.attention.base import Record
-from models.config import PairConfig
-from models.heads import HeadPlan
-from models.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq, mean_weights
-from models.seq2seq_lab import Seq2SeqLab
+from models.labs.seq2seq import Seq2SeqLab
+from models.nets.attention.base import Record
+from models.nets.config import PairConfig
+from models.nets.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq, mean_weights
+from models.plan import HeadPlan
 from models.tasks.translation import END, PADDING, START, Translation
 
 KINDS = (ENCODER, DECODER, CROSS)

@@ -8,8 +8,9 @@ One file a claim; verdict.py has the rules, evidence.py reads what was measured,
 
 from dataclasses import replace
 
-from models.studies.claims import disagreement, gated, heads, method, normalisation, papa, selective, synthesizer
+from models.studies.claims import method
 from models.studies.claims.evidence import Evidence
+from models.studies.claims.sources import disagreement, gated, heads, normalisation, papa, selective, synthesizer
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import FAILS, HOLDS, OPEN, PART, UNSURE, Verdict
 

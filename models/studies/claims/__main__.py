@@ -14,8 +14,8 @@ import json
 import textwrap
 from pathlib import Path
 
-from models.checkpoint import CheckpointError, write_json
-from models.data import add_data_option
+from models.storage.checkpoint import CheckpointError, write_json
+from models.storage.datasets import add_data_option
 from models.studies.claims import Claim, Evidence, claims
 from models.studies.claims.evidence import CLAIMS
 from models.studies.store import MEASUREMENTS

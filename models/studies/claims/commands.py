@@ -10,7 +10,7 @@ def evaluated(names: Sequence[str], extra: str = "") -> str:
     """Measures the shipped models, adds three seeds, and prints the verdicts again."""
     listed = " ".join(names)
     return "\n".join(filter(None, [
-        f"for name in {listed}; do python -m models.evaluate $name; done",
+        f"for name in {listed}; do python -m models.training.evaluate $name; done",
         f"for seed in 0 1 2; do python -m models.training {listed} --seed $seed --short; done",
         extra, "python -m models.studies.claims"]))
 
@@ -23,7 +23,7 @@ def measured(part: str, names: Sequence[str] = ()) -> str:
 
 def learned(kinds: Sequence[str], runs: Sequence[Mapping[str, Any]], extra: str = "") -> str:
     """Learns gates on these kinds of heads again, a line a seed: at the strengths of these runs."""
-    command = f"python -m models.pruned --kinds {' '.join(kinds)}"
+    command = f"python -m models.training.prune_heads --kinds {' '.join(kinds)}"
     together: dict[tuple[int, int], list[str]] = {}
     for run in runs:
         together.setdefault((run["steps"], run["seed"]), []).append(f"{run['strength']:g}")

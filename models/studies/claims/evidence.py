@@ -13,14 +13,15 @@ from typing import Any
 import numpy
 from numpy import ndarray
 
-from models import catalogue, checkpoint
-from models.damage import broken
-from models.recipes import is_current
-from models.studies import by_text, store
+from models import catalogue
+from models.messages import told
+from models.storage import checkpoint
+from models.storage.damage import broken
+from models.studies import per_text, store
 from models.studies.bootstrap import error
 from models.studies.claims.verdict import Samples, deciding
 from models.studies.seeds import SEEDS, read_seeds, that_count
-from models.words import told
+from models.training.recipes import is_current
 
 CLAIMS = "claims.json"  # what `python -m models.studies.claims all` measures
 
@@ -119,7 +120,7 @@ class Evidence:
 
     def memory(self, name: str, way: str = "chosen") -> dict[float, float]:
         """Factor -> perplexity of a model that keeps 1 / factor of its memory, on the same windows for all models;
-        `way` as in models/studies/forgetting.py. Empty if not measured, or measured on other weights."""
+        `way` as in models/studies/corpus/forgetting.py. Empty if not measured, or measured on other weights."""
         found = store.found(name, "memory", self._measurements, self._checkpoints) or {}
         try:
             points = sorted([*found.get("points", []), *found.get("comparisons", [])], key=lambda its: its["factor"])
@@ -135,7 +136,7 @@ class Evidence:
         return {point["factor"]: numpy.array(point["losses"]) for point in points
                 if "losses" in point and (point["way"] == way or point["factor"] == 1)}
 
-    def text_error(self, samples: Samples, *sides: tuple[str, by_text.Reader]) -> float:
+    def text_error(self, samples: Samples, *sides: tuple[str, per_text.Reader]) -> float:
         """Standard error, by the choice of texts, of the mean that `samples` decide by.
 
         NaN, with which nothing is clear, where none of the seeds that decide says what single texts came to.
@@ -145,7 +146,7 @@ class Evidence:
             sides: name, and what reads its texts; one of a model that is held against a limit, two of a difference.
         """
         steps = deciding(samples)
-        found = [its for seed in samples.get(steps, ()) if (its := by_text.difference(
+        found = [its for seed in samples.get(steps, ()) if (its := per_text.difference(
             read(self.metrics(name)[steps][seed]) for name, read in sides))]
         same = [its for its in found if its.of_the_same(found[0])]
         return error(numpy.mean([its.values for its in same], 0), same[0].counts) if same else math.nan

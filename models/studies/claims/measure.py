@@ -18,23 +18,23 @@ from numpy import ndarray
 from torch import Tensor
 from torch.nn import functional
 
-from models.attention.base import UNTOUCHED, Intervention, Record, Rotary, split
-from models.attention.dot_product import DotProduct
-from models.attention.rotary import rotary_table, rotate
-from models.attention.softmax import Softmax
 from models.catalogue import names
-from models.heads import HeadPlan
-from models.recipes import RECIPES, short_recipe, task_of
-from models.stack import own
+from models.loading import own
+from models.nets.attention.base import UNTOUCHED, Intervention, Record, Rotary, split
+from models.nets.attention.dot_product import DotProduct
+from models.nets.attention.rotary import rotary_table, rotate
+from models.nets.attention.softmax import Softmax
+from models.nets.transformer import Transformer
+from models.plan import HeadPlan
 from models.studies import seeds, store
-from models.studies.claims.normalisation import SIDES
 from models.studies.claims.pace import training_speed
-from models.studies.claims.synthesizer import AGAINST, TEXTS, TIMED, TOKENS
+from models.studies.claims.sources.normalisation import SIDES
+from models.studies.claims.sources.synthesizer import AGAINST, TEXTS, TIMED, TOKENS
 from models.tasks.base import generator
 from models.tasks.masked import LENGTH, Masked
 from models.tasks.stories import CONTEXT, VOCABULARY, Stories
-from models.training import precision_for, train
-from models.transformer import Transformer
+from models.training.recipes import RECIPES, short_recipe, task_of
+from models.training.trainer import precision_for, train
 
 FACTORS = (0.25, 0.6, 1.0, 1.7, 4.0)  # on scores; powers of two alone would change no bit of any number
 DISCOUNT = 0.75  # taken from every pair that was seen, for those that were not (Ney, Essen and Kneser 1994)

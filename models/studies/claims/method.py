@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from models import sweeps
-from models.recipes import is_current
+from models.messages import N_, listed, told, told_n
 from models.studies.claims import tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart
-from models.words import N_, listed, told, told_n
+from models.training import sweeps
+from models.training.recipes import is_current
 
 DIGITS = 12  # of a SHA-256 that a table shows
 

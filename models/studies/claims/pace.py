@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from models.checkpoint import build
-from models.recipes import RECIPES, SHORT, task_of
+from models.storage.checkpoint import build
 from models.tasks.base import Batch
-from models.training import faster_precision, objective_of, optimisers_of, rate, update
+from models.training.recipes import RECIPES, SHORT, task_of
+from models.training.trainer import faster_precision, objective_of, optimisers_of, rate, update
 
 PLAIN = "translation-softmax-one-pass"
 COMPARED = tuple(name for name, recipe in RECIPES.items()

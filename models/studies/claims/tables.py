@@ -7,8 +7,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from models.messages import N_, told, told_n
 from models.studies.claims.verdict import Samples, differences
-from models.words import N_, told, told_n
 
 SOURCE = N_("source")
 NOTHING = "–"

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 from numpy import ndarray
 
+from models.messages import N_, listed, told, told_n
 from models.studies.bootstrap import limits_of_mean
-from models.words import N_, listed, told, told_n
 
 HOLDS, PART, FAILS = N_("holds"), N_("holds in part"), N_("does not hold here")
 UNSURE, OPEN = N_("inconclusive"), N_("not measured yet")

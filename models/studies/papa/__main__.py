@@ -7,9 +7,9 @@
     python -m models.studies.papa masked-small-300 --ends
 
 MODEL is one of ours, an address of the Hub, a folder of files as transformers saves them, or a moment of a training of
-models/studies/encoders.py, which trains it first. What is done is kept in runs/papa and goes on from there. Writes
-models/studies/measurements/NAME.papa.json and, for typed texts, models/studies/probes/NAME/TASK.safetensors; of a
-moment, which no page can read a text with, the numbers alone.
+models/studies/transfer/encoders.py, which trains it first. What is done is kept in runs/papa and goes on from there.
+Writes models/studies/measurements/NAME.papa.json and, for typed texts, models/studies/probes/NAME/TASK.safetensors; of
+a moment, which no page can read a text with, the numbers alone.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from typing import Any
 
 import torch
 
-from models import lab as labs
-from models.checkpoint import CheckpointError
-from models.data import add_data_option
-from models.foreign import ForeignError, load_folder
+from models import loading
 from models.lab import Lab
-from models.studies import encoders, store
+from models.labs.foreign import ForeignError, load_folder
+from models.storage.checkpoint import CheckpointError
+from models.storage.datasets import add_data_option
+from models.studies import store
 from models.studies.papa import shipped
-from models.studies.papa.corpora import CORPORA
 from models.studies.papa.features import LIMIT, Cache
+from models.studies.papa.probe_modes import WAYS, Condition, conditions, ends
 from models.studies.papa.results import KIND
 from models.studies.papa.study import Work
-from models.studies.papa.ways import WAYS, Condition, conditions, ends
+from models.studies.papa.tasks.corpora import CORPORA
+from models.studies.transfer import encoders
 
 
 def main() -> None:
@@ -82,7 +83,7 @@ def opened(model: str, runs: Path) -> Lab:
     """One of ours, of the Hub, of a folder, or of a moment of a training that is kept in `runs`."""
     if model in encoders.ALL:
         return encoders.lab_of(model, runs)
-    return load_folder(model) if Path(model).is_dir() else labs.load(model)
+    return load_folder(model) if Path(model).is_dir() else loading.load(model)
 
 
 def measure(works: Sequence[Work], states: Sequence[Condition]) -> None:

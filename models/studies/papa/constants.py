@@ -12,11 +12,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from models.attention.base import Intervention
-from models.grid import cut_to, seen
-from models.heads import HeadPlan
 from models.lab import Lab, Touch
-from models.studies.papa.texts import GRID
+from models.nets.attention.base import Intervention
+from models.nets.constants import cut_to, seen
+from models.plan import HeadPlan
+from models.studies.papa.tasks.token_ids import GRID
 
 
 class Mean:
@@ -50,7 +50,7 @@ class Fitted:
         self._cut: dict[int, Tensor] = {}
 
     def of(self, n: int) -> Tensor:
-        """(L, H, n, n), rows sum to 1; see models.grid.cut_to."""
+        """(L, H, n, n), rows sum to 1; see models.nets.constants.cut_to."""
         if n not in self._cut:
             places = torch.tensor(self._lab.places(n, GRID))
             self._cut[n] = cut_to(self._matrices, places, places, self._lab.kinds[0].causal)

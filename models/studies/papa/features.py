@@ -14,7 +14,7 @@ from torch import Tensor
 
 from models.lab import Lab, Watch
 from models.studies.papa.constants import Under
-from models.studies.papa.texts import Texts
+from models.studies.papa.tasks.token_ids import Texts
 
 LIMIT = 2 * 2**30  # bytes of the cache
 CLAMP = 60_000.0  # float16 ends at 65,504

@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from models.lab import Lab
 from models.studies.papa.features import moments
-from models.studies.papa.texts import GRID, Texts
+from models.studies.papa.tasks.token_ids import GRID, Texts
 from models.tasks.base import generator
 
 HIDDEN = 64

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy
 
-from models.measures import chance_of_rank, spearman
+from models.analysis.head_measures import chance_of_rank, spearman
 from models.studies import store
-from models.studies.papa.corpora import CORPORA
-from models.studies.papa.ways import LEARNED, RANDOM, touched
+from models.studies.papa.probe_modes import LEARNED, RANDOM, touched
+from models.studies.papa.tasks.corpora import CORPORA
 
 KIND = "papa"
 # Score of the untouched model below which a share of it means nothing: 0.084 in BLiMP, ± 0.04 by the probe's seed, was
@@ -67,7 +67,7 @@ class Study:
         weights: Lab.fingerprint.
         shape: (layers, heads).
         tasks: by key, in the order of CORPORA.
-        moment: of a training of models/studies/encoders.py what is known of it; empty of other models.
+        moment: of a training of models/studies/transfer/encoders.py what is known of it; empty of other models.
     """
 
     name: str

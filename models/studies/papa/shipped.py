@@ -15,10 +15,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from models.checkpoint import dequantise, quantise
+from models.storage.checkpoint import dequantise, quantise
 from models.studies.papa import probes
+from models.studies.papa.probe_modes import touched
 from models.studies.papa.study import Work
-from models.studies.papa.ways import touched
 
 PROBES = Path(__file__).parents[1] / "probes"
 

@@ -12,17 +12,17 @@ from typing import Any
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from models.checkpoint import write_json
-from models.data import DATA
-from models.heads import Address, HeadPlan
 from models.lab import Lab
+from models.plan import Address, HeadPlan
+from models.storage.checkpoint import write_json
+from models.storage.datasets import DATA
 from models.studies.papa import order, probes
 from models.studies.papa.constants import Fitted, Mean
-from models.studies.papa.corpora import CORPORA, Data, data_of
 from models.studies.papa.features import Cache, features
-from models.studies.papa.scores import score
-from models.studies.papa.texts import GRID, Texts, texts_of
-from models.studies.papa.ways import LEARNED, Condition, plan_of
+from models.studies.papa.probe_modes import LEARNED, Condition, plan_of
+from models.studies.papa.tasks.corpora import CORPORA, Data, data_of
+from models.studies.papa.tasks.scores import score
+from models.studies.papa.tasks.token_ids import GRID, Texts, texts_of
 
 
 def check(lab: Lab) -> None:

@@ -1,0 +1,1 @@
+"""Choosing models, and what a chosen model's card shows."""

@@ -1,0 +1,63 @@
+"""The choice of models that stand beside the first one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.markdown import literal, plain
+from app.panels.choice import choosing
+from app.state import session
+from app.state.handlers import events
+from app.state.lab_state import MAX_COMPARED
+from app.texts import _
+from components.charts import called
+from models import catalogue
+from models.catalogue import Entry
+
+TELLING = ("softmax", "softmax-one-pass", "selective", "random", "dense", "gau-relu2", "log-n")  # they differ much
+OFFERED = 3
+
+
+def choose(first: str) -> None:
+    """The models beside the first one, all of its family in sight; a fourth takes the place of the first chosen."""
+    others = [name for name in catalogue.family(first) if name != first]
+    if not others:
+        st.info(_("No other model reads the same texts as {model}.", model=literal(first)))
+        return
+    compared = session.history().present.compared
+    label = _("Beside {model}, up to {most}", model=literal(called(first)), most=MAX_COMPARED) \
+        if len(compared) < MAX_COMPARED else \
+        _("Beside {model}; one more takes the place of {other}", model=literal(called(first)),
+          other=literal(called(compared[0])))
+    st.pills(label, others, selection_mode="multi", key=session.COMPARED,
+             format_func=lambda name: literal(called(name)), on_change=events.on_compared)
+
+
+def offer(first: str) -> None:
+    """Where nothing stands beside the first model yet: what could, with a line on each."""
+    family = choosing.entries(catalogue.family(first))
+    found = telling(first, family)[:OFFERED]
+    if not found:
+        return
+    steps = next(entry.steps for entry in family if entry.name == first)
+    st.markdown("##### " + _("Beside it"))
+    st.markdown(_("The same text and the same changes, in another kind of attention; one training of each, so some "
+                  "of what differs is chance. Choose one here, or up to three above."))
+    for entry in found:
+        button, line = st.columns([1, 2], vertical_alignment="center")
+        button.button(_("Add {model}", model=called(entry.name)), key=f"beside {entry.name}",
+                      on_click=events.compare_with, args=(entry.name,), width="stretch")
+        line.markdown(plain(choosing.line_of(entry, family, steps)))
+
+
+def telling(first: str, family: Sequence[Entry]) -> list[Entry]:
+    """What tells most beside the first model: as long trained ones before others, of which none of its own kind."""
+    own = next((entry for entry in family if entry.name == first), None)
+    if own is None:
+        return []
+    by_ending = {entry.name.partition("-")[2]: entry for entry in family if entry is not own
+                 and (entry.steps == own.steps or entry.kinds[0].attention != own.kinds[0].attention)}
+    return sorted((by_ending[ending] for ending in TELLING if ending in by_ending),
+                  key=lambda entry: entry.steps != own.steps)

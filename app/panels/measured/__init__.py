@@ -1,0 +1,1 @@
+"""Panels that show measured results over a corpus."""

@@ -1,0 +1,85 @@
+"""What the Constant page says of several models beside each other: do better ones lose more, and what is a pretraining
+with Synthesizers worth under the same probes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.server import caches
+from app.texts import _, number
+from components import chart, table
+from components.charts import Spec, called
+from components.constant_charts import loss_chart
+from models.studies import store
+from models.studies.claims import Evidence
+from models.studies.claims.sources.transfer import cell, common, found
+from models.studies.papa import results
+from models.studies.papa.probe_modes import LEARNED
+from models.studies.papa.results import KIND, Study, deviation
+from models.studies.transfer import transfer_study
+
+ENCODERS = "python -m models.studies.transfer.encoders"
+Stamp = tuple[tuple[str, tuple[int, ...]], ...]  # name of each study, and what changes with its file
+
+
+def draw(studies: Sequence[Study]) -> None:
+    """Both sections, each once there is something to compare."""
+    _loss(studies, tuple((its.name, store.stamp(its.name, KIND)) for its in studies))
+    _transfer(tuple((name, store.stamp(name, transfer_study.KIND)) for name in transfer_study.MODELS.values()))
+
+
+def _loss(studies: Sequence[Study], stamp: Stamp) -> None:
+    """A point a model and a moment of its training."""
+    spec, alt, said = _ranked(stamp)
+    if spec is None:
+        return
+    chart(key="constant loss", spec=spec, title=_("Do better models lose more?"),
+          models=[its.name for its in studies], what="constant-loss", alt=alt)
+    st.caption(said)
+
+
+@caches.remembered(4, worded=True)
+def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
+    """The chart, what is to be seen on it, and how sure that is; no chart of one point."""
+    ranked = results.ranked(its for name, _changed in stamp if (its := results.read(name)) is not None)
+    if len(ranked.points) < 2:
+        return None, "", ""
+    points = [(study.training, quality, drop, deviation(study.mean_drop_by_seed(LEARNED, study.heads)), _moment(study))
+              for study, quality, drop in ranked.points]
+    alt = "; ".join(f"{study.title}: {quality:.3f}, {number(drop, '.1%')}" for study, quality, drop in ranked.points)
+    said = [] if math.isnan(ranked.rank) else [
+        _("Rank correlation of {n} trainings, by the last checkpoint of each: {rank:.2f}; {chance:.1%} of random "
+          "orders have one as large.", n=ranked.trainings, rank=ranked.rank, chance=ranked.chance)]
+    if any(study.moment for study, *_numbers in ranked.points):
+        said.append(_("A line joins checkpoints of one training. masked-small, masked-middle and masked-large, of 2, 4 "
+                      "and 5 layers, are trained for this alone: {command}", command=f"`{ENCODERS}`"))
+    return loss_chart(points), alt, " ".join(said)
+
+
+def _moment(study: Study) -> str:
+    return _("after {steps:,} steps", steps=int(study.moment["steps"])) if study.moment else ""
+
+
+def _transfer(stamp: Stamp) -> None:
+    rows = _rows(stamp)
+    if not rows:
+        return
+    st.markdown(_("**What a pretraining is worth for these tasks**: mean score of encoders that were pretrained alike, "
+                  "with softmax or with Synthesizers, under a probe, and fine-tuned."))
+    table(key="constant transfer", columns=[_("attention"), _("probed"), _("fine-tuned")],
+          rows=[[called(kind), probed, tuned] for kind, probed, tuned in rows])
+    st.caption(_("± one standard deviation over three seeds; one pretraining each. Every task and the verdict stand on "
+                 "the Results page, under Synthesizer."))
+
+
+@caches.remembered(4)
+def _rows(stamp: Stamp) -> list[tuple[str, str, str]]:
+    """Kind of attention, and its mean score each way; nothing while only one was measured."""
+    encoders = found(Evidence())
+    probed, tuned = ({kind: cell([*its.scores(way, common(encoders, way)).values()]) for kind, its in encoders.items()}
+                     for way in transfer_study.WAYS)
+    rows = [(kind, probed[kind], tuned[kind]) for kind, its in encoders.items() if its.tasks]
+    return rows if len(rows) > 1 else []

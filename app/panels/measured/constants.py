@@ -1,0 +1,64 @@
+"""Constant matrices for a foreign model: PAPA's mean of each head's weights, over texts that the visitor chooses."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.server import limits
+from app.server.jobs import Cancelled, Job, Progress
+from app.state import session, visitor_models
+from app.texts import N_, _
+from models import Lab
+from models.labs.foreign import ForeignError
+from models.messages import told
+from models.storage.checkpoint import CheckpointError
+from models.storage.datasets import DATA
+from models.tasks.stories import read_stories
+
+OURS, PASTED, UPLOADED = N_("Short stories of this site"), N_("Pasted text"), N_("A text file")
+MOST_TEXTS = 128
+MOST_BYTES = 2 * 2**20  # of an uploaded text
+
+
+def draw(lab: Lab) -> None:
+    """The choice of texts, and the button that makes the matrices."""
+    st.markdown(_("#### Constant heads"))
+    if lab.constant is None:
+        st.markdown(_("A constant head's weights are its mean over texts (PAPA). Nobody has made these means for "
+                      "this model yet: choose texts, and they are made here and kept while your visit lasts."))
+    else:
+        st.markdown(_("The matrices are made: *Constant* works on every page. Other texts make other means."))
+    source = st.segmented_control(_("Texts"), [OURS, PASTED, UPLOADED], default=OURS, key=session.SOURCE, required=True,
+                                  format_func=_)
+    text = ""
+    if source == PASTED:
+        text = st.text_area(_("One text a paragraph"), key=session.PASTED, height=160, max_chars=MOST_BYTES)
+    elif source == UPLOADED:
+        file = st.file_uploader(_("A text file, one text a paragraph"), type=["txt"], key=session.UPLOADED)
+        text = "" if file is None else file.getvalue()[:MOST_BYTES].decode("utf-8", "replace")
+    st.button(_("Make constant matrices"), key="make constants", on_click=_start, args=(lab.name, source, text),
+              disabled=source != OURS and not text.strip())
+
+
+def _start(model: str, source: str, text: str) -> None:
+    """Takes the model by its name: Streamlit keeps what a button was given for as long as the session lasts."""
+    from models.labs.foreign.lab import ForeignLab
+    from models.labs.foreign.running.constants import (  # with torch and transformers, once a model is open
+        mean_weights,
+        passages,
+    )
+
+    def work(tell: Progress, cancelled: Cancelled) -> Lab:
+        if not isinstance(lab, ForeignLab) or lab.task.sees:
+            raise ForeignError(told("Constant matrices are made here for models that read text"))
+        texts = read_stories(DATA, "train")[:MOST_TEXTS] if source == OURS else passages(text, MOST_TEXTS)
+        return lab.with_constant(mean_weights(lab, texts, progress=tell, cancelled=cancelled))
+
+    try:
+        lab = visitor_models.opened(model)
+        limits.spend(limits.PASSES, MOST_TEXTS)
+    except (limits.LimitError, CheckpointError, ForeignError) as error:
+        st.session_state[session.JOB_PROBLEM] = str(error)
+        return
+    st.session_state[session.JOB_PROBLEM] = ""
+    visitor_models.set_job(Job(told("Making constant matrices, texts"), work).start())

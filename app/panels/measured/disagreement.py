@@ -1,0 +1,127 @@
+"""How much the heads of a layer differ: three senses, on the typed text and over sentences, pair by pair; plain models
+beside those that were trained to differ."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+import streamlit as st
+
+from app.compute import Seen
+from app.markdown import plain
+from app.panels.choice.card import card_of
+from app.panels.measured.measures import Measured
+from app.panels.prompt.heads import selected
+from app.server import caches, limits, serving
+from app.state import session
+from app.state.handlers import head_events
+from app.state.lab_state import TERMS, LabState
+from app.texts import N_, _
+from components import chart
+from components.charts import called, pairs_chart
+from models import Lab, Trace, catalogue
+from models.analysis.head_similarity import Likeness, disagreement_of, of_text, of_trace
+from models.labs.foreign import is_foreign
+from models.studies import store
+
+LONG = 256  # tokens beyond which a typed text is not looked at
+SENSES = {"out": N_("cosine of the heads' outputs"), "sub": N_("cosine of the heads' values"),
+          "pos": N_("what their rows of weights share")}
+
+
+def draw(lab: Lab, state: LabState, before: Seen) -> None:
+    """The section: which sense, pairs of the selected kind's heads, and exp(D) of this and of related models."""
+    st.markdown(_("**How alike heads are** (disagreement, Li et al. 2018): 1 where two do the same, 0 where they "
+                  "have nothing in common"))
+    found = _of_text(lab, before)
+    if not found:
+        st.caption(_("Shorten the text to compare all heads on it."))
+        return
+    terms = [term for term in TERMS if all(term in its for its in found.values())]
+    st.session_state[session.TERM] = state.term if state.term in terms else terms[0]
+    with st.container(key="disagreement"):
+        term = st.segmented_control(_("In what"), terms, key=session.TERM, format_func=lambda its: _(TERMS[its]),
+                                    required=True, on_change=head_events.on_term, label_visibility="collapsed")
+    term = term if term in terms else terms[0]
+    kind = selected(lab, state)[0]
+    shown = {lab.name: found}
+    other = counterpart(lab.name, term)
+    if other:  # it reads the same text, and the same translation of it
+        shown[other] = _of_text(serving.load(other), before)
+    about = _("Pairs of heads on this text, {sense}, a mean over tokens. What is below 0 has the colour of 0.",
+              sense=_(SENSES[term]))
+    for number, (name, its) in enumerate(shown.items()):
+        if other:
+            st.markdown(f"**{plain(called(name))}**")
+        panels = [{"title": _("{kind}, layer {layer}", kind=_(kind.title), layer=layer),
+                   "values": numpy.round(values.astype(float), 3).tolist()}
+                  for layer, values in enumerate(its[kind.name][term], 1)]
+        chart(key=f"disagreement chart {number}", spec=pairs_chart(panels, ""), about=[about], models=[name],
+              what=f"pairs-{term}", title=_("How alike heads are in {model}", model=called(name)),
+              alt=_("How alike heads are: exp(D) {value:.3f}", value=math.exp(disagreement_of(its, term))))
+    st.caption(about)
+    st.table(rows(lab, shown, terms), border="horizontal")
+    st.caption(_("exp(D), where −D is the mean over all pairs of a layer's heads and over layers: the higher, the more "
+                 "heads differ; {least:.3f} where all are alike.", least=math.exp(-1)))
+
+
+def counterpart(name: str, term: str) -> str | None:
+    """The model that was trained as this one was but for the terms: of one with terms the plain one, of a plain one
+    that with this term; None where there is none."""
+    if is_foreign(name):
+        return None
+    own = card_of(name)
+    wanted = [] if _terms(own) else [term]
+    return next((other for other in catalogue.family(name) if _trained_as(card_of(other), own) and
+                 _terms(card_of(other)) == wanted), None)
+
+
+def _terms(card: dict[str, Any]) -> list[str]:
+    """The senses in which a model's heads were trained to differ."""
+    return card["training"].get("disagreement", [])
+
+
+def _trained_as(card: dict[str, Any], other: dict[str, Any]) -> bool:
+    return card["attention"] == other["attention"] and all(
+        card["training"][its] == other["training"][its] for its in ("steps", "tokens_per_step"))
+
+
+def rows(lab: Lab, found: dict[str, Likeness], terms: list[str]) -> list[dict[str, str]]:
+    """exp(D) on this text, and over sentences of this model and of those of its family that were measured.
+
+    Args:
+        found: model -> what is so on this text, this model first.
+    """
+    def row(name: str, values: dict[str, float]) -> dict[str, str]:
+        return {"": name, **{_(TERMS[term]): f"{values[term]:.3f}" if term in values else "–" for term in terms}}
+
+    shown = [row(_("this text") if name == lab.name else _("{name}, this text", name=called(name)),
+                 {term: math.exp(disagreement_of(its, term)) for term in terms}) for name, its in found.items()]
+    family = [lab.name] if is_foreign(lab.name) else [lab.name, *(
+        name for name in catalogue.family(lab.name) if name != lab.name)]
+    for name in family:
+        its: dict[str, Any] = store.found(name, "disagreement") or {}
+        if its:
+            shown.append(row(_("{name}, {n} sentences", name=called(name), n=its["sentences"]), its["mean"]))
+    return shown
+
+
+def _of_text(lab: Lab, before: Seen) -> Likeness:
+    """Remembered; empty where the text is too long, or its maps are not kept."""
+    if not isinstance(before, Trace) or len(before.prompt.ids) > LONG:
+        return {}
+    key = ("disagreement", lab.identity, before.prompt)
+    kept = caches.measured.find(key)
+    if kept is None:
+        limits.spend(limits.PASSES)
+        with serving.computing():
+            found = of_trace(before) if is_foreign(lab.name) else of_text(lab, before.prompt)
+        kept = Measured({f"{kind} {term}": its for kind, terms in found.items() for term, its in terms.items()})
+        caches.measured.keep(key, kept)
+    result: dict[str, dict[str, Any]] = {}
+    for name, values in kept.values.items():
+        kind, term = name.split(" ")
+        result.setdefault(kind, {})[term] = values
+    return result

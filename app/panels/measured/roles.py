@@ -1,0 +1,96 @@
+"""Roles of heads, as models/studies/corpus/heads.py found them over a corpus: badges on the grid, a filter, and
+sentences in which a head does what its role says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from app.markdown import literal
+from app.panels.prompt import heads
+from app.state import session
+from app.state.handlers import head_events
+from app.state.lab_state import LabState
+from app.texts import N_, _
+from models import Lab
+from models.plan import Address
+
+RELATIONS = {"nsubj up": N_("subject → verb"), "nsubj down": N_("verb → subject"), "obj up": N_("object → verb"),
+             "obj down": N_("verb → object"), "amod up": N_("adjective → noun"), "amod down": N_("noun → adjective"),
+             "advmod up": N_("adverb → verb"), "advmod down": N_("verb → adverb"), "rare": N_("rarest word")}
+
+
+def in_words(role: str) -> str:
+    """A role as people say it."""
+    if role in RELATIONS:
+        return _(RELATIONS[role])
+    return _("position {distance}", distance=role.partition(" ")[2])
+
+
+def short(role: str) -> str:
+    """A role in two or three letters, for a tile's corner."""
+    name, _space, way = role.partition(" ")
+    if name == "position":
+        return way
+    return "R" if name == "rare" else {"nsubj": "S", "obj": "O", "amod": "A", "advmod": "V"}[name] + \
+        ("↑" if way == "up" else "↓")
+
+
+def badges(found: dict[str, Any], wanted: str = "") -> dict[Address, tuple[str, str]]:
+    """Address -> what stands in the tile's corner, and the same in words: its roles; of a wanted role, that one."""
+    shown: dict[Address, list[str]] = {}
+    for role in found.get("roles", []):
+        if wanted in ("", role["role"]):
+            shown.setdefault((role["kind"], role["layer"], role["head"]), []).append(role["role"])
+    return {address: (" ".join(dict.fromkeys(map(short, its))), ", ".join(dict.fromkeys(map(in_words, its))))
+            for address, its in shown.items()}
+
+
+def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
+    """The filter by role, and the selected head's roles with examples."""
+    roles = found.get("roles", [])
+    names = sorted({role["role"] for role in roles}, key=lambda its: (its.split()[0], its))
+    if not found:
+        st.caption(_("Roles are measured over a corpus, which was not done for this model. What this one text shows "
+                     "stands here."))
+        return
+    if not roles:
+        st.caption(_("No head of this model has a role by the rules below."))
+        return
+    st.session_state[session.ROLE] = state.heads.role if state.heads.role in names else None
+    counts = {name: len({(r["kind"], r["layer"], r["head"]) for r in roles if r["role"] == name}) for name in names}
+    st.pills(_("Roles"), names, key=session.ROLE, on_change=head_events.on_heads_view,
+             format_func=lambda name: f"{short(name)}  {in_words(name)} ({counts.get(name, 0)})")
+    kind, layer, head = heads.selected(lab, state)
+    its = [role for role in roles if (role["kind"], role["layer"], role["head"]) == (kind.name, layer, head)]
+    st.markdown(_("**Layer {layer}, head {head}**", layer=layer + 1, head=head + 1)
+                + ("" if its else " " + _("has no role by these rules.")))
+    for role in its:
+        share = _("{share:.0%} of its looks", share=role["share"]) if "baseline" not in role else \
+            _("{share:.0%}; the best fixed distance {baseline:.0%}", share=role["share"], baseline=role["baseline"])
+        st.markdown(f"- **{in_words(role['role'])}**: {share}")
+        for example in role.get("examples", []):
+            st.markdown("    " + _marked(example))
+    with st.expander(_("What the roles mean")):
+        st.markdown(_(RULES))
+
+
+RULES = N_("A head looks at the token with its largest weight; tokens around the text are left out. **Position**: at "
+           "least 90% of its looks go to one distance. **Subject, object, adjective, adverb**: between two words of a "
+           "relation in the gold trees of an English treebank, it finds the other word at least 10 points more often "
+           "than the best fixed distance does. **Rarest word**: at least half of its looks go to the rarest token of "
+           "the text, and 10 points more than any fixed distance finds it. After Voita et al. 2019. Where a query sees "
+           "no later token, only pairs in that order count.")
+
+
+def _marked(example: dict[str, Any]) -> str:
+    """A sentence as Markdown: from the underlined word the head looks at the bold one."""
+    text, parts, place = example["text"], [], 0
+    for (start, stop), mark in sorted(((tuple(example["from"]), ":primary-background[{}]"),
+                                       (tuple(example["to"]), "**{}**"))):
+        if start < place:
+            continue
+        parts += [literal(text[place:start]), mark.format(literal(text[start:stop].strip()) or "·")]
+        place = stop
+    return ":small[" + "".join([*parts, literal(text[place:])]) + "]"

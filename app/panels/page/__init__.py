@@ -1,0 +1,1 @@
+"""Parts that every page shares: frame, header, text box, progress, lesson."""

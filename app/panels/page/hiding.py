@@ -1,0 +1,93 @@
+"""Hiding words of a masked model's text by choosing them: `sat` becomes `[sat]`, and back."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+import streamlit as st
+
+from app.markdown import literal
+from app.state import session
+from app.state.handlers import events
+from app.state.lab_state import LAST
+from app.texts import _
+from models import catalogue
+from models.tasks.base import InputError, Reader
+from models.tasks.masked import MASK
+
+UNSEEN = "\u200b"  # a space of no width; word joiners, which `literal` uses, could make two labels equal
+MOST_WORDS = 80  # that are offered; the rest can still be put in brackets
+
+# Accents and vowel signs that follow their letter, which `\w` leaves out, and the joiners between them.
+_MARKS = "".join(sign for sign in map(chr, range(0x300, 0x11FFF)) if unicodedata.category(sign).startswith("M"))
+_WORD = re.compile(rf"\[[^\[\]]+\]|[\w{_MARKS}\u200c\u200d’'-]+")
+
+
+def words(text: str) -> list[tuple[int, int, str, bool]]:
+    """(start, stop, word, is hidden) of each word, without `[MASK]`, whose word nobody knows."""
+    known = (m for m in _WORD.finditer(text) if m[0] != MASK)
+    return [(m.start(), m.end(), m[0].strip("[]"), m[0].startswith("["))
+            for m in itertools.islice(known, MOST_WORDS)]
+
+
+def with_hidden(text: str, chosen: Collection[int]) -> str:
+    """The text in which exactly the chosen words, counted as `words` does, are in brackets."""
+    parts, last = [], 0
+    for index, (start, stop, word, _hidden) in enumerate(words(text)):
+        parts += [text[last:start], f"[{word}]" if index in chosen else word]
+        last = stop
+    return "".join([*parts, text[last:]])
+
+
+def labels(found: Iterable[str]) -> list[str]:
+    """One for each word, all different, though words come twice: Streamlit tells buttons apart by their labels. What
+    makes a second one different takes no room and is not seen."""
+    shown, before = [], Counter[str]()
+    for word in found:
+        shown.append(literal(word) + UNSEEN * before[word])
+        before[word] += 1
+    return shown
+
+
+def draw(text: str) -> None:
+    """One button a word."""
+    found = words(text)
+    shown = labels(word for _start, _stop, word, _hidden in found)
+    st.session_state[session.HIDDEN] = [i for i, (*_, hidden) in enumerate(found) if hidden]
+    st.pills(_("Hide words"), range(len(found)), selection_mode="multi", key=session.HIDDEN,
+             format_func=lambda i: shown[i] if i < len(shown) else "", on_change=on_hidden, args=(text,))
+
+
+def on_hidden(shown: str) -> None:
+    """`shown`: the text whose words were on the buttons; the box may be ahead of them."""
+    chosen, text = session.widget(session.HIDDEN, list), session.history().present.text
+    chosen = None if chosen is None else carried(shown, text, chosen)
+    if chosen is not None:
+        reader = catalogue.find(session.history().present.model).task
+        events.set_text(with_hidden(text, chosen), asked=newly_asked(reader, text, chosen))
+
+
+def carried(shown: str, text: str, chosen: Collection[int]) -> Collection[int] | None:
+    """The chosen words of a text that was typed on since: those that came are hidden as they stand. None where the
+    words are others, so that a choice among the old ones means nothing."""
+    old, new = words(shown), words(text)
+    if [its[2] for its in old[:-1]] != [its[2] for its in new[:max(0, len(old) - 1)]]:  # the last one may have grown
+        return None
+    return [*chosen, *(i for i in range(len(old), len(new)) if new[i][3])]
+
+
+def newly_asked(reader: Reader, text: str, chosen: Collection[int]) -> int:
+    """Which prediction is the one about a word that is hidden now and was not: so many come before it. LAST if no word
+    was newly hidden."""
+    new = [i for i, (*_at, hidden) in enumerate(words(text)) if i in chosen and not hidden]
+    if not new:
+        return LAST
+    changed = with_hidden(text, chosen)
+    try:
+        return len(reader.read(changed[:words(changed)[new[0]][0]]).asked)
+    except InputError:  # nothing stands before it
+        return 0

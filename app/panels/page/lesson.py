@@ -1,0 +1,80 @@
+"""A lesson's step beside the page that it is about: read in its language, ticked when it is done."""
+
+from __future__ import annotations
+
+from app import compute
+from app.panels.page.text import Reading
+from app.state import session
+from app.state.handlers import lesson_events
+from app.state.lab_state import LAST, SHOWN, LabState
+from app.state.lessons.conditions import Condition, Outcome
+from app.state.lessons.lesson_files import CHOICES, Lesson, Place, Question, after, lesson, step_at
+from app.texts import _
+from components import lesson as panel
+from components.lesson import Asked, Stop
+from models import Lab, Output
+
+
+def beside(lab: Lab, reading: Reading, state: LabState) -> None:
+    """The step of a lesson, if one is taken: beside the page, or above it where there is no room (assets/style.css)."""
+    if state.lesson is not None:
+        draw(state.lesson, state, outcome(lab, reading, state))
+
+
+def draw(place: Place, state: LabState, came: Outcome) -> None:
+    """The panel, which also takes note of what has been done."""
+    its, step = lesson(place.lesson), step_at(place)
+    ticked = session.ticked()
+    if step.done.holds(state, came):
+        ticked.add(place)
+    back, forth = after(place, -1), after(place)
+    panel(key="lesson", title=_(its.title), place=str(place), stops=_stops(its, ticked),
+          heading=_(step.title), told=_(step.text), task=_(step.task), done=place in ticked,
+          question=_asked(step.question, state.answer, place, came) if step.question else None,
+          back=str(back) if back else None,
+          forth=str(forth) if forth else None, forth_title=_forth(place, forth), teach=state.teach,
+          on_event=lesson_events.on_lesson)
+
+
+def outcome(lab: Lab, reading: Reading, state: LabState) -> Outcome:
+    """What a step can ask of what came: the answers before and under the plan, and whether the visitor's is right."""
+    question = step_at(state.lesson).question if state.lesson else None
+    is_right = None
+    if question is not None and state.answer not in ("", SHOWN):
+        is_right = CHOICES.index(state.answer) == question.right
+    before, under = compute.traces_of(lab, reading.prompt, state.alone(lab.name).plan)
+    return Outcome(_label(under.outputs, state.asked), _label(before.outputs, state.asked), is_right)
+
+
+def _label(outputs: tuple[Output, ...], asked: int) -> str:
+    if not outputs:
+        return ""
+    output = outputs[asked if LAST < asked < len(outputs) else LAST]
+    return output.names[output.order[0]]
+
+
+def _stops(its: Lesson, ticked: set[Place]) -> list[Stop]:
+    places = [Place(its.key, number) for number in range(1, len(its.steps) + 1)]
+    return [{"to": str(place), "title": _(step.title), "done": place in ticked}
+            for place, step in zip(places, its.steps, strict=True)]
+
+
+def _asked(question: Question, answer: str, place: Place, came: Outcome) -> Asked:
+    """Right answer and reason are not even sent before the step is done, or somebody asked for them: a guess is for
+    what one then sees. Where answering rightly is all that there is to do, a wrong answer can be corrected."""
+    is_told = session.is_told(place, answer)
+    again = came.is_right is False and not is_told and step_at(place).done == Condition("right", True)
+    hint = ""
+    if again:
+        hint = _("Not this one: choose again.")
+    elif answer:
+        hint = _("Now try it: you will see whether you guessed right.")
+    return {"ask": _(question.ask), "choices": [_(choice) for choice in question.choices],
+            "chosen": CHOICES.index(answer) if answer not in ("", SHOWN) else None, "again": again,
+            "right": question.right if is_told else None, "because": _(question.because) if is_told else hint}
+
+
+def _forth(place: Place, forth: Place | None) -> str:
+    if forth is None or forth.lesson == place.lesson:
+        return _("Next")
+    return _("Next lesson")

@@ -1,0 +1,41 @@
+"""A job's progress, redrawn by itself while it runs; with a button that cancels it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from app.markdown import literal
+from app.server.jobs import Job
+from app.state import session
+from app.texts import _
+
+PACE = 0.5  # seconds between two looks
+
+
+def draw(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:
+    """Draws the bar; when the job has ended, calls `on_end` and runs the page again."""
+    @st.fragment(run_every=PACE if job.running else None)
+    def bar() -> None:
+        session.speak()
+        if not job.running:
+            on_end(job)
+            st.rerun()
+        st.progress(job.share, " · ".join([literal(_(job.what)), *_amounts(job)]))
+        st.button(_("Cancel"), key="cancel job", on_click=job.cancel)
+
+    bar()
+
+
+def _amounts(job: Job[Any]) -> list[str]:
+    """How much is done and how long it takes, as far as that is known."""
+    found = []
+    if job.of > 10_000:  # bytes
+        found.append(_("{done:,.0f} of {all:,.0f} MB", done=job.done / 1e6, all=job.of / 1e6))
+    elif job.of:
+        found.append(_("{done} of {all}", done=job.done, all=job.of))
+    if job.left is not None:
+        found.append(_("{left:.0f} s left", left=job.left))
+    return found

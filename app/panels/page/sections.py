@@ -1,0 +1,74 @@
+"""What can stand in the place of the head's picture, as state/lab_state.py names it in SECTIONS."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import compute
+from app.compute import Seen
+from app.markdown import plain
+from app.panels.choice import card
+from app.panels.prompt import forgetting, gates, minimal_heads
+from app.panels.prompt.heads import selected
+from app.state import session
+from app.state.handlers import events
+from app.state.lab_state import HEAD, SECTIONS, LabState
+from app.texts import N_, _, tip
+from components import chart
+from components.charts import entropy_chart
+from models import HeadPlan, Lab
+from models.storage.checkpoint import CheckpointError
+from models.trace import row_entropy
+
+
+def choose(lab: Lab, state: LabState, trace: Seen) -> str:
+    """The choice of what stands in the middle; returns one of SECTIONS, or an empty string for the head's picture."""
+    names = {HEAD: N_("Head"), **SECTIONS}
+    offered = {"gates": gates.offered(trace), "memory": lab.can_forget, "card": bool(lab.card)}
+    sections = [name for name in names if offered.get(name, True)]
+    st.session_state[session.SECTION] = state.section if state.section in sections else HEAD
+    with st.container(key="sections"):
+        if not state.offers_sections:
+            return ""
+        chosen = st.segmented_control(_("In the middle"), sections, format_func=lambda name: _(names[name]),
+                                      key=session.SECTION, on_change=events.on_section, label_visibility="collapsed",
+                                      required=True)
+    return chosen if chosen in SECTIONS else ""
+
+
+def draw(section: str, lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
+    """A section, in the place of the head's picture."""
+    if section == "needs":
+        minimal_heads.draw(lab, state, before.prompt, before)
+    elif section == "entropy":
+        _entropy(lab, state, before, after)
+    elif section == "gates":
+        gates.section(lab, state, after)
+    elif section == "memory":
+        forgetting.section(lab)
+    else:
+        try:
+            card.draw(card.card_of(lab.name))
+        except CheckpointError as error:
+            st.error(plain(_(str(error))))
+
+
+def _entropy(lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
+    kind, layer, head = selected(lab, state)
+    if kind.causal:
+        told = _("**Entropy against n**, all heads of layer {layer}; n is the number of keys that a query sees. A "
+                 "scale of log n aims to keep a head's entropy from growing with n (Su Jianlin); the effect panel "
+                 "shows what that does to the prediction. The Length page shows longer texts.", layer=layer + 1)
+    else:
+        told = _("**Entropy of each query's row**, all heads of layer {layer}; every query sees all n keys. A scale "
+                 "of log n aims to keep a head's entropy from growing with n (Su Jianlin); the effect panel shows what "
+                 "that does to the prediction. The Length page shows longer texts.", layer=layer + 1)
+    st.markdown(told, help=tip("entropy"))
+    trained, planned = (row_entropy(compute.layer_of(lab, seen, plan, kind.name, layer).weights)
+                        for seen, plan in ((before, HeadPlan()), (after, state.plan)))
+    last = ", ".join(_("head {number} {nats:.2f}", number=number, nats=nats)
+                     for number, nats in enumerate(planned[:, -1], 1))
+    chart(key="entropy of heads", spec=entropy_chart(trained, planned, bool(state.plan), kind.causal, head),
+          title=_("Entropy of each row, layer {layer}, nats", layer=layer + 1), models=[lab.name],
+          what=f"entropy-layer-{layer + 1}",
+          alt=_("Entropy of the last query in layer {layer}, nats: {last}", layer=layer + 1, last=last))

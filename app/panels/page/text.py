@@ -1,0 +1,143 @@
+"""The text box and the line under it, which says what was read, or what is wrong and where."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app import compute
+from app.panels.page import hiding
+from app.panels.prompt import picture
+from app.state import session, visitor_models
+from app.state.fields import MAX_LINK_TEXT
+from app.state.handlers import events
+from app.state.history import History
+from app.texts import _, ngettext
+from components import notice
+from models import Lab
+from models.quoting import cut
+from models.tasks.base import LONGEST_TEXT, InputError, Prompt
+
+EXCERPT = 28  # characters shown on either side of a mistake
+MOST_LETTERS = 2000  # that are looked at to see which script a text is in
+OTHER_LETTERS = 0.2  # share of letters that are not Latin from which on a text is in another script
+LATIN = ("LATIN", "MODIFIER LETTER", "FEMININE ORDINAL", "MASCULINE ORDINAL")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What came of the text in the box.
+
+    Attributes:
+        prompt: what the page shows: this text, or the last one that could be read.
+        shown: the text that `prompt` was read from.
+        limit: tokens that the page reads at most.
+        error: why this one could not be; None if it could.
+    """
+
+    prompt: Prompt
+    shown: str
+    limit: int
+    error: InputError | None = None
+
+
+def read(lab: Lab, history: History, limit: int | None = None) -> Reading:
+    """Reads the present text; a text that cannot be read leaves the last picture of its task.
+
+    Args:
+        limit: most tokens that are read; the model's own by default.
+    """
+    text, limit = history.present.text, limit or lab.limit
+    if lab.task.sees:
+        return _picture(lab, limit)
+    try:
+        prompt = compute.read(lab, text, limit)
+    except InputError as error:
+        last = history.last_readable(lab.name)
+        return Reading(compute.read(lab, last, limit), last, limit, error)
+    history.remember_readable(lab.task.name, text)
+    return Reading(prompt, text, limit)
+
+
+def _picture(lab: Lab, limit: int) -> Reading:
+    try:
+        return Reading(picture.read(lab), "", limit)
+    except InputError as error:
+        visitor_models.set_picture(lab.name, None)
+        return Reading(picture.read(lab), "", limit, error)
+
+
+def draw(lab: Lab, history: History, reading: Reading) -> None:
+    """Box, examples, and the line under them."""
+    if lab.task.sees:
+        picture.choose(lab)
+        messages = [_(str(reading.error))] if reading.error else []
+        notice(key="notice", messages=messages, status=_tokens(reading.prompt), is_problem=bool(messages))
+        return
+    titles = {text: _(title) for title, text in lab.task.examples}
+    with st.container(horizontal=True, key="reading"):  # style.css: how wide both are
+        st.text_input(_("Text"), key=session.TEXT, on_change=events.on_text, live="200ms", autocomplete="off",
+                      label_visibility="collapsed", placeholder=cut(reading.shown, EXCERPT))
+        st.selectbox(_("Examples"), list(titles), key=session.EXAMPLE, index=None, placeholder=_("Examples"),
+                     format_func=lambda example: titles.get(example, ""), on_change=events.on_example,
+                     label_visibility="collapsed")
+    prompt, error, text = reading.prompt, reading.error, history.present.text
+    if error is not None:
+        shown = _("Shown below: {text}", text=cut(lab.task.join(prompt.tokens[1:]).strip(), EXCERPT))
+        notice(key="notice", messages=[*map(_, history.problems), _(str(error))], status=shown,
+               excerpt=excerpt(text, error.start, error.stop), is_problem=True)
+        return
+    messages = [*map(_, history.problems)] + _left_out(reading, lab, text)
+    known = [_tokens(prompt), *([_(prompt.hint)] if prompt.hint else [])]
+    if lab.task.only_english and is_foreign(text):
+        known.append(_("this model has only read English"))
+    status = "" if messages else " · ".join(known)
+    notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
+    if lab.task.hides and not (history.present.teach and history.present.lesson):  # no lesson asks for it
+        hiding.draw(text)
+
+
+def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:
+    """What stands before a mistake, the mistake, what follows: short enough for one line."""
+    stop = max(start, min(stop, start + EXCERPT))
+    head = text[max(0, start - EXCERPT):start]
+    return ("…" if start > EXCERPT else "") + head, text[start:stop], text[stop:stop + EXCERPT]
+
+
+def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
+    """What is told of a text that is longer than what a model reads."""
+    count, is_cut = reading.prompt.left_out, len(text) > LONGEST_TEXT
+    if not count and not is_cut:
+        return []
+    if not count:
+        said = _("What follows the first {most:,} characters was left out. The box keeps the whole text.",
+                 most=LONGEST_TEXT)
+    elif is_cut:
+        said = ngettext("More than {n:,} token at the end was left out: this model reads {limit} at most. The box "
+                        "keeps the whole text.",
+                        "More than {n:,} tokens at the end were left out: this model reads {limit} at most. The box "
+                        "keeps the whole text.", count, limit=reading.limit)
+    elif lab.longest == reading.limit:
+        said = ngettext("{n:,} token at the end was left out: this model reads {limit} at most, for its tables have no "
+                        "weights beyond. The box keeps the whole text.",
+                        "{n:,} tokens at the end were left out: this model reads {limit} at most, for its tables have "
+                        "no weights beyond. The box keeps the whole text.", count, limit=reading.limit)
+    else:
+        said = ngettext("{n:,} token at the end was left out: this model reads {limit} at most. The box keeps the "
+                        "whole text.",
+                        "{n:,} tokens at the end were left out: this model reads {limit} at most. The box keeps the "
+                        "whole text.", count, limit=reading.limit)
+    return [said, *([_("A link holds the part that is read.")] if len(text) > MAX_LINK_TEXT else [])]
+
+
+def is_foreign(text: str) -> bool:
+    """True if more than a few of a text's letters are of another script than English is written in."""
+    letters = [sign for sign in text[:MOST_LETTERS] if sign.isalpha()]
+    others = sum(not unicodedata.name(sign, "").startswith(LATIN) for sign in letters)
+    return others > OTHER_LETTERS * len(letters)
+
+
+def _tokens(prompt: Prompt) -> str:
+    return ngettext("{n} token", "{n} tokens", len(prompt.ids))

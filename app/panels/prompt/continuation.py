@@ -1,0 +1,188 @@
+"""How the text goes on: as trained, under the plan, and within a limited memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.errors import StreamlitAPIException
+
+from app.panels.page.text import Reading
+from app.panels.prompt import forgetting
+from app.server import limits, serving
+from app.state import session, visitor_models
+from app.state.lab_state import LabState
+from app.texts import _
+from models import HeadPlan, Lab
+from models.generate.decoding import Step
+from models.labs.foreign import ForeignError
+from models.storage.checkpoint import CheckpointError
+
+MOST = 128  # tokens of a continuation; our models read no longer texts, of others one wants to see the end
+CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
+HEIGHT, MEMORY_HEIGHT = 240, 120  # pixels of the texts together, and of the one within a memory below them
+LABEL = 28  # of which what a text is called, which stays while the text below it scrolls
+GAP = 8  # between two of them
+
+
+@dataclass
+class Continuation:
+    """A text that is being generated: as trained, under a plan, and within a limited memory.
+
+    Attributes:
+        key: what it was begun for.
+        count: most tokens of it.
+        trained, planned: what was written so far.
+        remembered: the text read and written so far within the memory, under the plan too; `kept` of the last only.
+        steps: for `trained`, and where there is a plan for `planned`.
+        memory: for `remembered`, where memory is limited.
+        began, done: when it was begun, by perf_counter, and the tokens written since.
+        refused: why it was not begun at all.
+    """
+
+    key: tuple
+    count: int
+    running: bool = True
+    trained: str = ""
+    planned: str = ""
+    remembered: list[Step] = field(default_factory=list)
+    steps: list[Iterator[str]] = field(default_factory=list)
+    memory: Iterator[Step] = field(default_factory=lambda: iter(()))
+    began: float = field(default_factory=time.perf_counter)
+    done: int = 0
+    refused: str = ""
+
+    @property
+    def left(self) -> float:
+        """Seconds until the last token, at the pace so far; a text may end before."""
+        return (time.perf_counter() - self.began) / max(1, self.done) * max(0, self.count - self.done)
+
+
+@st.fragment
+def draw(model: str, reading: Reading, state: LabState) -> None:
+    """Writes on from the text, a token at a time. A run of a fragment is never interrupted, so it works in
+    short chunks: between two of them clicks and keys get through, Stop among them.
+
+    Takes the model by its name: Streamlit keeps what a fragment and a button were given as long as the session, and
+    with it a model that nobody looks at any more.
+    """
+    session.speak()
+    try:
+        lab = visitor_models.opened(model)
+    except (CheckpointError, ForeignError):  # let go of since the page was drawn, which says so when it is drawn again
+        st.rerun()
+    if not lab.task.writes:
+        return
+    prompt, budgets = reading.prompt, state.budgets
+    key = (model, prompt, state.plan, budgets, state.sampling)
+    now: Continuation | None = st.session_state.get(session.CONTINUATION)
+    if now is not None and now.key != key:
+        now = st.session_state[session.CONTINUATION] = None
+    running = now is not None and now.running
+
+    def start_or_stop() -> None:
+        if now is not None and running:
+            now.running = False
+        else:
+            st.session_state[session.BEGIN] = True
+
+    reason = refusal(lab, reading)
+    if st.session_state.pop(session.BEGIN, False) and reason is None:  # by the button, or with another seed or memory
+        now = st.session_state[session.CONTINUATION] = _begun(lab, key)
+        running = now.running
+    st.button(_("Stop") if running else _("Continue the text"), key="continue", on_click=start_or_stop,
+                  disabled=reason is not None and not running, help=None if running else reason)
+    if now is None:
+        with st.container(height=HEIGHT + (MEMORY_HEIGHT if budgets else 0), border=False):
+            st.caption(_("How the model continues, as trained and with your changes."))
+        return
+    places = _places(bool(state.plan), bool(budgets), running)
+    _show(now, places, state)
+    if not running:
+        return
+    until = time.perf_counter() + CHUNK
+    with serving.computing():
+        while now.running and time.perf_counter() < until:
+            now.running = _step(now)
+    _show(now, places, state)
+    try:
+        st.rerun(scope="fragment")
+    except (StreamlitAPIException, RuntimeError):  # the whole page was running, or the fragment around this one
+        st.rerun()
+
+
+def refusal(lab: Lab, reading: Reading) -> str | None:
+    """Why this text cannot be continued; None if it can."""
+    if reading.error is not None:
+        return _("The text cannot be read")
+    if len(reading.prompt.ids) >= lab.limit:
+        return _("The text already has the {limit} tokens that this model reads at most", limit=lab.limit)
+    return None
+
+
+def _begun(lab: Lab, key: tuple) -> Continuation:
+    """A continuation, or why there is none."""
+    _model, prompt, plan, budgets, sampling = key
+    plans = [HeadPlan(), plan] if plan else [plan]
+    count = min(MOST, lab.limit - len(prompt.ids))
+    try:
+        limits.spend(limits.GENERATIONS)
+    except limits.LimitError as error:
+        return Continuation(key, count, running=False, refused=str(error))
+    now = Continuation(key, count, steps=[lab.generate(prompt, its, count, sampling) for its in plans])
+    if budgets:
+        now.memory = lab.write_within(prompt, budgets, plan, count, sampling)
+    return now
+
+
+def _places(has_plan: bool, has_memory: bool, running: bool) -> list[DeltaGenerator]:
+    """Where the text as trained, the one under the plan, and the one within a memory stand, what each is called
+    before it: as high together however much is written, each scrolled to what was written last while it is written,
+    and to its beginning, where two of them part, when it is there."""
+    def box(height: int) -> list[DeltaGenerator]:
+        label = st.empty()
+        place = st.container() if running else st.columns(1)[0]  # another one, or it would stay scrolled
+        return [label, place.container(height=height, border=False, autoscroll=running).empty()]
+
+    height = (HEIGHT - GAP) // 2 if has_plan else HEIGHT
+    shown = box(height - LABEL)
+    planned = box(height - LABEL) if has_plan else shown
+    return [*shown, *planned, *(box(MEMORY_HEIGHT) if has_memory else ())]
+
+
+def _step(now: Continuation) -> bool:
+    """One token of each text; False when all have ended."""
+    now.done += 1
+    words = [next(steps, None) for steps in now.steps]
+    now.trained += words[0] or ""
+    now.planned += words[-1] or "" if len(words) > 1 else ""
+    read = next(now.memory, None)
+    if read is not None:
+        if now.remembered:  # only what is kept now is drawn; the rest would be half a megabyte a visitor
+            now.remembered[-1] = replace(now.remembered[-1], kept=())
+        now.remembered.append(read)
+    return read is not None or any(word is not None for word in words)
+
+
+def _show(now: Continuation, places: list[DeltaGenerator], state: LabState) -> None:
+    if now.refused:
+        places[0].caption(_(now.refused))
+        return
+    places[0].caption(_("As trained ({left:.0f} s left)", left=now.left) if now.running else _("As trained"))
+    places[1].text("…" + _line(now.trained))
+    if state.plan:
+        places[2].caption(_("With your changes"))
+        places[3].text("…" + _line(now.planned))
+    if now.remembered:
+        counts = forgetting.counts(now.remembered)
+        places[4].caption(_("With your changes. {counts}", counts=counts) if state.plan else counts)
+        places[5].markdown(_("**Layer {layer} reads:** {struck}", layer=state.selection.layer + 1,
+                             struck=forgetting.struck(now.remembered, state.selection.layer)))
+
+
+def _line(text: str) -> str:
+    """The text without its line breaks, which would make two continuations taller than their place."""
+    return " ".join(text.split("\n"))

@@ -1,0 +1,75 @@
+"""What a plan does: two traces of one text -> predictions, distances and losses, before and after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from app import compute
+from app.compute import Seen
+from app.state.handlers import events
+from app.state.lab_state import LabState
+from app.texts import _, spelt
+from components import effect
+from components.effect import Fact, Strip
+from models import Lab, Output
+from models.labs.foreign.running.vector_shift import moved
+from models.trace import divergence
+
+
+def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effect") -> None:
+    """The panel. A model that predicts nothing is asked how far its vectors moved."""
+    if state.hides_answer:
+        st.caption(_("What the model answers is shown when the question is answered, or its answer asked for."))
+        return
+    shown: dict[str, Any] = {"tokens": token_losses(lab, before, after)}
+    if before.vectors is not None:
+        shown = in_vectors(before, after)
+    effect(key=key, predictions=predictions(lab, before, after), index=state.asked, loss_before=mean_loss(before),
+           loss_after=mean_loss(after), changed=bool(compute.usable(lab, state.plan)),
+           on_event=events.on_effect, **shown)
+
+
+def predictions(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
+    """One entry a prediction, in the order of the text, each with a title, rows, KL and losses (nats). Of what a model
+    writes, after the words that it writes untouched."""
+    return [_prediction(lab, old, new, before.rows[old.row][old.position])
+            for old, new in zip(before.outputs, after.outputs, strict=True)]
+
+
+def in_vectors(before: Seen, after: Seen) -> dict[str, Any]:
+    """What the panel shows of a model that predicts nothing: 1 - cosine of each token's vector, and the sentence's."""
+    by_token, of_all = moved(before, after)
+    tokens = [{"token": token, "before": None, "after": float(value)}
+              for token, value in zip(spelt(before.tokens), by_token, strict=True)]
+    unit = _("1 − cosine")
+    strip: Strip = {"title": _("How far each token's vector moved"), "unit": unit, "worse_is_more": False,
+                    "what": _("moved")}
+    fact: Fact = {"name": _("Sentence moved"), "before": None, "after": of_all, "unit": unit}
+    return {"tokens": tokens, "strip": strip, "facts": [fact]}
+
+
+def token_losses(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
+    """The text's tokens with the loss of each, None where unknown: of a model that predicts the next token as a
+    prediction from what stands before it, of one that guesses hidden ones as a guess from all the rest."""
+    shift = 1 if lab.task.predicts_next else 0
+    shown = []
+    tokens = spelt(lab.task.token_at(before.prompt, place) for place in range(len(before.tokens)))
+    for place, token in enumerate(tokens):
+        known = place >= shift and before.losses[place - shift] == before.losses[place - shift]
+        old, new = ((float(t.losses[place - shift]) if known else None) for t in (before, after))
+        shown.append({"token": token, "before": old, "after": new})
+    return shown
+
+
+def mean_loss(trace: Seen) -> float | None:
+    """Mean loss of the text in nats; None where nothing is known of it."""
+    return trace.loss if trace.loss == trace.loss else None
+
+
+def _prediction(lab: Lab, before: Output, after: Output, token: str) -> dict[str, Any]:
+    rows = [{"label": before.names[i], "before": float(before.distribution[i]),
+             "after": float(after.distribution[i]), "right": i == before.target}
+            for i in lab.task.shown(before, after)]
+    return {"title": _(lab.task.headline(before, token)), "rows": rows, "kl": divergence(before, after)}

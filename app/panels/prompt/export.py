@@ -1,0 +1,63 @@
+"""Files that the server makes: the numbers of all heads. The menu beside the grid asks for one; then, and not before, a
+button is on the page that fetches it, which the menu presses (components/take_away.js)."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from app import compute, exports
+from app.compute import Seen
+from app.server import limits
+from app.state import session
+from app.state.lab_state import LabState
+from app.state.link import query_of
+from app.texts import _
+from models import HeadPlan, Lab, Trace
+from models.tasks.base import Prompt
+
+TYPES = {"npz": "application/octet-stream", "json": "application/json", "csv": "text/csv"}
+
+
+def draw(lab: Lab, state: LabState, seen: Seen, read_chars: int) -> None:
+    """The button, where a file was asked for. It holds no numbers: they are found again, or computed."""
+    asked = st.session_state.get(session.TAKE)
+    if asked is None:
+        return
+    ending, number = asked
+    link = f"{st.context.url or ''}?{query_of(state, read_chars)}"
+    of_layer = None if isinstance(seen, Trace) else (state.selection.kind, state.selection.layer)
+    what = "all-heads" if of_layer is None else f"{of_layer[0]}-layer-{of_layer[1] + 1}"
+    with st.container(key="taking"):
+        st.download_button(_("Download what was asked for"),
+                           partial(made, ending, weakref.ref(lab), seen.prompt, state.plan, of_layer, link),
+                           exports.file_name(lab.name, what, ending), TYPES[ending], key=f"take-{ending}-{number}",
+                           on_click="ignore")
+
+
+def made(ending: str, ref: Callable[[], Lab | None], prompt: Prompt, plan: HeadPlan, of_layer: tuple[str, int] | None,
+         link: str) -> bytes:
+    """The file's content.
+
+    Args:
+        of_layer: kind and layer of a trace that is too large to be a file whole; None for all of it.
+    """
+    lab = ref()
+    if lab is None:
+        raise LookupError("the model has been let go")
+    with limits.counted_alone():
+        seen = compute.traces_of(lab, prompt, plan)[1]
+        if isinstance(seen, Trace):
+            maps = exports.maps_of(seen)
+        else:
+            kind, layer = of_layer or (lab.kinds[0].name, 0)
+            maps = {(kind, layer): compute.layer_of(lab, seen, plan, kind, layer)}
+    info = exports.about(lab, seen, str(compute.usable(lab, plan)), link)
+    if ending == "npz":
+        return exports.as_npz(info, seen, maps)
+    if ending == "json":
+        return exports.as_json(info, seen, maps)
+    return exports.as_csv(info, seen, maps, {kind.name: kind.causal for kind in lab.kinds})

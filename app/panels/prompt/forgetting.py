@@ -1,0 +1,160 @@
+"""Writing with a limited memory: the choice of budgets, what each layer still keeps, and what forgetting costs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from app.markdown import literal, plain, spaces
+from app.state import session
+from app.state.handlers import events
+from app.state.lab_state import LabState
+from app.texts import N_, _, tip
+from components import chart
+from components.charts import called
+from components.memory_chart import memory_chart
+from models import Lab
+from models.generate.decoding import Step
+from models.storage.checkpoint import CheckpointError
+from models.studies import store
+from models.studies.corpus.forgetting import largest_factor
+
+BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
+CONTROLS = {256: "stories-softmax", 512: "stories-softmax-512"}  # by window: what forgetting with F is compared with
+_WAYS = {"chosen": N_("chosen budgets"), "equal": N_("equal budgets"),
+         "chosen-oldest": N_("chosen budgets, the oldest goes"), "equal-oldest": N_("equal budgets, the oldest goes")}
+_OLDEST = {"chosen": _WAYS["chosen-oldest"], "equal": _WAYS["equal-oldest"]} | \
+    {way: title for way, title in _WAYS.items() if way.endswith("oldest")}  # of a model that has no F, the oldest go
+
+
+def choose(lab: Lab, state: LabState) -> None:
+    """The memory to write with, where a model says itself what may go. Who chooses one sees it written at once."""
+    if not lab.can_forget:
+        return
+    offered = choices(lab)
+    if state.budgets not in offered.values():  # a link may ask for any
+        by_layer = ", ".join(map(str, state.budgets))
+        offered[_("Writing keeps {budgets} tokens, by layer", budgets=by_layer)] = state.budgets
+    st.session_state[session.MEMORY] = next(name for name, its in offered.items() if its == state.budgets)
+    st.selectbox(_("Tokens that writing keeps"), list(offered), key=session.MEMORY, label_visibility="collapsed",
+                 width=300, help=_("How many tokens each layer keeps while the text is read and written on"),
+                 on_change=_on_memory, args=(offered,))
+
+
+def _on_memory(offered: Mapping[str, tuple[int, ...]]) -> None:
+    chosen = offered.get(session.widget(session.MEMORY, str))
+    if chosen is not None:
+        events.set_budgets(chosen)
+        st.session_state[session.BEGIN] = True
+
+
+def choices(lab: Lab) -> dict[str, tuple[int, ...]]:
+    """What a visitor can choose -> a budget for each layer; none for all tokens."""
+    layers = lab.kinds[0].layers
+    offered: dict[str, tuple[int, ...]] = {_("Writing keeps all tokens"): ()}
+    offered |= {_("Writing keeps {budget} tokens a layer", budget=budget): (budget,) * layers for budget in BUDGETS}
+    for point in (_measured(lab.name) or {"points": []})["points"]:
+        if point["factor"] > 1:
+            budgets = tuple(point["budgets"])
+            offered[_("Writing keeps 1/{factor} of the tokens, shared out as {budgets}", factor=point["factor"],
+                      budgets=", ".join(map(str, budgets)))] = budgets
+    return offered
+
+
+def counts(steps: Sequence[Step]) -> str:
+    """How many tokens each layer keeps, in words."""
+    kept = [len(places) for places in steps[-1].kept]
+    if len(set(kept)) == 1:
+        return _("Each layer keeps {kept} of {count} tokens", kept=kept[0], count=len(steps))
+    by_layer = " · ".join(_("layer {layer} {count}", layer=layer, count=count) for layer, count in enumerate(kept, 1))
+    return _("Kept of {count} tokens: {by_layer}", count=len(steps), by_layer=by_layer)
+
+
+def struck(steps: Sequence[Step], layer: int) -> str:
+    """The text as Markdown: what the layer has forgotten is grey and struck through; … stands where writing began."""
+    kept, parts = set(steps[-1].kept[layer]), []
+    runs = itertools.groupby(range(len(steps)), key=lambda place: (steps[place].is_new, place in kept))
+    for (is_new, is_kept), places in runs:
+        text = "".join(steps[place].token if place else f"({steps[place].token}) " for place in places)
+        if is_new and " …" not in parts:
+            parts.append(" …")
+        parts.append(literal(text) if is_kept else _forgotten(text))
+    return "".join(parts)
+
+
+def _forgotten(text: str) -> str:
+    """Spaces stay outside: Markdown strikes nothing that begins or ends with one."""
+    words = text.strip()
+    before, after = text[:len(text) - len(text.lstrip())], text[len(text.rstrip()):]
+    return f"{spaces(before)}:gray[~~{literal(words)}~~]{spaces(after)}" if words else spaces(text)
+
+
+def section(lab: Lab) -> None:
+    """The curve of perplexity against memory, as measured on held-out text."""
+    try:
+        result = store.read(lab.name, "memory")
+    except CheckpointError as error:
+        st.error(plain(_(str(error))))
+        return
+    if result is None:
+        st.caption(_("Not measured yet: `{command}`", command=f"python -m models.studies.corpus.forgetting {lab.name}"))
+        return
+    control = _measured(CONTROLS[result["window"]]) if result["window"] in CONTROLS else None
+    st.markdown(_("**Perplexity against memory**, on {windows} held-out windows of {window} tokens, half of them from "
+                  "books. At 8, the layers together keep an eighth of all tokens; those with the largest F go, or, for "
+                  "comparison, the oldest but the first.", windows=result["windows"], window=result["window"]),
+                help=tip("perplexity"))
+    verdict = _verdict(result, control)
+    if verdict:
+        st.markdown(verdict)
+    chosen = ", ".join(f"1/{point['factor']} {point['perplexity']:.2f}" for point in result["points"])
+    budgets = _("Chosen budgets: shared out among the layers on {windows} other windows.",
+                windows=result["validation_windows"])
+    chart(key="memory chart", spec=memory_chart(points(result, control)), models=[lab.name], what="memory",
+          title=_("Perplexity against memory"), about=[budgets],
+          alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}", name=called(lab.name), chosen=chosen))
+    st.caption(f"{budgets} `{result['command']}`")
+
+
+def _measured(name: str) -> dict | None:
+    """None where there is nothing, and where what there is cannot be read: `section` tells of it."""
+    try:
+        return store.read(name, "memory")
+    except CheckpointError:
+        return None
+
+
+def points(result: dict, control: dict | None) -> list[dict[str, Any]]:
+    """All measured points of a model, and of the control, a row each; those of a line together."""
+    rows = []
+    for its in (result, control):
+        if its is None:
+            continue
+        model = its["name"]
+        whole, *lessened = its["points"]
+        for way, title in _WAYS.items():
+            line = [point for point in (*lessened, *its["comparisons"]) if point["way"] == way]
+            label = _(title) if its is result else _("{model}: {way}", model=called(model), way=_(_OLDEST[way]))
+            for point in [whole, *line] if line else []:  # every line starts where nothing is forgotten
+                budgets = " ".join(map(str, point["budgets"]))
+                rows.append({"line": label, "model": model, "factor": point["factor"],
+                             "perplexity": point["perplexity"], "budgets": budgets})
+    return rows
+
+
+def _verdict(result: dict, control: dict | None) -> str:
+    """How little memory does as well as the control with all of its own; empty if that is not known."""
+    if control is None:
+        return ""
+    limit = control["points"][0]["perplexity"]
+    factor = largest_factor({point["factor"]: point["perplexity"] for point in result["points"]}, limit)
+    if not factor:
+        return _("{control} with all its memory: {limit:.2f}.", control=called(control["name"]), limit=limit)
+    if factor == 1:
+        return _("With all the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
+                 control=called(control["name"]), limit=limit)
+    return _("With 1/{factor} of the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
+             factor=factor, control=called(control["name"]), limit=limit)

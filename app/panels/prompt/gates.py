@@ -1,0 +1,77 @@
+"""The gates that a model computes itself (models/nets/attention/gated.py), and what becomes of its first token with
+them."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+import streamlit as st
+
+from app import compute
+from app.compute import Seen
+from app.panels.prompt.heads import selected
+from app.server import serving
+from app.state.lab_state import LabState
+from app.texts import N_, _, spelt
+from components import chart
+from components.charts import called, dots_chart
+from components.gates_chart import gates_chart
+from models import HeadPlan, Lab, Trace, catalogue
+from models.storage.checkpoint import CheckpointError
+from models.studies import store
+from models.trace import sink
+
+
+def offered(trace: Seen) -> bool:
+    """True if there is something to be seen."""
+    return bool(trace.gates)
+
+
+def section(lab: Lab, state: LabState, trace: Seen) -> None:
+    """Tokens down and heads across, live; beside it attention to the first token, here and in softmax attention."""
+    kind, layer, _head = selected(lab, state)
+    gates = trace.gates[kind.name]
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(_("**Gates**, of every token and head: closed is empty, open is full. The model computes them from "
+                      "the token; a bar or a key of yours multiplies them."))
+        mean = ", ".join(_("layer {layer} {share:.0%}", layer=number, share=values.mean())
+                         for number, values in enumerate(gates, 1))
+        tokens = spelt(trace.rows[kind.query_row])
+        chart(key="gates", spec=gates_chart(gates, tokens, layer), models=[lab.name], what="gates",
+              title=_("Gates of every token and head"), alt=_("Mean of all gates: {mean}", mean=mean))
+    with right:
+        st.markdown(_("**Attention to the first token**, mean over the queries after it. A query that finds nothing "
+                      "must put its weight somewhere, and often puts it there; a gate lets it say nothing instead."))
+        found = {lab.name: trace} | _without_gates(lab, trace)
+        points = [{"name": _("layer {layer}", layer=number), "value": round(float(share), 4), "which": called(name)}
+                  for name, its in found.items() if isinstance(its, Trace)
+                  for number, share in enumerate(sink(its.weights[kind.name]).mean(1), 1)]
+        told = "; ".join(f"{point['which']}, {point['name']}: {point['value']:.0%}" for point in points)
+        chart(key="sink", spec=dots_chart(points, N_("share of attention"), percent=True),
+              title=_("Attention to the first token"), alt=told, models=list(found), what="sink")
+        if shares := {called(name): share for name in found if (share := _over_texts(name)) is not None}:
+            told = ", ".join(f"{_(name)} {share:.1%}" for name, share in shares.items())
+            st.caption(_("Over held-out texts, which are longer: {shares}. Results has it beside the source's.",
+                         shares=told))
+
+
+def _over_texts(name: str) -> float | None:
+    """Share of the first token over all heads and layers, as models/studies/corpus/sinks.py measured it."""
+    try:
+        measured = store.read(name, "sink")
+    except CheckpointError:  # Results tells of it
+        return None
+    return fmean(measured["by_window"]) if measured else None
+
+
+def _without_gates(lab: Lab, trace: Seen) -> dict[str, Seen]:
+    """Softmax attention of the same family, on what was read: the box may be empty. Nothing where there is none."""
+    name = f"{lab.task.name}-softmax"
+    if name not in catalogue.names() or name == lab.name:
+        return {}
+    try:
+        other = serving.load(name)
+    except CheckpointError:
+        return {}
+    return {name: compute.traces_of(other, trace.prompt, HeadPlan())[0]}

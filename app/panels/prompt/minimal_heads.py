@@ -1,0 +1,216 @@
+"""What does this text need? Gates learned live on frozen weights: the fewest heads that keep the prediction, and the
+three groups of heads for its right answers. What is found is a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+import torch
+from streamlit.delta_generator import DeltaGenerator
+
+from app import compute
+from app.compute import Seen
+from app.panels.page import progress
+from app.server import limits, serving
+from app.server.jobs import Cancelled, Job, Progress
+from app.state import session, visitor_models
+from app.state.handlers import head_events
+from app.state.lab_state import LabState
+from app.state.pages.search import BOUNDS, FEWEST, WANTED, Search
+from app.texts import N_, _
+from components import chart, found_charts
+from models import HeadPlan, Lab
+from models.analysis import head_groups, minimal_heads
+from models.analysis.gated_predictions import Gating, Question
+from models.analysis.head_groups import FACILITATING, GROUPS, INTERFERING, IRRELEVANT, UNDECIDED
+from models.analysis.head_measures import confidences, in_one_row
+from models.labs.foreign import ForeignError
+from models.storage.checkpoint import CheckpointError
+from models.tasks.base import Prompt
+from models.trace import Trace
+
+TITLES = {"fewest": N_("Fewest heads found"), "groups": N_("Three groups")}
+SCOPES = {False: N_("This prediction"), True: N_("The whole text")}
+TITLE = N_("Learning gates, step")
+SEARCH = 250  # passes that a search is counted as; it takes as long as 600 (18 tokens) to 1,200 (23)
+BY_COST, BY_CONFIDENCE, LEARNED = (N_("by loss when pruned alone"), N_("by confidence"), N_("learned gates"))
+NAMES = {FACILITATING: N_("facilitating"), INTERFERING: N_("interfering"), IRRELEVANT: N_("irrelevant"),
+         UNDECIDED: N_("undecided")}
+MEANINGS = {
+    FACILITATING: N_("**Facilitating** ({n}): open under both pushes. Without them the loss is {loss:.3f}."),
+    INTERFERING: N_("**Interfering** ({n}): closed under both pushes. Without them the loss is {loss:.3f}."),
+    IRRELEVANT: N_("**Irrelevant** ({n}): they go where they are pushed. Without them the loss is {loss:.3f}."),
+    UNDECIDED: N_("**Undecided** ({n}): closed when pushed open, and open when pushed shut; the two fits found "
+                  "different ways. Without them the loss is {loss:.3f}.")}
+
+
+@dataclass(frozen=True, eq=False)
+class Fewest:
+    """A curve of learned sets, and what simpler orders give.
+
+    Attributes:
+        plans: number of open heads -> KL in nats, and the plan that prunes the others.
+        orders: name -> (heads, KL) by another order.
+        heads: of the model.
+    """
+
+    plans: dict[int, tuple[float, HeadPlan]]
+    orders: dict[str, list[tuple[int, float]]]
+    heads: int
+
+    def answer(self, bound: float) -> int:
+        """The fewest heads whose KL is within the bound."""
+        return min((size for size, (divergence, _) in self.plans.items() if divergence <= bound), default=self.heads)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """The groups, the heads' addresses in the same order, and the plans that prune a group."""
+
+    groups: head_groups.Groups
+    heads: list[tuple[str, int, int]]
+    known: bool
+
+    def of(self, name: str) -> list[tuple[str, int, int]]:
+        """The heads of a group."""
+        return [head for head, its in zip(self.heads, self.groups.names, strict=True) if its == name]
+
+
+@dataclass
+class Under:
+    """A search under way or done, and what it was begun for."""
+
+    key: tuple[Any, ...]
+    job: Job[Any]
+
+
+def draw(lab: Lab, state: LabState, prompt: Prompt, before: Seen) -> None:
+    """The section: what is asked, the button, and what was found."""
+    st.markdown(_("**What does this text need?** Which heads can the answer not do without? Gates are learned for "
+                  "this text alone, in seconds; the model stays as it is. Apply what they find, look at it on the "
+                  "grid, send it as a link."))
+    if not before.outputs:
+        st.caption(_("This text asks for no prediction that heads could be needed for.")
+                   if before.vectors is None else _("This model predicts nothing, so nothing can be kept."))
+        return
+    search = state.search
+    row = _choose(search)
+    question = Question.of(before, None if search.whole else state.asked)
+    key = (lab.identity, prompt, question, search.wanted, search.bound if search.wanted == FEWEST else None)
+    under: Under | None = st.session_state.get(session.SEARCH)
+    if under is not None and under.key != key:
+        under.job.cancel()
+        under = st.session_state[session.SEARCH] = None
+    if under is not None and under.job.running:
+        progress.draw(under.job, lambda job: None)
+        return
+    row.button(_("Find out"), key="find out", type="primary" if under is None else "secondary", on_click=_start,
+               args=(lab.name, prompt, question, search, key))
+    if under is None:
+        return
+    if under.job.problem:
+        st.caption(_(under.job.problem))
+    elif isinstance(under.job.result, Fewest):
+        _fewest(lab.name, under.job.result, search)
+    elif isinstance(under.job.result, Grouped):
+        _groups(lab, under.job.result)
+
+
+def _choose(search: Search) -> DeltaGenerator:
+    """What is asked for; returns the row that it stands in."""
+    st.session_state[session.WANTED] = search.wanted
+    st.session_state[session.WHOLE] = search.whole
+    st.session_state[session.BOUND] = search.bound
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    with row:
+        st.segmented_control(_("Wanted"), WANTED, key=session.WANTED, format_func=lambda its: _(TITLES[its]),
+                             on_change=head_events.on_search, required=True, label_visibility="collapsed")
+        st.segmented_control(_("For"), [*SCOPES], key=session.WHOLE, format_func=lambda its: _(SCOPES[its]),
+                             on_change=head_events.on_search, required=True, label_visibility="collapsed")
+        if search.wanted == FEWEST:
+            st.selectbox(_("How far the answer may move"), BOUNDS, key=session.BOUND, on_change=head_events.on_search,
+                         width=250, format_func=lambda bound: _("Moved at most {bound:g} nats (KL)", bound=bound),
+                         label_visibility="collapsed")
+    return row
+
+
+def _start(model: str, prompt: Prompt, question: Question, search: Search, key: tuple[Any, ...]) -> None:
+    """Takes the model by its name, and finds the trace again: Streamlit keeps what a button was given for as long as
+    the session lasts."""
+    try:
+        lab = visitor_models.opened(model)
+        before = compute.traces_of(lab, prompt, HeadPlan())[0]
+        limits.spend(limits.PASSES, SEARCH)
+    except (limits.LimitError, CheckpointError, ForeignError) as error:
+        st.session_state[session.SEARCH] = Under(key, Job[Any](TITLE, None).refuse(str(error)))
+        return
+
+    def fewest(tell: Progress, cancelled: Cancelled) -> Fewest:
+        with serving.computing():
+            gating = Gating.of(lab, prompt, question)
+        curve = minimal_heads.learn(gating, len(before.prompt.ids), tell=tell, cancelled=cancelled,
+                                    turn=serving.computing)
+        minimal_heads.polish(curve, search.bound, cancelled, serving.computing)
+        with serving.computing():
+            alone = gating.alone(gating.divergence)
+            orders = {BY_COST: minimal_heads.by_order(gating, alone.argsort(descending=True))}
+            if isinstance(before, Trace):
+                sure = torch.tensor(in_one_row(lab.kinds, confidences(lab, before)))
+                orders[BY_CONFIDENCE] = minimal_heads.by_order(gating, sure.argsort(descending=True))
+        plans = {size: (divergence, gating.plan(stays)) for size, (divergence, stays) in curve.found.items()}
+        return Fewest(plans, orders, len(gating.heads))
+
+    def grouped(tell: Progress, cancelled: Cancelled) -> Grouped:
+        with serving.computing():
+            gating = Gating.of(lab, prompt, question)
+        found = head_groups.fit(gating, tell=tell, cancelled=cancelled, turn=serving.computing)
+        return Grouped(found, gating.heads, question.known)
+
+    job: Job[Any] = Job(TITLE, fewest if search.wanted == FEWEST else grouped)
+    st.session_state[session.SEARCH] = Under(key, job.start())
+
+
+def _fewest(name: str, found: Fewest, search: Search) -> None:
+    size = found.answer(search.bound)
+    divergence, plan = found.plans[size]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(_("**{size} of {heads} heads** keep it: the answer moves by {kl:.3f} nats (KL), at most {bound:g}.",
+                      size=size, heads=found.heads, kl=divergence, bound=search.bound))
+        st.button(_("Apply: prune the others"), key="apply needed", on_click=head_events.set_plan, args=(plan,))
+    learned = sorted(((its, divergence) for its, (divergence, _) in found.plans.items()), reverse=True)
+    curves = {_(name): its for name, its in {LEARNED: learned, **found.orders}.items()}
+    chart(key="kept", spec=found_charts.kept_chart(curves, (size, divergence), search.bound), models=[name],
+          what="needs", title=_("KL by the number of heads that are left"),
+          alt=_("KL by number of heads left; learned gates keep the prediction with {size}", size=size))
+
+
+def _told(found: Grouped) -> str:
+    """The groups with their heads, in words."""
+    return "; ".join(f"{_(NAMES[name])}: {', '.join(f'{layer + 1}.{head + 1}' for _kind, layer, head in heads)}"
+                     for name in GROUPS if (heads := found.of(name)))
+
+
+def _groups(lab: Lab, found: Grouped) -> None:
+    losses, untouched = found.groups.losses, found.groups.loss
+    st.markdown(_("As trained, the loss is {loss:.3f} nats. Gates were fitted to the right answers, once pushed open "
+                  "and once pushed shut.",
+                  loss=untouched) if found.known else
+                _("As trained, the loss is {loss:.3f} nats. Gates were fitted to what the model says itself, once "
+                  "pushed open and once pushed shut.", loss=untouched))
+    titles = {kind.name: _(kind.title) for kind in lab.kinds}
+    rows = [{"kind": titles[kind], "layer": layer + 1, "head": head + 1, "group": _(NAMES[name]),
+             "kept": round(kept, 3), "removed": round(removed, 3)}
+            for (kind, layer, head), name, kept, removed in zip(
+                found.heads, found.groups.names, found.groups.kept.tolist(), found.groups.removed.tolist(),
+                strict=True)]
+    chart(key="groups", spec=found_charts.groups_chart(rows, [_(NAMES[name]) for name in GROUPS], len(lab.kinds) > 1),
+          title=_("Every head and its group"), alt=_told(found), models=[lab.name], what="groups")
+    for name in GROUPS:
+        heads = found.of(name)
+        if heads:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(_(MEANINGS[name], n=len(heads), loss=losses[name]))
+                st.button(_("Prune these"), key=f"prune {name}", on_click=head_events.set_plan,
+                          args=(HeadPlan().with_heads(heads, gate=0.0),))

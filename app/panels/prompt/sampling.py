@@ -1,0 +1,51 @@
+"""How a text is continued: always the likeliest token, or drawn by chance, which a seed decides."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.state import session
+from app.state.handlers import events
+from app.state.lab_state import LabState
+from app.texts import _
+from models import Lab
+from models.generate.sampling import MAX_SEED, MAX_TEMPERATURE, MIN_TOP_P
+
+
+def choose(lab: Lab, state: LabState, can_go_on: bool) -> None:
+    """A button that says how tokens are chosen, with the choice behind it, and one for the next seed.
+
+    Args:
+        can_go_on: False where nothing can be continued, now with another seed either.
+    """
+    if not lab.task.writes:
+        return
+    sampling = state.sampling
+    if sampling.is_greedy:
+        said = _("The likeliest words")
+    else:
+        said = _("Drawn with seed {seed}", seed=sampling.seed)
+    place = st.popover(said, key=session.SAMPLING, on_change="rerun", width="content")
+    st.button(_("Another seed"), key="another", on_click=events.draw_another, icon=":material/casino:",
+              disabled=sampling.is_greedy or not can_go_on, help=_("Continues the text with other random numbers"))
+    if place.open:  # what nobody looks at need not be sent with every click
+        with place:
+            _details(state)
+
+
+def _details(state: LabState) -> None:
+    sampling = state.sampling
+    st.session_state[session.GREEDY] = sampling.is_greedy
+    st.checkbox(_("Always the likeliest token"), key=session.GREEDY, on_change=events.on_greedy)
+    if not sampling.is_greedy:
+        st.session_state[session.TEMPERATURE] = sampling.temperature
+        st.session_state[session.TOP_P] = sampling.top_p
+        st.session_state[session.SEED] = sampling.seed
+        st.slider(_("Temperature"), 0.05, MAX_TEMPERATURE, step=0.05, key=session.TEMPERATURE,
+                  on_change=events.on_sampling, help=_("Below 1 likely tokens come more often than the model expects "
+                                                       "them, above 1 less often"))
+        st.slider(_("Top-p"), MIN_TOP_P, 1.0, step=0.05, key=session.TOP_P, on_change=events.on_sampling,
+                  help=_("Only the likeliest tokens that have this probability together are drawn from"))
+        st.number_input(_("Seed"), 0, MAX_SEED, key=session.SEED, on_change=events.on_sampling)
+    st.caption(_("As trained and with your changes, the same random numbers choose: with the same seed the two "
+                 "texts differ by your changes and not by luck."))

@@ -1,0 +1,1 @@
+"""The serving process: gate, health, logs, turns, jobs, caches, limits."""

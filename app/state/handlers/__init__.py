@@ -1,0 +1,1 @@
+"""Event handlers: each turns a visitor's event into a new History."""

@@ -1,0 +1,28 @@
+"""What visitors do on the Constant page, as changes of their History."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from app.state import session
+from app.state.pages.constant_view import TASKS, ConstantView, is_study
+from app.state.session import history
+
+
+def on_constant() -> None:
+    """Another task or another study."""
+    present, asked = history().present, session.widget
+    shown = present.constant
+    task, study = asked(session.CONSTANT_TASK, str, shown.task), asked(session.STUDY, str, shown.study)
+    if task in TASKS and is_study(study):
+        history().do(replace(present, constant=ConstantView(shown.step, task, study)), merge="viewing")
+
+
+def on_constant_place(event: dict[str, Any], counts: Sequence[int]) -> None:
+    """Another number of heads, by the slider or a place in a chart; the study's are `counts`."""
+    if event.get("type") == "at" and event.get("x") in [*counts]:
+        present = history().present
+        shown = replace(present.constant, step=[*counts].index(event["x"]))
+        history().do(replace(present, constant=shown), merge="viewing")

@@ -1,0 +1,155 @@
+"""What visitors do to heads, on the grid and on the pages about them, as changes of their History."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from app.state import session
+from app.state.lab_state import FORMS, MEANS, TERMS
+from app.state.pages.heads_view import MEASURES, SOURCES, HeadsView, is_role
+from app.state.pages.pruning_view import ALL, ORDERS
+from app.state.pages.search import BOUNDS, WANTED, Search
+from app.state.pages.selection import SCOPES, Selection
+from app.state.session import history, is_index, widget
+from app.state.shared import fit, policies_of, views_of
+from models.analysis.pruning_orders import Order, follows, left_of, pruned
+from models.plan import MAX_BASE, MIN_BASE, Address, HeadPlan
+
+
+def on_heads(event: dict[str, Any]) -> None:
+    """A click or a key on the grid."""
+    past = history()
+    present = past.present
+    if event.get("type") == "take":
+        session.ask_for(event.get("what"), event.get("sequence"))
+        return
+    if event.get("type") == "scale":
+        if event.get("policy") in [*policies_of(present.models)]:
+            past.do(replace(present, plan=_scaled(present.plan, event)), merge="scale")
+        return
+    shape = present.shape
+    layer, head, scope = (event.get(key) for key in ("layer", "head", "scope"))
+    kind = event.get("kind", next(iter(shape)))
+    if kind not in [*shape] or not (is_index(layer, shape[kind][0]) and is_index(head, shape[kind][1])) \
+            or scope not in SCOPES:
+        return
+    selection = Selection(layer, head, scope, kind)
+    if event.get("type") == "select":
+        past.do(replace(present, selection=selection), merge="selecting")
+    elif event.get("type") == "heads":
+        gate, constant = event.get("gate"), event.get("constant")
+        if (gate is None or _gate(gate)) and (constant is None or isinstance(constant, bool)):
+            plan = present.plan.with_heads(selection.heads(shape), constant=constant, gate=gate)
+            plan = fit(plan, present.models)[0]
+            # All steps of one drag of the slider are one step of undo.
+            past.do(replace(present, plan=plan), merge=f"gate {selection}" if event.get("drag") is not None else "")
+            if event.get("drag") is False:
+                past.settle()
+
+
+def on_map(event: dict[str, Any]) -> None:
+    """Another view of the selected head, another form of it, or other heads that tint the words."""
+    present, name = history().present, event.get("type")
+    offered = {"view": views_of(present.models), "form": FORMS, "mean": MEANS}
+    if name in [*offered] and event.get(name) in offered[name]:
+        history().do(replace(present, **{name: event[name]}), merge="viewing")
+
+
+def set_heads(heads: Sequence[Address], change: Mapping[str, Any]) -> None:
+    """The state of several heads at once."""
+    set_plan(history().present.plan.with_heads(heads, **change))
+
+
+def set_plan(plan: HeadPlan) -> None:
+    """A whole plan, which something found."""
+    present = history().present
+    history().do(replace(present, plan=fit(plan, present.models)[0]))
+
+
+def on_scatter(event: dict[str, Any], model: str, addresses: Sequence[Address]) -> None:
+    """A point that is chosen selects its head; those in a rectangle are picked, to be acted on together. Points of
+    another model than the present one mean nothing any more."""
+    if history().present.model != model:
+        return
+    if event.get("type") == "choose" and is_index(event.get("index"), len(addresses)):
+        kind, layer, head = addresses[event["index"]]
+        history().do(replace(history().present, selection=Selection(layer, head, "head", kind)), merge="selecting")
+    elif event.get("type") == "pick" and isinstance(event.get("heads"), list):
+        found = [its for its in dict.fromkeys(event["heads"][:len(addresses)]) if is_index(its, len(addresses))]
+        st.session_state[session.SCATTER] = (history().present.model, found)
+
+
+def picked(addresses: Sequence[Address]) -> list[int]:
+    """Which of the heads are picked in the scatter of this model, by their places."""
+    kept = st.session_state.get(session.SCATTER)
+    return [its for its in kept[1] if its < len(addresses)] if kept and kept[0] == history().present.model else []
+
+
+def on_heads_view() -> None:
+    """Other measures, another source, or the heads of another role."""
+    present, asked = history().present, session.widget
+    shown = present.heads
+    x, y = asked(session.MEASURE_X, str, shown.x), asked(session.MEASURE_Y, str, shown.y)
+    source, role = asked(session.MEASURED, str, shown.source), asked(session.ROLE, str, "")
+    if x in MEASURES and y in MEASURES and source in SOURCES and is_role(role):
+        history().do(replace(present, heads=HeadsView(x, y, source, role)), merge="viewing")
+
+
+def on_search() -> None:
+    """Another question of what the text needs."""
+    present, asked = history().present, session.widget
+    found = Search(asked(session.WANTED, str, ""), asked(session.WHOLE, bool, False), asked(session.BOUND, float, 0.0))
+    wanted = found.wanted if found.wanted in WANTED else present.search.wanted
+    bound = found.bound if found.bound in BOUNDS else present.search.bound
+    history().do(replace(present, search=Search(wanted, found.whole, bound)), merge="viewing")
+
+
+def on_order(orders: Mapping[str, Order], shown: str) -> None:
+    """Another order of heads: where the plan is one of the order shown, as many are left in the new one."""
+    present, name = history().present, widget(session.ORDER, str, "")
+    if name not in ORDERS or name not in orders:
+        return
+    old, plan = orders.get(shown, ()), present.plan
+    if old and follows(plan, old):
+        plan = fit(pruned(plan, orders[name], left_of(plan, old)), present.models)[0]
+    history().do(replace(present, plan=plan, pruning=replace(present.pruning, order=name)), merge="viewing")
+
+
+def on_term() -> None:
+    """Another sense in which heads differ."""
+    if widget(session.TERM, str) in TERMS:
+        history().do(replace(history().present, term=widget(session.TERM, str)), merge="viewing")
+
+
+def on_scope() -> None:
+    """Other heads that may go."""
+    present, scope = history().present, widget(session.SCOPE, str, "")
+    if scope in (ALL, *present.shape):
+        history().do(replace(present, pruning=replace(present.pruning, scope=scope)), merge="viewing")
+
+
+def on_left(event: dict[str, Any], order: Order) -> None:
+    """So many heads of an order are left, by the slider or a place in the chart."""
+    left = event.get("x")
+    if event.get("type") != "at" or not is_index(left, len(order) + 1):
+        return
+    past = history()
+    plan = fit(pruned(past.present.plan, order, left), past.present.models)[0]
+    past.do(replace(past.present, plan=plan), merge="pruning")  # a drag, or a run of keys
+    if event.get("drag") is False:
+        past.settle()
+
+
+def _gate(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _scaled(plan: HeadPlan, event: dict[str, Any]) -> HeadPlan:
+    base = event.get("base")
+    if event.get("policy") == "logn" and is_index(base, MAX_BASE + 1) and base >= MIN_BASE:
+        return plan.with_scale("logn", base)
+    return plan if event.get("policy") == "logn" else plan.with_scale(event["policy"])

@@ -1,0 +1,77 @@
+"""What visitors do in a lesson and on a first visit, as changes of their History."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import Any
+
+from app.state import session
+from app.state.lab_state import FIRST_PAGE, SHOWN, START
+from app.state.lessons.lesson_files import CHOICES, ORDER, Place, step_at
+from app.state.link import first_lab, lab_of, opened_by, settled
+from app.state.session import history, is_index
+from app.state.shared import fit
+from models.plan import HeadPlan
+
+
+def on_lesson(event: dict[str, Any]) -> None:
+    """A step of a lesson, an answer to its question, the way out, large type. Of a first visit: its one button."""
+    past = history()
+    present = past.present
+    match event.get("type"):
+        case "step" if isinstance(event.get("to"), str):
+            with contextlib.suppress(ValueError):
+                take_step(Place.parse(event["to"]))
+        case "answer" if present.lesson is not None and not session.is_told(present.lesson, present.answer):
+            question, choice = step_at(present.lesson).question, event.get("choice")
+            if question is not None and (choice is None or is_index(choice, len(question.choices))):
+                answer = SHOWN if choice is None else CHOICES[choice]
+                session.answers()[present.lesson] = answer
+                past.do(replace(present, answer=answer), merge="answering")
+        case "teach" if isinstance(event.get("on"), bool):
+            past.do(replace(present, teach=event["on"]))
+        case "leave":
+            leave_lesson()
+
+
+def take_step(place: Place) -> None:
+    """Opens a step. What the visitor had before the first one comes back when the lesson is left."""
+    past = history()
+    present = past.present
+    if present.lesson is None:
+        session.put_aside(None if present.page == START else present)
+    opened = settled(present, opened_by(place))
+    past.do(replace(opened, lesson=place, answer=session.answers().get(place, "")))
+
+
+def leave_lesson() -> None:
+    """Back to what stood there before the lesson; without that, the lesson's experiment stays."""
+    past = history()
+    kept = settled(past.present, session.aside() or past.present)
+    past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer="", teach=False))
+    session.put_aside(None)
+
+
+def restart() -> None:
+    """A first visit's experiment, once more."""
+    first = settled(history().present, opened_by(None))
+    history().do(replace(first, lesson=None, answer="", teach=False))
+
+
+def _work_page(page: str) -> str:
+    return FIRST_PAGE if page == START else page
+
+
+def on_start(event: dict[str, Any]) -> None:
+    """A first visit's one experiment: heads are taken away or come back, or it is left for the lab."""
+    past = history()
+    match event.get("type"):
+        case "plan" if isinstance(event.get("plan"), str):
+            past.do(replace(past.present, plan=fit(HeadPlan.read(event["plan"])[0], past.present.models)[0]))
+        case "skip":
+            past.do(settled(past.present, first_lab()))
+        case "lab":
+            past.do(replace(lab_of(past.present), plan=past.present.plan))
+        case "lesson":
+            take_step(Place(ORDER[0], 1))

@@ -1,0 +1,1 @@
+"""Lesson files and the conditions of their steps."""

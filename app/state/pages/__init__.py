@@ -1,0 +1,1 @@
+"""View state of single pages: selection, pruning, constants, heads, search."""

@@ -1,0 +1,47 @@
+"""What the Heads page shows: two measures against each other, where they were taken, and the heads of one role."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from app.texts import N_
+
+MEASURES = {"confidence": N_("Confidence"), "relevance": N_("Relevance"), "loss": N_("Loss when pruned alone"),
+            "open": N_("Probability of being open")}
+SOURCES = {"corpus": N_("Over a corpus"), "text": N_("On this text")}
+_ROLE = re.compile(r"position [+-]\d{1,3}|(?:nsubj|obj|amod|advmod) (?:up|down)|rare", re.ASCII)
+
+
+@dataclass(frozen=True)
+class HeadsView:
+    """See the module's docstring.
+
+    Attributes:
+        x, y: two of MEASURES.
+        source: one of SOURCES.
+        role: as models/analysis/roles.py names them, like `nsubj up`; empty for all.
+    """
+
+    x: str = "confidence"
+    y: str = "loss"
+    source: str = "corpus"
+    role: str = ""
+
+    def __str__(self) -> str:
+        """`confidence.loss.corpus`, `relevance.loss.text.nsubj up`"""
+        return ".".join((self.x, self.y, self.source, *([self.role] if self.role else [])))
+
+    @classmethod
+    def parse(cls, text: str) -> HeadsView:
+        """The inverse of str(); raises ValueError."""
+        x, y, source, *rest = [*text.split(".", 3), "", ""]
+        role = rest[0] if rest else ""
+        if x not in MEASURES or y not in MEASURES or source not in SOURCES or not is_role(role):
+            raise ValueError(f"{text!r} is nothing that the Heads page shows")
+        return cls(x, y, source, role)
+
+
+def is_role(role: str) -> bool:
+    """True of what could be a role, and of no role at all."""
+    return not role or _ROLE.fullmatch(role) is not None

@@ -1,0 +1,1 @@
+"""Measures of heads on one prompt: relevance, roles, minimal heads, groups, similarity."""

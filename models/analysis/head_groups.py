@@ -1,0 +1,90 @@
+"""Three groups of heads for one text, after Causal Head Gating (Nam et al. 2025, arXiv 2505.13737).
+
+Gates G = sigmoid(a), one a head, are fitted on frozen weights to the text's right answers: first alone, then, from
+there, twice, with a push on each a towards 1 (G+) and towards 0 (G-):
+
+    minimise  loss(G) ∓ push · sum over heads of clip(a, -LIMIT, LIMIT)
+
+    high in both                 facilitating: the answers need it, even where everything pushes it out
+    low in both                  interfering: the answers are better without it, even where everything pushes it in
+    high in G+, low in G-        irrelevant: it goes where it is pushed
+    low in G+, high in G-        undecided: the two fits found different ways; a matter of other heads
+
+With scores G- (facilitating), 1 - G+ (interfering) and G+ (1 - G-) (irrelevant), as in the paper's section 3.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from models.analysis.gated_predictions import Gating
+from models.analysis.minimal_heads import Turn
+from models.cancellation import CancelledError
+
+FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED = GROUPS = ("facilitating", "interfering", "irrelevant", "undecided")
+ALONE, PUSHED = 30, 80  # steps of the first fit, and of the two after it
+PUSH = 0.01  # nats a unit of a
+RATE = 0.3  # Adam's, of a
+LIMIT = 4.0  # of a where pushes end: gates of 0.018 and 0.982
+HALF = 0.5  # from here on a gate is high
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """What the fits found.
+
+    Attributes:
+        kept, removed: (heads,) G+ and G-, 0 to 1.
+        loss: nats of the answers, untouched.
+        losses: group -> nats with that group's heads pruned.
+    """
+
+    kept: Tensor
+    removed: Tensor
+    loss: float
+    losses: dict[str, float]
+
+    @property
+    def names(self) -> list[str]:
+        """The group of each head."""
+        return [group_of(*pair) for pair in zip(self.kept.tolist(), self.removed.tolist(), strict=True)]
+
+
+def group_of(kept: float, removed: float) -> str:
+    """The group of a head by its gate under the push towards 1 and the one under the push towards 0."""
+    if kept >= HALF:
+        return FACILITATING if removed >= HALF else IRRELEVANT
+    return UNDECIDED if removed >= HALF else INTERFERING
+
+
+def fit(gating: Gating, push: float = PUSH, tell: Callable[[int, int], None] = lambda done, of: None,
+        cancelled: Callable[[], bool] = lambda: False, turn: Turn = contextlib.nullcontext) -> Groups:
+    """The groups of one text; the arguments are those of needs.learn. Raises CancelledError as it does."""
+    count, total = len(gating.heads), ALONE + PUSHED
+    a = torch.zeros(1, count)
+    done = 0
+    for directions, steps in ((torch.zeros(1, 1), ALONE), (torch.tensor([[1.0], [-1.0]]), PUSHED)):
+        a = a.expand(len(directions), -1).clone().requires_grad_()
+        optimiser = torch.optim.Adam([a], lr=RATE)
+        for _ in range(steps):
+            if cancelled():
+                raise CancelledError
+            with turn():
+                pushes = (directions * a.clamp(-LIMIT, LIMIT)).sum()
+                loss = gating.loss(a.sigmoid()).sum() - push * pushes
+                (a.grad,) = torch.autograd.grad(loss, a)
+                optimiser.step()
+            done += 1
+            tell(done, total)
+        a = a.detach().clamp(-LIMIT, LIMIT)
+    kept, removed = a.sigmoid()
+    names = [group_of(*pair) for pair in zip(kept.tolist(), removed.tolist(), strict=True)]
+    rows = torch.tensor([[1.0] * count, *([float(name != group) for name in names] for group in GROUPS)])
+    with turn():
+        untouched, *without = gating.in_parts(gating.loss, rows).tolist()
+    return Groups(kept, removed, untouched, dict(zip(GROUPS, without, strict=True)))

@@ -1,0 +1,66 @@
+"""How alike the heads of a layer are, pair by pair, in the three senses of models/training/disagreement.py.
+
+    sub   cosine of the heads' projected values      out   cosine of their outputs, before W_O
+    pos   what their rows share: sum over keys of the product of their weights
+
+each a mean over tokens. D of a layer is minus the mean over all pairs, i = j among them; a text's is the mean over
+layers. exp(D) is what the source reports: 1/e where all heads are alike, exp(-1/H) where none shares anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy
+import torch
+from numpy import ndarray
+from torch import Tensor
+from torch.nn import functional
+
+from models.lab import Lab
+from models.labs.seq2seq import Seq2SeqLab
+from models.labs.stack import KIND, StackLab
+from models.nets.attention.base import Record
+from models.tasks.base import Prompt
+from models.trace import Trace
+from models.training.disagreement import TERMS
+
+Likeness = Mapping[str, Mapping[str, ndarray]]  # kind -> term -> (L, H, H)
+
+
+def pairs(record: Record, term: str) -> Tensor:
+    """(H, H) how alike the heads of one layer are; of a batch without padding."""
+    if term == "pos":
+        weights = record.live.float()
+        return torch.einsum("bhnm, bgnm -> hg", weights, weights) / (weights.shape[0] * weights.shape[2])
+    vectors = record.values if term == "sub" else record.outputs
+    if vectors is None:
+        raise ValueError("this record has neither values nor outputs")
+    units = functional.normalize(vectors.float(), dim=-1)
+    return torch.einsum("bhnd, bgnd -> hg", units, units) / (units.shape[0] * units.shape[2])
+
+
+@torch.inference_mode()
+def of_text(lab: Lab, prompt: Prompt) -> Likeness:
+    """Of one text under the untouched model, all its tokens; of a model that is not ours, positions alone."""
+    records: dict[str, list[Record]] = {kind.name: [] for kind in lab.kinds}
+    if isinstance(lab, StackLab):
+        lab.model(torch.tensor([prompt.ids]), records=records[KIND])
+    elif isinstance(lab, Seq2SeqLab):
+        lab.model(torch.tensor([prompt.ids]), torch.tensor([lab.anchored(prompt).target]), records=records)
+    else:
+        raise ValueError(f"{lab.name}: its values and outputs cannot be seen")
+    return {kind: {term: numpy.stack([pairs(record, term).numpy() for record in its]) for term in TERMS}
+            for kind, its in records.items()}
+
+
+def of_trace(trace: Trace) -> Likeness:
+    """Positions alone, which a trace has of any model."""
+    return {kind: {"pos": numpy.einsum("lhnm, lgnm -> lhg", its, its) / its.shape[2]}
+            for kind, its in trace.live.items()}
+
+
+def disagreement_of(likeness: Likeness, term: str) -> float:
+    """D of a text: the mean over all layers of all kinds."""
+    return -float(numpy.mean([layer.mean() for its in likeness.values() for layer in its[term]]))
+

@@ -1,0 +1,183 @@
+"""What heads look at: a fixed distance, a word that depends on another, the rarest word (Voita et al. 2019, section 5).
+
+A head looks, from a token, at the one with its largest weight; tokens around the text are left out on both sides, as
+the source leaves out the end of the sentence. Over many texts:
+
+    positional   at least 90% of its looks go to one distance (-1 is the token before)
+    syntactic    between two words of a relation, in one direction, its accuracy is at least 10 points above that of the
+                 best fixed distance in words, on the same pairs
+    rare         at least half of its looks go to the rarest token of the text, and at least 10 points more than the
+                 best fixed distance finds it; of texts whose rarest token is not among the 500 most frequent
+
+From a word is from its last token; to a word is to any of its tokens. Where a query sees no later key, pairs whose
+second word comes later do not count, for the head as for the fixed distance. The source's rare-word heads have no
+limit; half is where its own lie (more than 50% and 66%).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+from numpy import ndarray
+
+from models.analysis.dependency_trees import Sentence, places_of, tokens_of
+from models.kind import Kind
+
+RELATIONS = ("nsubj", "obj", "amod", "advmod")
+DIRECTIONS = ("up", "down")  # from the dependent to its head, and back
+POSITIONAL, MARGIN, RARE = 0.9, 0.1, 0.5
+FREQUENT = 500
+FEWEST = 20  # pairs, or looks, without which nothing is said
+FARTHEST = 40  # distances in tokens that are counted
+
+Relation = tuple[str, str]  # of RELATIONS, of DIRECTIONS
+
+
+@dataclass
+class Looks:
+    """What the heads of one kind looked at, counted over texts.
+
+    Attributes:
+        distances: (L, H, 2 · FARTHEST + 1) looks by distance in tokens, key minus query.
+        looks: of each head.
+        right: relation -> (L, H) pairs that the head found.
+        pairs, words: relation -> pairs, and how many have which distance in words.
+        rarest: (L, H) looks at the rarest token; rare_looks, rare_distances: looks in such texts, and at what distance
+            the rarest token stood.
+    """
+
+    kind: Kind
+    distances: ndarray = field(init=False)
+    looks: int = 0
+    right: dict[Relation, ndarray] = field(default_factory=dict)
+    pairs: Counter[Relation] = field(default_factory=Counter)
+    words: dict[Relation, Counter[int]] = field(default_factory=dict)
+    rarest: ndarray = field(init=False)
+    rare_looks: int = 0
+    rare_distances: Counter[int] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        size = (self.kind.layers, self.kind.heads)
+        self.distances, self.rarest = numpy.zeros((*size, 2 * FARTHEST + 1), dtype=int), numpy.zeros(size, dtype=int)
+
+    def add(self, weights: ndarray, queries: ndarray, keys: ndarray) -> ndarray:
+        """Counts the distances of one text; (L, H, N) the keys looked at.
+
+        Args:
+            weights: (L, H, N, M).
+            queries, keys: (N,) and (M,) bool, True for tokens of the text.
+        """
+        at = looked_at(weights, keys)
+        n = numpy.flatnonzero(queries)
+        if self.kind.causal:  # the first token of a text has no choice
+            n = n[1:]
+        distance = (at[:, :, n] - n).clip(-FARTHEST, FARTHEST) + FARTHEST
+        for layer, head in numpy.ndindex(distance.shape[:2]):
+            self.distances[layer, head] += numpy.bincount(distance[layer, head], minlength=2 * FARTHEST + 1)
+        self.looks += len(n)
+        return at
+
+    def add_sentence(self, at: ndarray, sentence: Sentence, places: Sequence[tuple[int, int]],
+                     text: ndarray) -> None:
+        """Counts the relations of a sentence.
+
+        Args:
+            at: what `add` gave.
+            places: of each token of the text in it.
+            text: indices of these tokens in the row.
+        """
+        tokens = tokens_of(sentence.words, places)
+        for i, (j, name) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
+            if name not in RELATIONS or j < 0:
+                continue
+            for direction, (start, stop) in zip(DIRECTIONS, ((i, j), (j, i)), strict=True):
+                if not (tokens[start] and tokens[stop]) or self.kind.causal and stop > start:
+                    continue
+                relation = (name, direction)
+                found = numpy.isin(at[:, :, text[tokens[start][-1]]], text[tokens[stop]])
+                self.right[relation] = self.right.get(relation, 0) + found.astype(int)
+                self.pairs[relation] += 1
+                self.words.setdefault(relation, Counter())[stop - start] += 1
+
+    def add_rare(self, at: ndarray, ids: Sequence[int], text: ndarray, rank: ndarray) -> None:
+        """Counts looks at the rarest token.
+
+        Args:
+            ids: of the row's tokens.
+            text: indices of the text's tokens in the row.
+            rank: of each token id, 0 for the most frequent.
+        """
+        ranks = rank[numpy.array(ids)[text]]
+        rare = text[int(ranks.argmax())]
+        if ranks.max() < FREQUENT:
+            return
+        n = text[text > rare] if self.kind.causal else text[text != rare]
+        self.rarest += (at[:, :, n] == rare).sum(-1)
+        self.rare_looks += len(n)
+        self.rare_distances.update((rare - n).tolist())
+
+    # What it comes to.
+
+    def positional(self) -> tuple[ndarray, ndarray]:
+        """(L, H) distances that most looks go to, and their share."""
+        best = self.distances.argmax(-1)
+        counts = numpy.take_along_axis(self.distances, best[..., None], -1)[..., 0]
+        return best - FARTHEST, counts / max(1, self.looks)
+
+    def syntactic(self) -> dict[Relation, tuple[ndarray, float]]:
+        """Relation -> (L, H) accuracy, and that of the best fixed distance; of those with pairs enough."""
+        return {relation: (self.right[relation] / count, max(self.words[relation].values()) / count)
+                for relation, count in self.pairs.items() if count >= FEWEST}
+
+    def rare(self) -> tuple[ndarray, float]:
+        """(L, H) share of looks at the rarest token, and that of the best fixed distance."""
+        most = max(self.rare_distances.values(), default=0)
+        return self.rarest / max(1, self.rare_looks), most / max(1, self.rare_looks)
+
+    def roles(self) -> list[dict[str, Any]]:
+        """Every role that a head has: kind, layer, head, role (like `position -1`, `nsubj up`, `rare`), share and, but
+        for positions, that of the best fixed distance."""
+        found: list[dict[str, Any]] = []
+
+        def note(where: ndarray, role: str, share: ndarray, baseline: float | None) -> None:
+            for layer, head in zip(*numpy.nonzero(where), strict=True):
+                found.append({"kind": self.kind.name, "layer": int(layer), "head": int(head), "role": role,
+                              "share": round(float(share[layer, head]), 4),
+                              **({} if baseline is None else {"baseline": round(baseline, 4)})})
+
+        distance, share = self.positional()
+        if self.looks >= FEWEST:
+            for value in numpy.unique(distance[share >= POSITIONAL]):
+                note((distance == value) & (share >= POSITIONAL), f"position {value:+d}", share, None)
+        for (name, direction), (accuracy, baseline) in self.syntactic().items():
+            note(accuracy >= baseline + MARGIN, f"{name} {direction}", accuracy, baseline)
+        share, baseline = self.rare()
+        if self.rare_looks >= FEWEST:
+            note((share >= RARE) & (share >= baseline + MARGIN), "rare", share, baseline)
+        return found
+
+
+def looked_at(weights: ndarray, keys: ndarray) -> ndarray:
+    """(L, H, N) the key with the largest weight, of those that are of the text."""
+    return numpy.where(keys, weights, -1).argmax(-1)
+
+
+def ranks(texts: Iterable[Sequence[int]], vocabulary: int) -> ndarray:
+    """(V,) rank of each token id by how often it stands in the texts, 0 for the most frequent."""
+    counts = numpy.zeros(vocabulary, dtype=int)
+    for ids in texts:
+        counts += numpy.bincount(ids, minlength=vocabulary)
+    found = numpy.empty(vocabulary, dtype=int)
+    found[numpy.argsort(-counts, kind="stable")] = numpy.arange(vocabulary)
+    return found
+
+
+def aligned(tokens: Sequence[str], is_text: ndarray, text: str) -> tuple[list[tuple[int, int]], ndarray] | None:
+    """Where the text's tokens stand in it, and their indices in the row; None if they cannot be found there."""
+    indices = numpy.flatnonzero(is_text)
+    places = places_of([tokens[i] for i in indices.tolist()], text)
+    return None if places is None else (places, indices)

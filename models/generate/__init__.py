@@ -1,0 +1,1 @@
+"""Text generation: cached decoding, beam search, sampling."""

@@ -1,0 +1,104 @@
+"""Writing with a model of two texts: beam search over the decoder, a token at a time.
+
+Keys and values of what stands already are kept, so a token costs one row of each layer. Selective attention is the
+exception: F is what all earlier queries have said, and every step is a whole pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from models.generate import beam as beams
+from models.generate.beam import Hypothesis
+from models.nets.attention.base import Intervention, Keys
+from models.nets.seq2seq import CROSS, DECODER, Interventions, Seq2Seq
+from models.tasks.translation import END, PADDING, START
+
+
+def longest_of(tokens: int, limit: int) -> int:
+    """Most tokens that are written of a text of so many, `end` included."""
+    return min(2 * tokens + 8, limit)
+
+
+class Writer:
+    """Reads what is written of T texts, a token of each candidate at a time: the `step` of beams.search.
+
+    Args:
+        model: in evaluation mode.
+        texts: (T, M) ids, padded.
+        interventions: kind -> one a layer, the decoder's for as many queries as will be read; None as trained.
+        cached: False for a whole pass a token, which is slower and gives the same.
+    """
+
+    @torch.inference_mode()
+    def __init__(self, model: Seq2Seq, texts: Tensor, interventions: Interventions | None = None,
+                 cached: bool = True) -> None:
+        self.model, self.read = model, 0
+        self.memory = model.encode(texts, interventions)
+        self.cached = cached and not model.decoder[0].attention.selects
+        self._prefixes = torch.zeros(len(texts), 0, dtype=torch.int64)
+        self._interventions = {kind: list(interventions[kind]) for kind in (DECODER, CROSS)
+                               if interventions and kind in interventions}
+        self._caches: list[tuple[dict[str, Tensor], dict[str, Tensor]]] = [({}, {}) for _ in model.decoder]
+
+    @torch.inference_mode()
+    def step(self, ids: Tensor, parents: Tensor) -> Tensor:
+        """(R,) ids that continue the candidates `parents` -> (R, V) log-probabilities of what follows."""
+        is_same = len(parents) == len(self._prefixes) and bool((parents == torch.arange(len(parents))).all())
+        if not is_same:
+            self._reorder(parents)
+        self._prefixes = torch.cat((self._prefixes, ids.unsqueeze(1)), 1)
+        if self.cached:
+            caches = [(Keys(first=self.read, cache=own), replace(self.memory, cache=seen))
+                      for own, seen in self._caches]
+            hidden = self.model.decode(ids.unsqueeze(1), self.memory, self._now(self.read, 1), caches=caches)[:, 0]
+        else:
+            hidden = self.model.decode(self._prefixes, self.memory, self._now(0, self.read + 1))[:, -1]
+        self.read += 1
+        return self.model.logits(hidden).log_softmax(-1)
+
+    def _reorder(self, parents: Tensor) -> None:
+        self._prefixes = self._prefixes[parents]
+        for own, seen in self._caches:
+            own.update({name: tensor[parents] for name, tensor in own.items()})
+            seen.update({name: tensor[parents] for name, tensor in seen.items()})
+        memory, hidden = (None if part is None else part[parents] for part in (self.memory.memory, self.memory.hidden))
+        self.memory = Keys(memory, hidden)
+
+    def _now(self, first: int, count: int) -> Interventions:
+        """The interventions of these queries."""
+        return {kind: [_rows(intervention, first, count, kind == DECODER) for intervention in its]
+                for kind, its in self._interventions.items()}
+
+
+def _rows(intervention: Intervention, first: int, count: int, causal: bool) -> Intervention:
+    """An intervention of a whole target, cut to some queries; causal constants also to the keys that there are."""
+    constant, factor = intervention.constant, intervention.factor
+    if constant is not None:
+        constant = constant[:, first:first + count]
+        constant = constant[..., :first + count] if causal else constant
+    if factor is not None and factor.shape[-2] > 1:
+        factor = factor[:, first:first + count]
+    return replace(intervention, constant=constant, factor=factor)
+
+
+@torch.inference_mode()
+def write(model: Seq2Seq, texts: Sequence[Sequence[int]], beam: int, interventions: Interventions | None = None,
+          limit: int | None = None, cached: bool = True) -> list[Hypothesis]:
+    """The best hypothesis of each text.
+
+    Args:
+        texts: ids as the encoder reads them.
+        beam: candidates; 1 for greedy.
+        interventions: as in Writer, the decoder's for `limit` queries.
+        limit: most tokens that are written; the model's trained length if left out.
+    """
+    padded = pad_sequence([torch.tensor(text) for text in texts], batch_first=True, padding_value=PADDING)
+    longest = [longest_of(len(text), limit or model.config.trained_length) for text in texts]
+    writer = Writer(model, padded, interventions, cached)
+    return [found[0] for found in beams.search(writer.step, longest, beam, START, END)]

@@ -1,0 +1,88 @@
+"""Any model of `transformers` behind our protocol: `hf:ORG/NAME` from the Hub, `folder:NAME` from a folder.
+
+    attention.py     what its layers call; adapters.py for those that do not
+    lab.py           the model behind the protocol; writing.py what it writes, records.py what is kept of a pass
+    readers.py       what it reads and says, with texts.py and vision.py; facts.py what its config says
+    constants.py     PAPA's matrices, laid out by layout.py
+    opening.py       what may be opened, with files.py; hub.py whence; shelf.py how many are held
+
+Nothing here imports transformers, or anything that does, before such a model is asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from models.labs.foreign.errors import ForeignError
+
+if TYPE_CHECKING:
+    from models.catalogue import Entry
+    from models.labs.foreign.lab import ForeignLab
+
+HUB, FOLDER = "hf:", "folder:"
+
+__all__ = ["ForeignError", "entry", "family", "held", "is_foreign", "load", "load_folder"]
+
+
+def is_foreign(name: str) -> bool:
+    """True if the name is an address of a model that is none of ours."""
+    return name.startswith((HUB, FOLDER))
+
+
+def load(name: str, progress: Callable[[int, int], None] = lambda done, of: None,
+         cancelled: Callable[[], bool] = lambda: False) -> ForeignLab:
+    """The model of this address, downloaded if it has to be; the same object while it is held.
+
+    Args:
+        progress: told how many of how many bytes are here.
+        cancelled: asked now and then; what has come so far is kept for the next time.
+
+    Raises:
+        ForeignError: it cannot be opened; the message says why.
+        CancelledError: `cancelled` said so.
+    """
+    from models.labs.foreign import model_cache
+
+    return model_cache.load(name, progress, cancelled)
+
+
+def load_folder(folder: str | Path) -> ForeignLab:
+    """The model in a folder, as `transformers` saves it. Its name is `folder:` and the folder's own.
+
+    Raises:
+        ForeignError: it cannot be opened; the message says why.
+    """
+    from models.labs.foreign import model_cache
+
+    return model_cache.load_folder(Path(folder))
+
+
+def held(name: str) -> ForeignLab | None:
+    """The model of this address if it is in memory; nothing is loaded, and nothing waited for."""
+    from models.labs.foreign import model_cache
+
+    return model_cache.held(name)
+
+
+def in_memory() -> list[ForeignLab]:
+    """Those that are held."""
+    # Nobody has opened one before the shelf is imported; while another thread imports it, it has no names yet.
+    labs = getattr(sys.modules.get("models.labs.foreign.model_cache"), "labs", None)
+    return labs() if labs else []
+
+
+def family(name: str) -> list[str]:
+    """The models in memory that read and answer like this one, itself among them."""
+    from models.labs.foreign import model_cache
+
+    return model_cache.family(name)
+
+
+def entry(name: str) -> Entry:
+    """What the catalogue says of a model that is here, from its config; raises ForeignError if it is not here."""
+    from models.labs.foreign import model_cache
+
+    return model_cache.entry(name)

@@ -1,0 +1,257 @@
+"""ForeignLab: any model of transformers behind the protocol of models/lab.py."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from numpy import ndarray
+from torch import Tensor, nn
+
+from models.generate.sampling import GREEDY, Sampling
+from models.kind import Kind
+from models.lab import Lab, Touch, UnderGates, Watch
+from models.labs.foreign.reading.readers import Answer, Rewrites, Words
+from models.labs.foreign.reading.vision import PicturePrompt, Sees
+from models.labs.foreign.running import layout, writing
+from models.labs.foreign.running.attention import Pass, Sink, Watched, during
+from models.labs.foreign.running.records import Everything, Only, Small
+from models.labs.sketch import Sketch
+from models.nets.attention.base import UNTOUCHED, Intervention
+from models.plan import TRAINED, HeadPlan, Scale
+from models.tasks.base import Prompt, TargetPrompt
+from models.trace import Layer, Trace
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, eq=False)
+class ForeignLab(Lab):
+    """A model that nobody here trained. Made by models.labs.foreign.opening.folder, which has seen it run.
+
+    Attributes:
+        model: in evaluation mode, float32; no pass leaves anything on it.
+        sites: attention module -> its kind.
+        constant: kind -> (L, H, size, size) PAPA's mean matrices, laid out as models.labs.foreign.running.layout says;
+        or None.
+        card: empty.
+    """
+
+    name: str
+    task: Words
+    model: Any = field(repr=False)
+    sites: Mapping[nn.Module, str] = field(repr=False)
+    families: tuple[Kind, ...]
+    constant: Mapping[str, Tensor] | None = field(default=None, repr=False)
+    card: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return self.families
+
+    @property
+    def trained_length(self) -> int:
+        return self.task.trained_length
+
+    @property
+    def limit(self) -> int:
+        return self.task.limit if self.size is None else min(self.task.limit, self.size)
+
+    @property
+    def longest(self) -> int | None:
+        return self.task.longest
+
+    @functools.cached_property
+    def nbytes(self) -> int:
+        tensors = [*self.model.parameters(), *self.model.buffers(), *(self.constant or {}).values()]
+        return sum(tensor.nbytes for tensor in tensors)
+
+    @property
+    def parameters(self) -> int:
+        return sum(its.numel() for its in self.model.parameters())
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """Of what stands below the head: a probe reads nothing else."""
+        found = hashlib.sha256()
+        for name, tensor in sorted(self.model.base_model.named_parameters()):
+            found.update(name.encode() + tensor.numpy().tobytes())
+        return found.hexdigest()
+
+    @property
+    def size(self) -> int | None:
+        """Tokens of the longest text that constant matrices are for; None if there are none."""
+        return None if self.constant is None else max(matrix.shape[-1] for matrix in self.constant.values())
+
+    @functools.cached_property
+    def identity(self) -> str:
+        """Its name, and a number of this object: a folder may change, and every visitor makes other matrices."""
+        return f"{self.name} {next(_numbers)}"
+
+    def with_constant(self, constant: Mapping[str, Tensor]) -> ForeignLab:
+        """The same model with these constant matrices; this one stays as it is. See
+        models.labs.foreign.running.constants."""
+        for kind, (layers, heads) in self.shape.items():
+            if tuple(constant[kind].shape[:2]) != (layers, heads):
+                raise ValueError(f"{self.name}: constant matrices of {kind} are not for {layers} x {heads} heads")
+        return replace(self, constant=constant)
+
+    def read(self, text: str, limit: int | None = None) -> Prompt:
+        return self.task.read(text, limit or self.limit)
+
+    def read_picture(self, data: bytes) -> PicturePrompt:
+        """A picture's bytes as this model reads it; raises InputError if it is no picture or the model reads text."""
+        if not isinstance(self.task, Sees):
+            raise ValueError(f"{self.name} reads text")
+        return self.task.read_picture(data)
+
+    def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray | None:
+        matrix = self._constant(kind, layer, queries, keys, None)
+        return None if matrix is None else matrix.numpy()
+
+    def _constant(self, kind: str, layer: int, queries: int, keys: int, prompt: Prompt | None) -> Tensor | None:
+        """(H, queries, keys) for a text of this size, or for this one, which may be a pair."""
+        if self._fitted is None:
+            return None
+        return self._fitted.of(self.kind(kind), queries, keys, self.task, prompt)[layer]
+
+    @functools.cached_property
+    def _fitted(self) -> layout.Fitted | None:
+        return None if self.constant is None else layout.Fitted(self.constant)
+
+    def anchored(self, prompt: Prompt) -> Prompt:
+        if not isinstance(self.task, Rewrites) or isinstance(prompt, TargetPrompt):
+            return prompt
+        return writing.with_target(self, prompt)
+
+    def rewrite(self, prompt: Prompt, plan: HeadPlan) -> str:
+        self.check(plan)
+        if not isinstance(self.task, Rewrites):
+            return ""
+        return self.task.wrote(tuple(writing.write(self, self.task, prompt, plan)))
+
+    def under_gates(self, prompt: Prompt) -> UnderGates:
+        if not (prompt.asked or isinstance(self.task, Rewrites)):
+            raise ValueError(f"{self.name} predicts nothing")
+        inputs: dict[str, Any] = dict(self.task.inputs(prompt))
+        if isinstance(self.task, Rewrites):
+            target = writing.with_target(self, prompt).target
+            inputs |= {"decoder_input_ids": torch.tensor([target]), "use_cache": False}
+
+        def log_probabilities(gates: Mapping[str, Tensor], places: Sequence[int]) -> Tensor:
+            def intervention(kind: str, layer: int, queries: int, keys: int) -> Intervention:
+                return Intervention(gate=gates[kind][:, layer, :, None, None])
+
+            count = len(next(iter(gates.values())))
+            given = {name: value.expand(count, *value.shape[1:]) if isinstance(value, Tensor) else value
+                     for name, value in inputs.items()}
+            with during(Pass(self.sites, intervention)):
+                logits = self.model(**given).logits
+            # Of a class there is one prediction, for the whole text.
+            return (logits[:, list(places)] if logits.ndim > 2 else logits.unsqueeze(1)).log_softmax(-1)
+
+        return log_probabilities
+
+    def states(self, batch: Tensor, touch: Touch = lambda kind, layer: UNTOUCHED,
+               watch: Watch | None = None) -> list[Tensor]:
+        if len(self.kinds) > 1 or isinstance(self.task, Sees):
+            raise ValueError(f"{self.name} is no model of one text")
+        with during(Watched(self.sites, touch, watch)):  # without its head: a vocabulary costs more than a layer
+            return [*self.model.base_model(input_ids=batch, attention_mask=torch.ones_like(batch),
+                                           output_hidden_states=True).hidden_states]
+
+    def places(self, n: int, size: int) -> Sequence[int]:
+        return range(n) if self.kinds[0].causal else layout.places(n, size)
+
+    def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
+        return [self._trace(prompt, plan) for plan in plans]
+
+    def _trace(self, prompt: Prompt, plan: HeadPlan) -> Trace:
+        sink = Everything(self.kinds, any(state.constant for state in plan.heads.values()))
+        answer, rows, written = self._pass(prompt, plan, sink)
+        return Trace(**_said(answer, rows, prompt, written), norms=sink.of("norms"), scores=sink.of("scores"),
+                     live=sink.of("live"), weights=sink.of("weights"), mask=None)
+
+    def sketch(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Sketch]:
+        """`run` without full maps: no more than one layer's are in memory at any time."""
+        sketches = []
+        for plan in plans:
+            sink = Small(self.kinds)
+            answer, rows, written = self._pass(prompt, plan, sink)
+            sketches.append(Sketch(**_said(answer, rows, prompt, written), norms=sink.norms,
+                                   thumbnails=sink.thumbnails, sizes=sink.sizes))
+        return sketches
+
+    def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:
+        """One layer's maps, by a pass that keeps no other's."""
+        sink = Only(kind, layer)
+        self._pass(prompt, plan, sink)
+        if sink.layer is None:
+            raise ValueError(f"{self.name} has no layer {layer} of {kind}")
+        return sink.layer
+
+    def watch(self, prompt: Prompt, plan: HeadPlan, sink: Sink) -> None:
+        """A pass for the one who is told of each layer."""
+        self._pass(prompt, plan, sink)
+
+    @torch.inference_mode()
+    def _pass(self, prompt: Prompt, plan: HeadPlan,
+              sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str | None]:
+        """One pass that is recorded: what the model said, the rows of tokens, and what it wrote."""
+        self.check(plan)
+        if not isinstance(self.task, Rewrites):
+            result = self.forward(self.task.inputs(prompt), prompt, plan, sink)
+            return self.task.answer(prompt, result), self.task.rows(prompt, ()), ""
+        return writing.read_and_write(self, self.task, prompt, plan, sink)
+
+    def forward(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None,
+                module: nn.Module | None = None) -> Any:
+        """What the model, or this part of it, returns for these inputs under the plan."""
+        base = plan.scale.base if plan.scale.policy == "logn" else None
+        with during(Pass(self.sites, self._interventions(prompt, plan), base, sink)):
+            return (module or self.model)(**inputs)
+
+    def _interventions(self, prompt: Prompt, plan: HeadPlan) -> Callable[[str, int, int, int], Intervention]:
+        if not plan.heads:
+            return lambda kind, layer, queries, keys: UNTOUCHED
+        touched: dict[tuple[str, int], tuple[Tensor | None, Tensor | None]] = {}
+        for kind, (layers, heads) in self.shape.items():
+            for layer in range(layers):
+                states = [plan.state(kind, layer, head) for head in range(heads)]
+                constant, gates = [state.constant for state in states], [state.gate for state in states]
+                touched[kind, layer] = (torch.tensor(constant)[:, None, None] if any(constant) else None,
+                                        torch.tensor(gates)[:, None, None] if min(gates) < 1 else None)
+
+        def intervention(kind: str, layer: int, queries: int, keys: int) -> Intervention:
+            is_constant, gate = touched[kind, layer]
+            matrix = None if is_constant is None else self._constant(kind, layer, queries, keys, prompt)
+            return Intervention(is_constant, matrix, gate)
+
+        return intervention
+
+    @torch.inference_mode()
+    def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
+                 sampling: Sampling = GREEDY) -> Iterator[str]:
+        """A whole pass a token: constant heads and gates mean what they mean in `run`. What a decoder writes of another
+        text is always the likeliest token."""
+        self.check(plan)
+        if isinstance(self.task, Rewrites):
+            steps = writing.write(self, self.task, prompt, plan, count)
+        elif self.task.writes:
+            steps = writing.go_on(self, self.task, prompt, plan, count, sampling)
+        else:
+            return
+        for token in steps:
+            yield self.task.pieces[token]
+
+
+def _said(answer: Answer, rows: Mapping[str, tuple[str, ...]], prompt: Prompt,
+          written: str | None) -> dict[str, Any]:
+    """What a Trace and a Sketch have in common, but for the norms."""
+    return {"rows": rows, "outputs": answer.outputs, "losses": answer.losses, "prompt": prompt,
+            "vectors": answer.vectors, "written": written}

@@ -1,0 +1,1 @@
+"""Opening a Hugging Face model: download, allowed files, configuration facts, checks."""

@@ -1,0 +1,275 @@
+"""The Hub: what a host allows, how large a model is before it is loaded, and its download.
+
+Only safetensors, JSON and the tokenizer's own files are ever fetched: no pickles, no code. On a host, the machine's own
+Hub token is never used: it could open what is private.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from models.cancellation import CancelledError
+from models.labs.foreign.errors import ForeignError
+from models.labs.foreign.opening.files import PICKLES, weight_files
+from models.messages import told
+from models.quoting import cut
+
+MB = 10**6
+SETTING = "ATTENTION_LAB_HOSTED"  # in the environment: not empty on a host that strangers visit
+TEXTS = ("config.json", "generation_config.json", "preprocessor_config.json", "tokenizer.json", "tokenizer_config.json",
+         "special_tokens_map.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model",
+         "spm.model", "sentencepiece.bpe.model", "tokenizer.model", "source.spm", "target.spm")
+OWN_BYTES = 900 * MB  # of the process with all our own models and the caches full, at most
+SMALLEST = 100 * MB  # of a model that every host opens: all-MiniLM-L6-v2 has 90
+CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # Linux's control groups
+BYTES_A_WEIGHT = 4  # float32, whatever the file has
+SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}  # bytes a weight in a file
+
+_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a host opens.
+
+    Attributes:
+        hosted: True if strangers visit: folders are closed, and only what is `allowed` is open.
+        allowed: ids on the Hub.
+        max_bytes: of a model in memory.
+        held_bytes: of all foreign models that are held; two are, whatever their size.
+    """
+
+    hosted: bool
+    allowed: tuple[str, ...]
+    max_bytes: int
+    held_bytes: int
+
+    def check(self, repo: str) -> None:
+        """Raises ForeignError if this host does not open the model."""
+        if self.hosted and repo not in self.allowed:
+            raise ForeignError(told("{repo} is not among the models that this host opens. On your own machine, "
+                                    "Attention Lab opens any", repo=_shown(repo)))
+
+
+LOCAL = Access(hosted=False, allowed=(), max_bytes=16_000 * MB, held_bytes=4_000 * MB)
+HOSTED = Access(hosted=True, max_bytes=600 * MB, held_bytes=1_200 * MB, allowed=(
+    "sentence-transformers/all-MiniLM-L6-v2", "google-bert/bert-base-uncased", "distilbert/distilbert-base-uncased",
+    "distilbert/distilbert-base-uncased-finetuned-sst-2-english", "FacebookAI/roberta-base", "albert/albert-base-v2",
+    "google/electra-small-generator", "microsoft/mpnet-base", "openai-community/gpt2", "distilbert/distilgpt2",
+    "EleutherAI/pythia-70m", "EleutherAI/pythia-160m", "HuggingFaceTB/SmolLM2-135M", "google-t5/t5-small",
+    "google/vit-base-patch16-224",
+))
+
+
+def access() -> Access:
+    """What this machine opens; the one place that decides it."""
+    return fitted(HOSTED, memory()) if os.environ.get(SETTING) else LOCAL
+
+
+@functools.cache
+def fitted(wanted: Access, memory: int) -> Access:
+    """What a host of so many bytes of memory can open: two models are held whatever their size, so each has half of
+    what our own leave."""
+    spare = memory - OWN_BYTES
+    if spare >= wanted.held_bytes:
+        return wanted
+    return replace(wanted, held_bytes=max(0, spare), max_bytes=min(wanted.max_bytes, max(SMALLEST, spare // 2)))
+
+
+@functools.cache
+def memory() -> int:
+    """Bytes that this process may take: the machine's, or its container's."""
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for file in CONTAINER:
+        with suppress(OSError, ValueError):  # `max` where there is no limit
+            found.append(int(Path(file).read_text()))
+    return min(found)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A model on the Hub before it is loaded.
+
+    Attributes:
+        repo, revision: its id, and the commit that was looked at.
+        files: (name, bytes) of what would be fetched.
+        memory: bytes that it takes when it is loaded.
+    """
+
+    repo: str
+    revision: str
+    files: tuple[tuple[str, int], ...]
+    memory: int
+
+    @property
+    def download(self) -> int:
+        """Bytes to fetch."""
+        return sum(size for _, size in self.files)
+
+
+def repo_of(name: str) -> str:
+    """`hf:ORG/NAME` -> the id; raises ForeignError if it is none."""
+    repo = name.removeprefix("hf:").strip()
+    if len(repo) > 96 or not _ID.fullmatch(repo) or ".." in repo or "--" in repo:
+        raise ForeignError(told("{repo} is no id of a model on the Hub, like openai-community/gpt2", repo=_shown(repo)))
+    return repo
+
+
+def estimate(name: str, allowed: Access | None = None) -> Estimate:
+    """Size of a model from its list of files and its config, nothing else fetched.
+
+    Raises:
+        ForeignError: it cannot be opened, or not on this host.
+    """
+    import huggingface_hub
+
+    allowed = allowed or access()
+    repo = repo_of(name)
+    allowed.check(repo)
+    with _told(repo):
+        info = huggingface_hub.model_info(repo, files_metadata=True, timeout=10, token=_token(allowed))
+        sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
+        if "config.json" not in sizes:
+            raise ForeignError(told("{repo} has no config.json: it is no model of transformers", repo=repo))
+        config = _fetched(repo, "config.json", info.sha, allowed)
+        weights = weight_files(list(sizes), lambda file: _fetched(repo, file, info.sha, allowed))
+    if not weights:  # as in files.py, of files that are not here
+        pickled = any(file.endswith(PICKLES) for file in sizes)
+        raise ForeignError(told("{repo} has its weights only as pickle, which can run any code; safetensors is what "
+                                "is read here",
+                                repo=repo) if pickled else told("{repo} has no weights (model.safetensors)", repo=repo))
+    wanted = [file for file in (*TEXTS, "model.safetensors.index.json", *weights) if file in sizes]
+    found = Estimate(repo, info.sha or "main", tuple((file, sizes[file]) for file in wanted),
+                     _memory(info, config, sum(sizes.get(file, 0) for file in weights)))
+    if found.memory > allowed.max_bytes:
+        raise ForeignError(told("{repo} would take {memory:,.0f} MB of memory; at most {most:,.0f} MB are "
+                                "opened here", repo=repo, memory=found.memory / MB, most=allowed.max_bytes / MB))
+    return found
+
+
+def _memory(info: Any, config: Any, size: int) -> int:
+    """Bytes of the weights as float32: by their number where the Hub tells it, else by the files' size."""
+    total = getattr(getattr(info, "safetensors", None), "total", None)
+    if total:
+        return int(total) * BYTES_A_WEIGHT
+    kind = (config.get("dtype") or config.get("torch_dtype") or "float32") if isinstance(config, dict) else "float32"
+    return size * BYTES_A_WEIGHT // SIZES.get(str(kind), 2)
+
+
+def download(found: Estimate, allowed: Access | None = None,
+             progress: Callable[[int, int], None] = lambda done, of: None,
+             cancelled: Callable[[], bool] = lambda: False) -> Path:
+    """The folder of the model, every file of it fetched; those that are here already are not fetched again."""
+    import huggingface_hub
+
+    token, done = _token(allowed or access()), 0
+    folder = Path()
+    with _told(found.repo):
+        for file, size in found.files:
+            if cancelled():
+                raise CancelledError
+            progress(done, found.download)
+            bar = _bar(partial(_add, progress, done, found.download), cancelled)
+            folder = Path(huggingface_hub.hf_hub_download(found.repo, file, revision=found.revision, token=token,
+                                                          tqdm_class=bar)).parent
+            done += size
+    progress(found.download, found.download)
+    return folder
+
+
+def _add(progress: Callable[[int, int], None], before: int, whole: int, part: int) -> None:
+    progress(before + part, whole)
+
+
+def here(name: str) -> Path | None:
+    """The folder of a model that was fetched before; None if it was not, or not wholly."""
+    import huggingface_hub
+
+    from models.storage.checkpoint import read_json
+
+    try:
+        config = huggingface_hub.try_to_load_from_cache(repo_of(name), "config.json")
+        folder = Path(config).parent if isinstance(config, str) else None
+        names = [path.name for path in folder.iterdir()] if folder else []
+        weights = weight_files(names, lambda file: read_json(Path(folder or ".") / file))
+    except (OSError, ValueError):  # a cache that cannot be read holds nothing
+        return None
+    return folder if weights and set(weights) <= set(names) else None
+
+
+def _bar(told: Callable[[int], None], cancelled: Callable[[], bool]) -> Any:
+    """The Hub's library tells of its progress by drawing a bar; this one draws nothing, and can stop a download."""
+    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]  # it does not say that it exports it
+
+    class Bar(tqdm):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **{**kwargs, "disable": True})
+            self.done = int(kwargs.get("initial") or 0)
+
+        def update(self, n: float | None = 1) -> None:
+            if cancelled():
+                raise CancelledError
+            self.done += int(n or 0)
+            told(self.done)
+
+    return Bar
+
+
+def _fetched(repo: str, file: str, revision: str | None, allowed: Access) -> Any:
+    """A small JSON file of a model."""
+    import huggingface_hub
+
+    from models.storage.checkpoint import read_json
+
+    return read_json(Path(huggingface_hub.hf_hub_download(repo, file, revision=revision, token=_token(allowed))))
+
+
+def _token(allowed: Access) -> bool | None:
+    return False if allowed.hosted else None
+
+
+@contextmanager
+def _told(repo: str) -> Iterator[None]:
+    """What goes wrong between here and the Hub, in words for people."""
+    from huggingface_hub import errors
+
+    try:
+        yield
+    except (ForeignError, CancelledError):
+        raise
+    except errors.GatedRepoError as error:
+        raise ForeignError(told("{repo} is gated: ask its owner for access on the Hub", repo=repo)) from error
+    except errors.RepositoryNotFoundError as error:
+        raise ForeignError(told("there is no {repo} on the Hub, or it is private", repo=repo)) from error
+    except (errors.EntryNotFoundError, errors.RevisionNotFoundError) as error:
+        if isinstance(error, errors.LocalEntryNotFoundError):
+            raise UnreachableError(repo) from error
+        raise ForeignError(told("{repo} lacks a file that a model needs", repo=repo)) from error
+    except (errors.HFValidationError, ValueError) as error:
+        raise ForeignError(told("{repo} cannot be read: its files are damaged", repo=repo)) from error
+    except errors.HfHubHTTPError as error:
+        status = getattr(error.response, "status_code", None)
+        if status in (401, 403):
+            raise ForeignError(told("there is no {repo} on the Hub, or it is private", repo=repo)) from error
+        raise ForeignError(told("the Hub answers with an error; try again later")) from error
+    except Exception as error:  # no network has as many names as there are libraries
+        raise UnreachableError(repo) from error
+
+
+class UnreachableError(ForeignError):
+    """The Hub does not answer."""
+
+    def __init__(self, repo: str) -> None:
+        super().__init__(told("the Hub cannot be reached from here, and {repo} is not on this machine", repo=repo))
+
+
+def _shown(text: str) -> str:
+    return f"“{cut(text, 60)}”"

@@ -1,0 +1,1 @@
+"""Inputs and outputs of Hugging Face models: tokenizers, pictures, heads on top of a model."""

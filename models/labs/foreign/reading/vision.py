@@ -1,0 +1,137 @@
+"""Pictures: what a vision Transformer reads. Its tokens are patches, named by row and column from 1."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+from numpy import ndarray
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from models.labs.foreign.reading.readers import OneClass, Words
+from models.messages import N_, told
+from models.tasks.base import InputError, Prompt
+
+MOST_PIXELS = 50_000_000  # of an uploaded picture; a picture of few bytes can fill the memory of a host
+
+
+@dataclass(frozen=True)
+class PicturePrompt(Prompt):
+    """A picture as the model reads it.
+
+    Attributes:
+        pixels: (3, height, width) float32, normalised, as bytes: hashable, and the same in every process.
+        size: height and width.
+        patches: rows and columns of patches; a head's row over the keys after the first `before` is laid over them.
+        before: number of tokens in front of the patches.
+        seen: the picture that the model sees, as PNG.
+    """
+
+    pixels: bytes = b""
+    size: tuple[int, int] = (0, 0)
+    patches: tuple[int, int] = (0, 0)
+    before: int = 1
+    seen: bytes = b""
+
+    def laid(self, row: ndarray) -> ndarray:
+        """(..., M) what a query gives each key -> (..., rows, columns) over the picture."""
+        return row[..., self.before:].reshape(*row.shape[:-1], *self.patches)
+
+
+class Sees(Words):
+    """A bare vision Transformer."""
+
+    title = N_("Picture")
+    examples = ()
+    sees = True
+
+    def __init__(self, name: str, folder: Path, config: Any, longest: int | None, trained_length: int) -> None:
+        super().__init__(name, folder, config, longest, trained_length)
+        height, width = _pair(config.image_size)
+        step = _pair(config.patch_size)
+        self.size, self.patches = (height, width), (height // step[0], width // step[1])
+        self.limit = self.trained_length = 1 + self.patches[0] * self.patches[1]
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        rows, columns = self.patches
+        return ("[CLS]", *(f"{i + 1},{j + 1}" for i in range(rows) for j in range(columns)))
+
+    def is_text(self, ids: Sequence[int]) -> tuple[bool, ...]:
+        return tuple(place > 0 for place in ids)
+
+    def join(self, tokens: Sequence[str]) -> str:
+        return " ".join(tokens)
+
+    def read(self, text: str, limit: int | None = None) -> Prompt:
+        raise InputError(told("This model reads pictures: choose one"), 0, len(text))
+
+    def read_picture(self, data: bytes) -> PicturePrompt:
+        """Raises InputError if this is no picture, or too large a one."""
+        seen = self._cut(open_picture(data))
+        said = self._preprocessor
+        pixels = numpy.asarray(seen, dtype=numpy.float32) * said.get("rescale_factor", 1 / 255)
+        if said.get("do_normalize", True):
+            mean, deviation = (numpy.array(said.get(key) or [0.5] * 3, dtype=numpy.float32)
+                               for key in ("image_mean", "image_std"))
+            pixels = (pixels - mean) / deviation
+        png = io.BytesIO()
+        seen.save(png, "PNG")
+        asked, n = self.asked(()), self.limit
+        return PicturePrompt(tuple(range(n)), self.pieces, asked, (-1,) * n, pixels=pixels.transpose(2, 0, 1).tobytes(),
+                             size=self.size, patches=self.patches, seen=png.getvalue())
+
+    @property
+    def _preprocessor(self) -> dict[str, Any]:
+        path = self._folder / "preprocessor_config.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    def _cut(self, picture: Image.Image) -> Image.Image:
+        """As large as the model's pictures: resized, or its middle where the model was trained on middles."""
+        said = self._preprocessor
+        resample = Image.Resampling(said.get("resample", Image.Resampling.BILINEAR))
+        if said.get("do_center_crop") or "shortest_edge" in (said.get("size") or {}):
+            return ImageOps.fit(picture, self.size[::-1], resample)
+        return picture.resize(self.size[::-1], resample)
+
+    def inputs(self, prompt: Prompt) -> dict[str, Any]:
+        if not isinstance(prompt, PicturePrompt):
+            raise InputError(told("This model reads pictures: choose one"))
+        pixels = numpy.frombuffer(prompt.pixels, dtype=numpy.float32).reshape(1, 3, *prompt.size)
+        return {"pixel_values": torch.from_numpy(pixels.copy())}
+
+
+class Names(OneClass, Sees):  # type: ignore[override]
+    """A vision Transformer that says what is on a picture."""
+
+    title = N_("Class of a picture")
+    auto = "AutoModelForImageClassification"
+
+
+def open_picture(data: bytes) -> Image.Image:
+    """An RGB picture, turned as its camera says; its size is known before a pixel is read."""
+    try:
+        with Image.open(io.BytesIO(data)) as picture:
+            width, height = picture.size
+            if width * height > MOST_PIXELS:
+                raise InputError(told("This picture has {size:,.0f} megapixels; at most {most:,.0f} are read",
+                                      size=width * height / 1e6, most=MOST_PIXELS / 1e6))
+            return ImageOps.exif_transpose(picture).convert("RGB")
+    except Image.DecompressionBombError as error:
+        raise InputError(told("This picture is too large; at most {most:,.0f} megapixels are read",
+                              most=MOST_PIXELS / 1e6)) from error
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(told("This file is not a picture that could be read")) from error
+
+
+def _pair(size: Any) -> tuple[int, int]:
+    """A number, or height and width."""
+    return (size, size) if isinstance(size, int) else (int(size[0]), int(size[1]))

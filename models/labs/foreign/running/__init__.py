@@ -1,0 +1,1 @@
+"""One forward pass of a Hugging Face model: attention function, adapters, records, constants."""

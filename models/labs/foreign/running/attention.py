@@ -1,0 +1,162 @@
+"""The one attention function that foreign models call: eager attention, a plan's interventions, and a record.
+
+    q k^T -> · scale · factor -> + bias + mask = scores -> softmax = live -> constant = weights -> weights v -> · gate
+
+transformers looks functions up by name (AttentionInterface); ours stands there as `lab`, with eager masks. What a
+pass is to do comes from a context variable that lives as long as one forward pass in one thread: nothing is stored on
+a module, and two visitors' passes through one model know nothing of each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.masking_utils import eager_mask
+
+from models.nets.attention.base import NEVER, Intervention, gated, intervene
+
+NAME = "lab"  # of the function, in transformers' tables
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one layer did to one text.
+
+    Attributes:
+        scores, live, weights: (H, N, M), as in Trace; `weights` is `live` itself where no head is constant.
+        norms: (H, N) norm of each head's gated output, before W_O.
+    """
+
+    scores: Tensor
+    live: Tensor
+    weights: Tensor
+    norms: Tensor
+
+
+Sink = Callable[[str, int, Step], None]  # kind, layer, what it did
+
+
+class Pass:
+    """One forward pass: which layer runs, what the plan does to it, and who is told. Made anew for each.
+
+    Layers are numbered in the order in which they run, as several models do not number theirs, and ALBERT runs one
+    layer many times.
+    """
+
+    def __init__(self, sites: Mapping[nn.Module, str], intervention: Callable[[str, int, int, int], Intervention],
+                 base: int | None = None, sink: Sink | None = None) -> None:
+        """
+        Args:
+            sites: attention module -> its kind.
+            intervention: of a kind, a layer, and the number of queries and keys.
+            base: of the log n scale; None for the model's own.
+            sink: gets each layer's record; None if nobody wants any.
+        """
+        self._sites, self._intervention, self._base, self._sink = sites, intervention, base, sink
+        self._ran: Counter[str] = Counter()
+
+    def factor(self, scores: Tensor, mask: Tensor | None) -> Tensor | None:
+        """(..., N or 1, 1) log(keys that each query sees) / log(base); None as trained."""
+        if self._base is None:
+            return None
+        if mask is None:
+            seen = torch.full((1, 1), float(scores.shape[-1]))
+        else:
+            seen = (mask > torch.finfo(mask.dtype).min).sum(-1, keepdim=True).to(scores.dtype)
+        return seen.log() / math.log(self._base)
+
+    def finish(self, module: nn.Module, scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """(B, H, N, M) scores, (B, H, M, D) values -> (B, H, N, D) outputs before W_O, and the weights used."""
+        kind = self._sites[module]
+        layer, n, m = self._ran[kind], *scores.shape[-2:]
+        self._ran[kind] += 1
+        intervention = self._intervention(kind, layer, n, m)
+        live = scores.softmax(dim=-1)
+        weights = intervene(live, intervention)
+        outputs = gated(torch.matmul(weights, value), intervention)
+        if self._sink is not None:
+            self._sink(kind, layer, Step(scores[0], live[0], live[0] if weights is live else weights[0],
+                                         outputs[0].norm(dim=-1)))
+        return outputs, weights
+
+
+class Watched(Pass):
+    """A pass of several texts of one length, for the one who is told of the weights of all of them."""
+
+    def __init__(self, sites: Mapping[nn.Module, str], touch: Callable[[str, int], Intervention],
+                 watch: Callable[[str, int, Tensor], None] | None) -> None:
+        super().__init__(sites, lambda kind, layer, queries, keys: touch(kind, layer))
+        self._watch = watch
+
+    def finish(self, module: nn.Module, scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        kind = self._sites[module]
+        layer = self._ran[kind]
+        outputs, weights = super().finish(module, scores, value)
+        if self._watch is not None:
+            self._watch(kind, layer, weights)
+        return outputs, weights
+
+
+_current: ContextVar[Pass | None] = ContextVar("pass", default=None)
+
+
+@contextmanager
+def during(what: Pass) -> Iterator[None]:
+    """The forward passes inside are this one; other threads' are not."""
+    token = _current.set(what)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def attend(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None,
+           scaling: float | None = None, dropout: float = 0.0, position_bias: Tensor | None = None,
+           softcap: float | None = None, **others: Any) -> tuple[Tensor, Tensor]:
+    """What transformers calls: (B, H, N, D) queries, (B, G, M, D) keys and values -> (B, N, H, D) and the weights.
+
+    `others` that would change what is computed show when the model is compared with its eager self, as it is opened.
+    """
+    groups = query.shape[1] // key.shape[1]
+    if groups > 1:  # key and value heads that several query heads share are shown as the query heads'
+        key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+    scores = torch.matmul(query, key.transpose(2, 3)).mul_(query.shape[-1]**-0.5 if scaling is None else scaling)
+    outputs, weights = complete(module, scores, value, attention_mask, position_bias, softcap)
+    return outputs.transpose(1, 2).contiguous(), weights
+
+
+def complete(module: nn.Module, scores: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None = None,
+             softcap: float | None = None) -> tuple[Tensor, Tensor]:
+    """Scaled q·k, which is written into, and what comes after it; for adapters too."""
+    current = _current.get()
+    if current is None:
+        raise RuntimeError("a foreign model runs only inside `during`")
+    factor = current.factor(scores, mask)
+    if factor is not None:
+        scores = scores.mul_(factor)
+    if softcap is not None:
+        scores = (scores / softcap).tanh_().mul_(softcap)
+    if bias is not None:
+        scores = scores.add_(bias)
+    if mask is not None:
+        scores = scores.add_(mask)
+    return current.finish(module, scores, value)
+
+
+def mask(*args: Any, **kwargs: Any) -> Tensor | None:
+    """transformers' eager mask, with -inf where it has the lowest number of the type."""
+    made = eager_mask(*args, **kwargs)
+    return None if made is None else made.masked_fill_(made < 0, NEVER)
+
+
+AttentionInterface.register(NAME, attend)
+AttentionMaskInterface.register(NAME, mask)

@@ -1,0 +1,95 @@
+"""PAPA's constant matrices for any model: the mean of each head's weights over given texts (arXiv 2211.03495).
+
+    C[i, j] = sum over texts of A[i, j] / number of texts that have both i and j        0 where there is none
+
+Elementwise denominators, on the grid of models.labs.foreign.running.layout. Unlike PAPA's code, a text is not padded
+in the middle before it is read: the weights are those that the model has for a text as it is read here, laid on the
+grid afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor
+
+from models.cancellation import CancelledError
+from models.labs.foreign.lab import ForeignLab
+from models.labs.foreign.running import layout
+from models.labs.foreign.running.attention import Step
+from models.messages import told
+from models.nets.constants import seen
+from models.plan import HeadPlan
+from models.tasks.base import InputError, Prompt
+
+LENGTH = 128  # tokens of the grid, unless another is asked for: 12 x 12 heads then take 9 MiB
+MOST_BYTES = 256 * 2**20  # of sums and counts while they are made
+
+
+def mean_weights(lab: ForeignLab, texts: Iterable[str | Prompt], length: int = LENGTH,
+                 progress: Callable[[int, int], None] = lambda done, of: None,
+                 cancelled: Callable[[], bool] = lambda: False) -> dict[str, Tensor]:
+    """kind -> (L, H, size, size) for `lab.with_constant`; size is `length`, or the model's limit where that is less.
+
+    Args:
+        texts: texts, those that cannot be read are passed over; or prompts, pictures for example.
+        progress: told how many of how many texts are done.
+        cancelled: asked before every text.
+
+    Raises:
+        InputError: none of the texts could be read.
+        CancelledError: `cancelled` said so.
+        ValueError: the model has more heads than the memory for so long a grid has room for.
+    """
+    size = min(lab.task.limit, length)
+    if 4 * size**2 * sum(layers * heads for layers, heads in lab.shape.values()) > MOST_BYTES:
+        raise ValueError(told("the model has too many heads for constant matrices of {size} tokens", size=size))
+    sums = {kind.name: torch.zeros(kind.layers, kind.heads, size, size) for kind in lab.kinds}
+    counts = {kind.name: torch.zeros(size, size) for kind in lab.kinds}
+    texts, read = list(texts), 0
+    for done, text in enumerate(texts):
+        if cancelled():
+            raise CancelledError
+        progress(done, len(texts))
+        prompt = _read(lab, text, size)
+        if prompt is not None:
+            read += 1
+            _add(lab, prompt, sums, counts)
+    if not read:
+        raise InputError(told("There is no text in this that the model could read"))
+    progress(len(texts), len(texts))
+    return {kind: total / counts[kind].clamp_min(1) for kind, total in sums.items()}
+
+
+def _read(lab: ForeignLab, text: str | Prompt, size: int) -> Prompt | None:
+    if isinstance(text, Prompt):
+        return text
+    try:
+        return lab.task.read(text, size)
+    except InputError:
+        return None
+
+
+def _add(lab: ForeignLab, prompt: Prompt, sums: dict[str, Tensor], counts: dict[str, Tensor]) -> None:
+    """One text's weights, onto the sums."""
+    kinds = {kind.name: kind for kind in lab.kinds}
+
+    def sink(kind: str, layer: int, step: Step) -> None:
+        size = sums[kind].shape[-1]
+        live = step.live[:, :size, :size] if kinds[kind].causal else step.live[:, :size]  # what is written has no limit
+        rows, columns = layout.grid(kinds[kind], live.shape[1], live.shape[2], size, lab.task, prompt)
+        sums[kind][layer][:, rows[:, None], columns] += live
+        if layer == 0:
+            counts[kind][rows[:, None], columns] += seen(len(rows), len(columns), kinds[kind].causal)
+
+    lab.watch(prompt, HeadPlan(), sink)
+
+
+def passages(text: str, most: int = 256) -> list[str]:
+    """Pasted or uploaded text -> what constant matrices are averaged over: its paragraphs, or its lines where it has
+    no paragraphs; the first `most` that hold anything."""
+    parts = text.replace("\r\n", "\n").split("\n\n")
+    if len(parts) == 1:
+        parts = text.splitlines()
+    return [part.strip() for part in parts if part.strip()][:most]

@@ -1,0 +1,90 @@
+"""Where a text's tokens stand on the grid of the constant matrices, by PAPA's rules (arXiv 2211.03495 and its code).
+
+CLS comes first and the last SEP last, whatever the text's length; of a pair, the first SEP and what follows it stand
+from the middle on. What a causal model reads is aligned left, so that cutting is enough.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from models.kind import TEXT, Kind
+from models.labs.foreign.reading.readers import Words
+from models.labs.foreign.reading.vision import Sees
+from models.nets.constants import cut_to
+from models.tasks.base import Prompt
+
+SIZES = 4  # of constant matrices that are kept cut; one kind of one model each
+
+
+def places(n: int, size: int, first_break: int | None = None) -> list[int]:
+    """Places of n tokens of an encoder on a grid of `size`: `[CLS] a b [SEP]` on eight is 0, 1, 2, 7.
+
+    Args:
+        first_break: index of the separator after the first of two texts. Where a half of the grid is too short for
+            one of them, they stay together.
+    """
+    if n > size:
+        raise ValueError(f"constant matrices are for texts of at most {size} tokens; this one has {n}")
+    last, half = n - 1, size // 2
+    if first_break is not None and first_break <= half and last - first_break <= size - half:
+        return [*range(first_break), *range(half, half + last - first_break), size - 1]
+    return [*range(last), size - 1]
+
+
+class Fitted:
+    """Constant matrices cut to the sizes that were asked for last: a click on a head does not cut them again."""
+
+    def __init__(self, matrices: Mapping[str, Tensor]) -> None:
+        """`matrices`: kind -> (L, H, size, size)."""
+        self._matrices = matrices
+        self._cut: OrderedDict[Hashable, Tensor] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, kind: Kind, queries: int, keys: int, task: Words, prompt: Prompt | None) -> Tensor:
+        """(L, H, queries, keys), rows sum to 1."""
+        pair = None if prompt is None or kind.causal or isinstance(task, Sees) else first_break(task, prompt.ids)
+        key = (kind.name, queries, keys, pair)
+        with self._lock:
+            if key in self._cut:
+                self._cut.move_to_end(key)
+                return self._cut[key]
+        cut = fitted(self._matrices[kind.name], kind, queries, keys, task, prompt)
+        with self._lock:
+            self._cut[key] = cut
+            while len(self._cut) > SIZES:
+                self._cut.popitem(last=False)
+        return cut
+
+
+def fitted(matrix: Tensor, kind: Kind, queries: int, keys: int, task: Words, prompt: Prompt | None) -> Tensor:
+    """(L, H, size, size) -> (L, H, queries, keys): models.nets.constants.cut_to the text's places."""
+    size = matrix.shape[-1]
+    if max(queries, keys) > size:
+        raise ValueError(f"constant matrices are for texts of at most {size} tokens; this one has {max(queries, keys)}")
+    rows, columns = grid(kind, queries, keys, size, task, prompt)
+    return cut_to(matrix, rows, columns, kind.causal)
+
+
+def grid(kind: Kind, queries: int, keys: int, size: int, task: Words, prompt: Prompt | None) -> tuple[Tensor, Tensor]:
+    """The places of a text's queries and keys on a grid of this size."""
+    return (torch.tensor(_places(kind, kind.query_row, queries, size, task, prompt)),
+            torch.tensor(_places(kind, kind.key_row, keys, size, task, prompt)))
+
+
+def _places(kind: Kind, row: str, n: int, size: int, task: Words, prompt: Prompt | None) -> Sequence[int]:
+    """The places of one row of tokens."""
+    if kind.causal or row != TEXT or isinstance(task, Sees):
+        return range(n)
+    return places(n, size, None if prompt is None else first_break(task, prompt.ids))
+
+
+def first_break(task: Words, ids: Sequence[int]) -> int | None:
+    """The separator between two texts, where the tokens are a pair: one that is neither first nor last."""
+    separator = task.tokenizer.sep_token_id
+    return next((i for i, token in enumerate(ids[:-1]) if i and token == separator), None)

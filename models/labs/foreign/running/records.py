@@ -1,0 +1,80 @@
+"""What is kept of a pass as its layers run: everything, thumbnails, or one layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy
+import torch
+from numpy import ndarray
+from torch import Tensor
+
+from models.kind import Kind
+from models.labs.foreign.running.attention import Step
+from models.labs.thumbnails import thumbnails
+from models.trace import Layer, fixed
+
+
+class Everything:
+    """All maps of all layers, each written once into its place."""
+
+    def __init__(self, kinds: Iterable[Kind], constant: bool) -> None:
+        """`constant`: True if the weights used are not everywhere those that the model computes."""
+        self._layers = {kind.name: kind.layers for kind in kinds}
+        self._names = ("scores", "live", "norms", *(["weights"] if constant else []))
+        self._held: dict[str, dict[str, Tensor]] = {name: {} for name in self._names}
+        self._arrays: dict[str, dict[str, ndarray]] = {}
+
+    def __call__(self, kind: str, layer: int, step: Step) -> None:
+        for name in self._names:
+            part, held = getattr(step, name), self._held[name]
+            if kind not in held:
+                held[kind] = torch.empty(self._layers[kind], *part.shape)
+            held[kind][layer].copy_(part)
+
+    def of(self, name: str) -> dict[str, ndarray]:
+        """kind -> (L, ...) `scores`, `live`, `weights` or `norms`; `live` again where no head is constant."""
+        if name not in self._held:
+            return self.of("live")
+        if name not in self._arrays:
+            self._arrays[name] = {kind: fixed(self._held[name][kind].numpy()) for kind in self._layers}
+        return self._arrays[name]
+
+
+class Small:
+    """Thumbnails and norms; a layer's maps are let go of when the next one runs."""
+
+    def __init__(self, kinds: Iterable[Kind]) -> None:
+        names = [kind.name for kind in kinds]
+        self._tiles: dict[str, list[ndarray]] = {name: [] for name in names}
+        self._norms: dict[str, list[ndarray]] = {name: [] for name in names}
+        self.sizes: dict[str, tuple[int, int]] = {}
+
+    def __call__(self, kind: str, layer: int, step: Step) -> None:
+        self._tiles[kind].append(thumbnails(step.weights.numpy()))
+        self._norms[kind].append(step.norms.numpy())
+        self.sizes[kind] = (step.weights.shape[-2], step.weights.shape[-1])
+
+    @property
+    def thumbnails(self) -> dict[str, ndarray]:
+        """kind -> (L, H, n, m) uint8."""
+        return {kind: fixed(numpy.stack(layers)) for kind, layers in self._tiles.items()}
+
+    @property
+    def norms(self) -> dict[str, ndarray]:
+        """kind -> (L, H, N)."""
+        return {kind: fixed(numpy.stack(layers)) for kind, layers in self._norms.items()}
+
+
+class Only:
+    """One layer of one kind."""
+
+    def __init__(self, kind: str, layer: int) -> None:
+        self._wanted = (kind, layer)
+        self.layer: Layer | None = None
+
+    def __call__(self, kind: str, layer: int, step: Step) -> None:
+        if (kind, layer) == self._wanted:
+            live = fixed(step.live.numpy())
+            weights = live if step.weights is step.live else fixed(step.weights.numpy())
+            self.layer = Layer(fixed(step.scores.numpy()), live, weights)

@@ -1,0 +1,91 @@
+"""Writing: a causal model's continuation, and the row that a decoder writes, which is always greedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from models.generate.sampling import GREEDY, Sampling
+from models.labs.foreign.reading.readers import Answer, Rewrites, Words, nothing
+from models.labs.foreign.running.attention import Sink
+from models.plan import HeadPlan
+from models.tasks.base import Prompt, TargetPrompt
+
+if TYPE_CHECKING:
+    from models.labs.foreign.lab import ForeignLab
+
+MOST_WRITTEN = 64  # tokens of a decoder's row, its first included
+
+
+def with_target(lab: ForeignLab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> TargetPrompt:
+    """The text with what the model writes under this plan (by default untouched) as its decoder's row."""
+    if isinstance(prompt, TargetPrompt):
+        return prompt
+    if not isinstance(lab.task, Rewrites):
+        raise ValueError(f"{lab.name} has no decoder beside its encoder")
+    return TargetPrompt.of(prompt, (_start(lab), *write(lab, lab.task, prompt, plan)))
+
+
+@torch.inference_mode()
+def go_on(lab: ForeignLab, task: Words, prompt: Prompt, plan: HeadPlan, count: int,
+          sampling: Sampling = GREEDY) -> Iterator[int]:
+    """Ids of a continuation; stops at the end of a text, or at the limit."""
+    ends, ids = _ends(lab), list(prompt.ids)
+    for _ in range(min(count, lab.limit - len(ids))):
+        grown = replace(prompt, ids=tuple(ids))
+        token = sampling.choose(lab.forward(task.inputs(grown), grown, plan).logits[0, -1], len(ids))
+        if token in ends:
+            return
+        ids.append(token)
+        yield token
+
+
+@torch.inference_mode()
+def write(lab: ForeignLab, task: Rewrites, prompt: Prompt, plan: HeadPlan, count: int = MOST_WRITTEN) -> Iterator[int]:
+    """Ids that the decoder writes, without the one that starts it and the one that ends it."""
+    inputs = task.inputs(prompt)
+    said: Any = lab.model.generation_config
+    encoded = lab.forward(inputs, prompt, plan, module=lab.model.get_encoder())
+    row, ends = [_start(lab)], _ends(lab)
+    never = [i for i in {said.pad_token_id, row[0]} if i is not None and i not in ends]
+    for _ in range(min(count, MOST_WRITTEN - 1, lab.limit - 1)):
+        given = {"encoder_outputs": encoded, "attention_mask": inputs["attention_mask"], "use_cache": False,
+                 "decoder_input_ids": torch.tensor([row])}
+        logits = lab.forward(given, prompt, plan).logits[0, -1]
+        logits[never] = float("-inf")
+        token = int(logits.argmax())
+        if len(row) == 1 and said.forced_bos_token_id is not None:
+            token = int(said.forced_bos_token_id)
+        if token in ends:
+            return
+        row.append(token)
+        yield token
+
+
+def read_and_write(lab: ForeignLab, task: Rewrites, prompt: Prompt, plan: HeadPlan,
+                   sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str | None]:
+    """What the model writes, None of an anchored text under a plan; and a pass over the text and the decoder's row that
+    is recorded."""
+    row = prompt.target if isinstance(prompt, TargetPrompt) else (_start(lab), *write(lab, task, prompt, plan))
+    written = None if isinstance(prompt, TargetPrompt) and plan else task.wrote(row[1:])
+    given = {**task.inputs(prompt), "decoder_input_ids": torch.tensor([row]), "use_cache": False}
+    logits = lab.forward(given, prompt, plan, sink).logits[0]
+    return Answer(task.answer_row(row, logits), nothing(prompt)), task.rows(prompt, row), written
+
+
+def _start(lab: ForeignLab) -> int:
+    said: Any = lab.model.generation_config
+    known = (said.decoder_start_token_id, getattr(lab.task.config, "decoder_start_token_id", None), said.bos_token_id,
+             said.pad_token_id)
+    return next((int(i) for i in known if i is not None), 0)
+
+
+def _ends(lab: ForeignLab) -> set[int]:
+    said: Any = lab.model.generation_config
+    end = said.eos_token_id if said.eos_token_id is not None else lab.task.config.eos_token_id
+    return {end} if isinstance(end, int) else set(end or ())
+
+

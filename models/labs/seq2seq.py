@@ -1,0 +1,121 @@
+"""Seq2SeqLab: our models of two texts behind the protocol of models/lab.py: a text is typed, the model writes another.
+
+A Trace is of one pass over the text and what was written of it: the target's row is `start` and the written tokens, and
+after each of them stands a prediction, the last of which is `end` where the model came to one.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy
+import torch
+from numpy import ndarray
+from torch import Tensor
+
+from models.generate.seq2seq_decoding import write
+from models.kind import TARGET, TEXT
+from models.lab import UnderGates
+from models.labs.stack import cut, gates_of_layers, interventions_of, stacked
+from models.labs.trained import TrainedLab
+from models.nets.attention.base import Intervention, Record
+from models.nets.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
+from models.plan import TRAINED, Address, HeadPlan, Scale
+from models.tasks.base import Prompt, TargetPrompt
+from models.tasks.translation import BEAM, END, START, Translation
+from models.trace import Output, Trace, fixed
+
+
+@dataclass(frozen=True, eq=False)
+class Seq2SeqLab(TrainedLab):
+    """A trained Seq2Seq of ours."""
+
+    task: Translation
+    model: Seq2Seq = field(repr=False)
+
+    @functools.cached_property
+    def closed(self) -> frozenset[Address]:
+        """Of a model with learned gates those whose slices of W_O are 0; see models/training/prune_heads.py."""
+        return frozenset(
+            (kind, layer, head) for kind in (ENCODER, DECODER, CROSS)
+            for layer, attention in enumerate(self.model.attentions(kind))
+            for head, its in enumerate(attention.output.weight.unflatten(1, (self.model.config.heads, -1)).unbind(1))
+            if not its.any())
+
+    def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray:
+        return self._constant(kind, layer, queries, keys).numpy()
+
+    def _constant(self, kind: str, layer: int, queries: int, keys: int) -> Tensor:
+        return cut(self.constant[kind][layer], queries, keys, self.kind(kind))
+
+    def interventions(self, plan: HeadPlan, text: int, target: int) -> dict[str, list[Intervention]] | None:
+        """The plan as tensors for a text and a target of so many tokens, by kind; None for the empty plan.
+
+        Raises:
+            ValueError: the plan names a head or a scale that this model hasn't.
+        """
+        if not plan:
+            return None
+        self.check(plan)
+        sizes = {TEXT: text, TARGET: target}
+        return {kind.name: interventions_of(
+            plan, kind, self.model.attentions(kind.name), sizes[kind.key_row],
+            functools.partial(self._constant, kind.name, queries=sizes[kind.query_row], keys=sizes[kind.key_row]))
+            for kind in self.kinds}
+
+    def translate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), beam: int = BEAM) -> tuple[int, ...]:
+        """Ids of what the model writes under the plan, `end` included where it came to one."""
+        interventions = self.interventions(plan, len(prompt.ids), self.limit)
+        return write(self.model, [prompt.ids], beam, interventions, self.limit)[0].ids
+
+    def rewrite(self, prompt: Prompt, plan: HeadPlan) -> str:
+        return self.task.written(self.translate(prompt, plan))
+
+    def anchored(self, prompt: Prompt) -> TargetPrompt:
+        return prompt if isinstance(prompt, TargetPrompt) else TargetPrompt.of(prompt, self._row(prompt, HeadPlan()))
+
+    def _row(self, prompt: Prompt, plan: HeadPlan) -> tuple[int, ...]:
+        """The decoder's row: `start` and what is written under the plan, without `end`."""
+        return (START, *(i for i in self.translate(prompt, plan) if i != END))[:self.limit]
+
+    def under_gates(self, prompt: Prompt) -> UnderGates:
+        ids, target = torch.tensor([prompt.ids]), torch.tensor([self.anchored(prompt).target])
+
+        def log_probabilities(gates: Mapping[str, Tensor], places: Sequence[int]) -> Tensor:
+            count = len(gates[ENCODER])
+            hidden = self.model(ids.expand(count, -1), target.expand(count, -1),
+                                {kind: gates_of_layers(its) for kind, its in gates.items()})
+            return self.model.logits(hidden[:, list(places)]).log_softmax(-1)
+
+        return log_probabilities
+
+    def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
+        """A pass a plan over the text and its translation: of an anchored text the untouched one, of another the plan's
+        own."""
+        return [self._run(prompt, plan) for plan in plans]
+
+    @torch.inference_mode()
+    def _run(self, prompt: Prompt, plan: HeadPlan) -> Trace:
+        is_anchored = isinstance(prompt, TargetPrompt)
+        target = prompt.target if isinstance(prompt, TargetPrompt) else self._row(prompt, plan)
+        records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
+        interventions = self.interventions(plan, len(prompt.ids), len(target))
+        hidden = self.model(torch.tensor([prompt.ids]), torch.tensor([target]), interventions, records)[0]
+        probabilities = self.model.logits(hidden).softmax(-1).numpy()
+        live = {kind: stacked(record.live[0] for record in its) for kind, its in records.items()}
+        constant = {kind for (kind, _, _), state in plan.heads.items() if state.constant}
+        mask = records[DECODER][0].mask
+        return Trace(
+            rows={TEXT: prompt.tokens, TARGET: tuple(self.task.labels[i] for i in target)},
+            scores={kind: stacked(record.scores[0] for record in its) for kind, its in records.items()},
+            live=live,
+            weights={kind: stacked(record.weights[0] for record in its) if kind in constant else live[kind]
+                     for kind, its in records.items()},
+            mask=None if mask is None else stacked(r.mask[0] for r in records[DECODER] if r.mask is not None),
+            norms={kind: stacked(record.norms[0] for record in its) for kind, its in records.items()},
+            outputs=tuple(Output(position, fixed(distribution), self.task.labels, row=TARGET)
+                          for position, distribution in enumerate(probabilities)),
+            losses=fixed(numpy.full(len(prompt.ids), numpy.nan, numpy.float32)), prompt=prompt,
+            written=None if is_anchored and plan else self.task.written(target))

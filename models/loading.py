@@ -1,0 +1,80 @@
+"""Loads models by name and caches the most recently used ones."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import OrderedDict
+
+from models import catalogue
+from models.lab import Lab
+from models.labs import foreign
+from models.labs.seq2seq import Seq2SeqLab
+from models.labs.stack import StackLab
+from models.nets.seq2seq import Seq2Seq
+from models.storage import checkpoint
+from models.tasks.translation import Translation
+
+MEMORY = 112 * 2**20  # bytes of cached models: nine story models; loading another one takes 30 ms
+
+
+def load(name: str) -> Lab:
+    """The model of this name, or of an address like `hf:ORG/NAME`; the same object at every call while it is held.
+
+    As many models are held as fit into MEMORY, those that were asked for last; what others still use lives on
+    until they let go of it.
+
+    Raises:
+        ValueError: there is no such model.
+        CheckpointError: a file of it is missing or damaged; the message says which and how to make it again.
+    """
+    if foreign.is_foreign(name):
+        return foreign.load(name)
+    with _loading:  # two visitors who ask at once wait for one load instead of doing two
+        if name in _held:
+            _held.move_to_end(name)
+            return _held[name]
+        _held[name] = _load(name)
+        # Of a copy: who asks `held` for a model meanwhile moves it.
+        while len(_held) > 1 and sum(lab.nbytes for lab in _held.copy().values()) > MEMORY:
+            _held.popitem(last=False)
+        return _held[name]
+
+
+def held(name: str) -> Lab | None:
+    """The model of this name if it is in memory, without waiting for one that is being loaded."""
+    if foreign.is_foreign(name):
+        return foreign.held(name)
+    lab = _held.get(name)
+    if lab is not None:
+        with contextlib.suppress(KeyError):  # somebody's load has just pushed it out
+            _held.move_to_end(name)
+    return lab
+
+
+def in_memory() -> list[Lab]:
+    """All models that are held, ours and foreign ones."""
+    return [*_held.copy().values(), *foreign.in_memory()]
+
+
+_loading = threading.Lock()
+_held: OrderedDict[str, Lab] = OrderedDict()
+
+
+def _load(name: str) -> Lab:
+    from models.labs.stack import StackLab
+
+    task = catalogue.task_named(catalogue.find(name).task.name)
+    _ = task.labels  # which read its tokenizer: what is missing is told now, and not at the first text
+    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task)
+    if isinstance(model, Seq2Seq) and isinstance(task, Translation):
+        return Seq2SeqLab(name, task, model, constant, card)
+    return StackLab(name, task, model, constant, card)
+
+
+def own(name: str) -> StackLab:
+    """A model of ours, for who measures it: `load`, known to be a StackLab. Raises as load does."""
+    lab = load(name)
+    if not isinstance(lab, StackLab):
+        raise ValueError(f"{name} is none of our models")
+    return lab

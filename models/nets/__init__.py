@@ -1,0 +1,1 @@
+"""The networks: attention types, the Transformer, the encoder-decoder, constant matrices."""

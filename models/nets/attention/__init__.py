@@ -1,0 +1,55 @@
+"""The attention types. A new one is one file here and one line in TYPES."""
+
+from models.kind import TARGET, TEXT, Kind
+from models.nets.attention.base import SelfAttention
+from models.nets.attention.dense import Dense
+from models.nets.attention.factorized_dense import FactorizedDense
+from models.nets.attention.factorized_random import FactorizedRandom
+from models.nets.attention.fixed_random import FixedRandom
+from models.nets.attention.gated import Gated
+from models.nets.attention.gated_unit import GauLogN, GauRelu2, GauRelu2Learned, GauRelu2Mixed, GauSoftmax
+from models.nets.attention.log_n import LogN
+from models.nets.attention.mixture import DenseSoftmax, RandomDense, RandomSoftmax
+from models.nets.attention.random import Random
+from models.nets.attention.scalable_softmax import ScalableSoftmax
+from models.nets.attention.selective import Selective
+from models.nets.attention.softmax import Softmax
+from models.nets.attention.temperature import Temperature
+from models.nets.config import Config, PairConfig
+
+TYPES: dict[str, type[SelfAttention]] = {
+    "softmax": Softmax,
+    "log-n": LogN,
+    "scalable-softmax": ScalableSoftmax,
+    "temperature": Temperature,
+    "selective": Selective,
+    "gated": Gated,
+    "dense": Dense,
+    "random": Random,
+    "fixed-random": FixedRandom,
+    "factorized-dense": FactorizedDense,
+    "factorized-random": FactorizedRandom,
+    "random-dense": RandomDense,
+    "dense-softmax": DenseSoftmax,
+    "random-softmax": RandomSoftmax,
+    "gau-relu2": GauRelu2,
+    "gau-relu2-mixed": GauRelu2Mixed,
+    "gau-relu2-learned": GauRelu2Learned,
+    "gau-softmax": GauSoftmax,
+    "gau-log-n": GauLogN,
+}
+
+
+def kinds_of(config: Config) -> tuple[Kind, ...]:
+    """The families of attention layers in a model of this shape, in the order of the data."""
+    attention = TYPES[config.attention].traits()
+    if not isinstance(config, PairConfig):
+        return (Kind("self", config.layers, config.heads, attention, causal=config.causal),)
+    return (Kind("encoder", config.encoder_layers, config.heads, TYPES[encoder_type(config.attention)].traits()),
+            Kind("decoder", config.layers, config.heads, attention, TARGET, TARGET, causal=True),
+            Kind("cross", config.layers, config.heads, Softmax.traits(), TARGET, TEXT))
+
+
+def encoder_type(attention: str) -> str:
+    """The encoder's type beside a decoder of this one: F is for causal masks, so softmax stands beside selective."""
+    return "softmax" if TYPES[attention].selects else attention

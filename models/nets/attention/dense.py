@@ -1,0 +1,77 @@
+"""Dense Synthesizer: a token says by itself, without looking at the keys, which positions it attends to.
+
+    A_i = softmax(W2 relu(W1 x_i + b1) + b2),   W1 (C, D), W2 (D, N) per head
+                                                                Tay et al. 2020, arXiv 2005.00743, section 3.2
+
+No 1 / sqrt d. W2 has one column a position, so a text longer than N has no weights. In the source x_i carries its
+position; here RoPE would bring it in with q and k, which this type has not, so the position is added to x_i.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.messages import N_
+from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source, fresh, split
+from models.nets.config import Config
+
+INITIAL_STD = 0.02
+
+
+def sinusoids(n: int, width: int, device: torch.device | None = None) -> Tensor:
+    """(N, C) position code: sines, then cosines (Vaswani et al. 2017, section 3.5)."""
+    frequency = 10_000.0 ** (-torch.arange(0, width, 2, device=device).float() / width)
+    angle = torch.arange(n, device=device).float().unsqueeze(1) * frequency
+    return torch.cat((angle.sin(), angle.cos()), dim=-1)
+
+
+class Hidden(nn.Module):
+    """relu(W1 (x + position) + b1) of each head: (B, N, C) -> (B, H, N, D)."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.linear = nn.Linear(config.width, config.width)
+
+    def forward(self, x: Tensor, first: int = 0) -> Tensor:
+        """`first`: the place of x's first token in its text."""
+        placed = x + sinusoids(first + x.shape[1], x.shape[2], x.device)[first:]
+        return split(functional.relu(self.linear(placed)), self.heads)
+
+
+class Positions(nn.Module):
+    """W2 h + b2: (B, H, N, D) -> (B, H, N, count), a layer of its own for each head."""
+
+    def __init__(self, config: Config, count: int) -> None:
+        super().__init__()
+        width = config.width // config.heads
+        self.weight = nn.Parameter(fresh((config.heads, width, count), INITIAL_STD))
+        self.bias_table = nn.Parameter(torch.zeros(config.heads, 1, count))
+
+    def forward(self, hidden: Tensor, count: int | None = None) -> Tensor:
+        """The first `count` positions; None for all."""
+        return hidden @ self.weight[..., :count].to(hidden.dtype) + self.bias_table[..., :count]
+
+
+class DenseScores(Source):
+    """C² + C N parameters a layer, and as many multiplications a token."""
+
+    is_limited = True
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.hidden = Hidden(config)
+        self.positions = Positions(config, config.trained_length)
+
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
+        return self.positions(self.hidden(x, keys.first), keys.first + x.shape[1])
+
+
+class Dense(SelfAttention):
+    title = N_("Dense Synthesizer")
+    line = N_("Each word writes down where to look, without comparing itself to any.")
+    formula = N_("Aᵢ = softmax(W₂ relu(W₁ (xᵢ + pᵢ) + b₁) + b₂),  pᵢ the position as sines")
+    published = "Tay et al. 2020, arXiv 2005.00743"
+    source_type = DenseScores

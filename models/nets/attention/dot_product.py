@@ -1,0 +1,28 @@
+"""Scores from queries and keys: q·k / sqrt(D), with RoPE on both where there is one (Vaswani et al. 2017, eq. 1)."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from models.nets.attention.base import OWN, Keys, Rotary, Source, split
+from models.nets.attention.rotary import rotate
+from models.nets.config import Config
+
+
+class DotProduct(Source):
+    """N · M · C multiplications, and 2 C² parameters a layer (C the heads' widths together)."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.query = nn.Linear(config.width, config.inner_width, bias=False)
+        self.key = nn.Linear(config.width, config.inner_width, bias=False)
+
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
+        query = self._turned(self.query(x), rotary)
+        key = keys.made("key", lambda seen: self._turned(self.key(seen), rotary), x)
+        # Scaling the queries costs N·D products, scaling the scores N·M.
+        return (query * (factor * query.shape[-1] ** -0.5)).to(key.dtype) @ key.transpose(-1, -2)
+
+    def _turned(self, projected: Tensor, rotary: Rotary) -> Tensor:
+        heads = split(projected, self.heads)
+        return heads if rotary is None else rotate(heads, rotary)

@@ -1,0 +1,53 @@
+"""Factorised dense Synthesizer: N scores as all products of a and b numbers, a · b = N.
+
+    A_i in R^a, B_i in R^b from x_i;   C[i, q a + p] = A_i[p] B_i[q]      Tay et al. 2020, arXiv 2005.00743, section 3.4
+
+One factor is tiled, the other interleaved, so that each of the N products stands at a key of its own; to
+tile both or to interleave both, as public ports do, leaves keys that share one.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from models.messages import N_
+from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source
+from models.nets.attention.dense import Hidden, Positions
+from models.nets.config import Config
+
+
+def factors_of(n: int) -> tuple[int, int]:
+    """a <= b with a · b = n, as near to each other as can be."""
+    a = next(a for a in range(int(n**0.5), 0, -1) if n % a == 0)
+    return a, n // a
+
+
+def products(tiled: Tensor, interleaved: Tensor) -> Tensor:
+    """(..., a) and (..., b) -> (..., a b): entry q a + p is tiled[p] · interleaved[q]."""
+    return (interleaved.unsqueeze(-1) * tiled.unsqueeze(-2)).flatten(-2)
+
+
+class FactorizedDenseScores(Source):
+    """C² + C (a + b) parameters a layer."""
+
+    is_limited = True
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        a, b = factors_of(config.trained_length)
+        self.hidden = Hidden(config)
+        self.tiled, self.interleaved = Positions(config, a), Positions(config, b)
+        # Both start near 0, where a product has no gradient: one starts near 1 instead.
+        self.interleaved.bias_table.data.fill_(1.0)
+
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
+        hidden, n = self.hidden(x, keys.first), keys.first + x.shape[1]
+        return products(self.tiled(hidden), self.interleaved(hidden))[..., :n].contiguous()
+
+
+class FactorizedDense(SelfAttention):
+    title = N_("Factorised dense Synthesizer")
+    line = N_("Each word writes down where to look, in two short parts.")
+    formula = N_("Aᵢ = softmax(tile(F_A(xᵢ + pᵢ)) · interleave(F_B(xᵢ + pᵢ))),  pᵢ the position as sines")
+    published = "Tay et al. 2020, arXiv 2005.00743"
+    source_type = FactorizedDenseScores

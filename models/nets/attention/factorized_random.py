@@ -1,0 +1,42 @@
+"""Factorised random Synthesizer: the random Synthesizer's table as a product of two narrow ones.
+
+    A = softmax(R1 R2^T),   R1, R2 (N, k) per head, k = 8      Tay et al. 2020, arXiv 2005.00743, section 3.4
+
+2 N k numbers a head in place of N². With k = N and R1 the identity it is the random Synthesizer.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from models.messages import N_
+from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source, fresh
+from models.nets.config import Config
+
+RANK = 8
+INITIAL_STD = 0.1  # the product then starts with a standard deviation of 0.03
+
+
+class FactorizedTable(Source):
+    """2 H N k parameters a layer; H N² k multiplications, the same for every text."""
+
+    is_limited = True
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        shape = config.heads, config.trained_length, RANK
+        self.query_table = nn.Parameter(fresh(shape, INITIAL_STD))
+        self.key_table = nn.Parameter(fresh(shape, INITIAL_STD))
+
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
+        n = keys.first + x.shape[1]
+        return (self.query_table[:, keys.first:n] @ self.key_table[:, :n].transpose(-1, -2)).unsqueeze(0)
+
+
+class FactorizedRandom(SelfAttention):
+    title = N_("Factorised random Synthesizer")
+    line = N_("A learned table of positions, in two thin factors.")
+    formula = N_("A = softmax(R₁ R₂ᵀ),  rank 8, the same for every text")
+    published = "Tay et al. 2020, arXiv 2005.00743"
+    source_type = FactorizedTable
+    reads_text = False

@@ -1,0 +1,36 @@
+"""Fixed random Synthesizer: the random Synthesizer with tables that are drawn once and never trained.
+
+    A = softmax(R),   R ~ N(0, 1), fixed      Tay et al. 2020, arXiv 2005.00743, section 3.3
+
+The paper does not give R's scale. With standard deviation 1 the heads differ from each other and from a mean
+over the text; the T5 code's default initialiser is so close to 0 that all of them would be that mean.
+"""
+
+from __future__ import annotations
+
+from models.messages import N_
+from models.nets.attention.base import SelfAttention, Source, fresh
+from models.nets.attention.random import Table
+from models.nets.config import Config
+
+
+class FixedTable(Source):
+    """H N² numbers a layer that are no parameters."""
+
+    is_limited = True
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        n = config.trained_length
+        self.register_buffer("table", fresh((config.heads, n, n), config.table_std))
+
+    forward = Table.forward
+
+
+class FixedRandom(SelfAttention):
+    title = N_("Fixed random Synthesizer")
+    line = N_("A random table of positions that was never trained.")
+    formula = N_("A = softmax(R),  R drawn once, never trained")
+    published = "Tay et al. 2020, arXiv 2005.00743"
+    source_type = FixedTable
+    reads_text = False

@@ -1,0 +1,32 @@
+"""Gated attention: softmax attention whose heads open and close with the token.
+
+    O_h = sigmoid(x W_g)_h · softmax(q_h k_h^T / sqrt d) v_h,    W_g (C, H): a gate per token and head
+
+The headwise form. x is what queries are made of, the block's normed input; the gate stands after the weighted sum
+and before W_O, so a plan's own gate multiplies it and never replaces it.
+
+Source: Qiu et al. 2025, arXiv 2505.06708, section 2.2. Unlike softmax attention: a query that finds nothing can say
+so, and need not put its weight on the first token; C · H parameters more a layer.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from models.messages import N_
+from models.nets.attention.softmax import Softmax
+from models.nets.config import Config
+
+
+class Gated(Softmax):
+    title = N_("Gated")
+    line = N_("Softmax, and each head decides how much of its output gets through.")
+    formula = N_("O = σ(x W_g) · softmax(q kᵀ / √d) v,  a gate per token and head")
+    published = "Qiu et al. 2025, arXiv 2505.06708"
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.gating = nn.Linear(config.width, config.heads, bias=False)  # W_g
+
+    def gates(self, x: Tensor) -> Tensor:
+        return self.gating(x).sigmoid().transpose(1, 2)

@@ -1,0 +1,139 @@
+"""Gated attention unit: one head and one gate in place of attention and MLP; two units take the place of one block.
+
+    U = swish(X Wu), V = swish(X Wv) (N, E), Z = swish(X Wz) (N, S);   q = g_q Z + b_q, k = g_k Z + b_k, with RoPE
+    O = (U * (A V)) Wo,   A from q k^T / sqrt S      Hua et al. 2022, arXiv 2202.10447, section 3.1, FLASH
+
+How A comes from the scores is a type's own affair: relu² over n (Su Jianlin, kexue 8934 and 9019, in place of the
+1 / n² of the appendix's code), relu² with a learned divisor, softmax, softmax with log n. Rows of relu² need not
+sum to 1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.messages import N_
+from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source
+from models.nets.attention.log_n import LogN
+from models.nets.attention.rotary import rotary_table, rotate
+from models.nets.config import Config
+
+EXPANSION = 2  # E = 2 C
+SHARED = 128  # S
+
+PAPER = "Hua et al. 2022, arXiv 2202.10447"
+
+
+class SharedDotProduct(Source):
+    """q·k / sqrt(S) from one projection, scaled and shifted per dimension; (B, 1, N, N)."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        if config.heads != 1:
+            raise ValueError(f"a gated attention unit has one head, not {config.heads}")
+        self.shared = nn.Linear(config.width, SHARED, bias=False)
+        self.scale = nn.Parameter(torch.ones(2, SHARED))  # of q and of k: gamma
+        self.shift = nn.Parameter(torch.zeros(2, SHARED))  # beta
+
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
+        # The model's table is as wide as its heads; this one as S.
+        cos, sin = rotary_table(x.shape[1], SHARED)
+        rotary = (cos.to(x.device), sin.to(x.device))
+        z = functional.silu(self.shared(x)).unsqueeze(1)
+        query, key = (rotate(z * self.scale[i] + self.shift[i], rotary) for i in (0, 1))
+        return (query * (factor * SHARED**-0.5)).to(key.dtype) @ key.transpose(-1, -2)
+
+
+class GatedUnit(SelfAttention):
+    """The unit; a subclass says how scores become weights."""
+
+    source_type = SharedDotProduct
+    replaces_mlp = True
+
+    def _make_values(self, config: Config) -> None:
+        expanded = EXPANSION * config.width
+        self.gate = nn.Linear(config.width, expanded, bias=False)  # Wu
+        self.value = nn.Linear(config.width, expanded, bias=False)
+        self.output = nn.Linear(expanded, config.width, bias=False)
+
+    def values(self, x: Tensor) -> Tensor:
+        return functional.silu(self.value(x)).unsqueeze(1)
+
+    def outputs(self, weights: Tensor, values: Tensor, x: Tensor) -> Tensor:
+        return functional.silu(self.gate(x)).unsqueeze(1) * (weights.to(values.dtype) @ values)
+
+
+class GauRelu2(GatedUnit):
+    """Read with n = the trained length; the plan's policy `length` reads it with n = the text's length."""
+
+    title = N_("Gated attention unit, relu²/n")
+    line = N_("Attention and MLP in one; weights are squares, and need not sum to 1.")
+    formula = N_("A = relu(q kᵀ / √s)² / n,  n fixed at the trained length")
+    published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9019"
+    policies = ("trained", "fixed", "length")
+    trained_policy = "fixed"
+    is_distribution = False
+
+    def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor | float:
+        return self.trained_length**-0.5
+
+    def normalise(self, scores: Tensor) -> tuple[Tensor, None]:
+        return functional.relu(scores).square(), None
+
+    def log_normaliser(self, scores: Tensor) -> Tensor:
+        """ln of the row's sum, which nothing divides by: what would have to be 0 for rows to sum to 1."""
+        return functional.relu(scores).square().sum(-1).clamp_min(1e-9).log()
+
+
+class GauRelu2Mixed(GauRelu2):
+    """Trained on texts of several lengths, each divided by its own."""
+
+    title = N_("Gated attention unit, relu²/n, mixed lengths")
+    line = N_("The same squares, trained on texts of many lengths.")
+    formula = N_("A = relu(q kᵀ / √s)² / n,  n = the text's length")
+    trained_policy = "length"
+
+    def trained_factor(self, n: int, device: torch.device | None = None) -> float:
+        return n**-0.5
+
+
+class GauRelu2Learned(GauRelu2):
+    """Its divisor is a parameter of the layer, which starts at the trained length. The scales of q and k could learn
+    the same; nobody published it, it is ours."""
+
+    title = N_("Gated attention unit, relu²/c")
+    line = N_("The same squares, over a number that each layer learns.")
+    formula = N_("A = relu(q kᵀ / √s)² / c,  c learned per layer")
+    published = f"ours, after {PAPER}"
+    trained_policy = ""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.log_divisor = nn.Parameter(torch.tensor(math.log(config.trained_length)))
+
+    def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor:
+        return (-self.log_divisor / 2).exp().view(1, 1, 1)
+
+
+class GauSoftmax(GatedUnit):
+    title = N_("Gated attention unit, softmax")
+    line = N_("Attention and MLP in one, with softmax.")
+    formula = "A = softmax(q kᵀ / √s)"
+    published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9019"
+    policies = ("trained", "sqrt", "logn")
+    trained_policy = "sqrt"
+
+
+class GauLogN(GatedUnit):
+    """The source has max(n, 16) for n; here n is the text's length, however short."""
+
+    title = N_("Gated attention unit, log n")
+    line = N_("Attention and MLP in one, sharper the more words there are.")
+    formula = "A = softmax(log₅₁₂(n) · q kᵀ / √s)"
+    published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9052"
+    policies = ("trained", "sqrt", "logn")
+    trained_factor = LogN.trained_factor

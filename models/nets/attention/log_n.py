@@ -1,0 +1,26 @@
+"""Entropy-invariant softmax: the more keys, the sharper the scores, so that entropy need not grow with n.
+
+    A = softmax(log_512(n) · q k^T / sqrt d),   n = keys that the query sees      Su Jianlin, kexue 8823
+
+Trained at one length without a causal mask, it is a constant temperature; see temperature.py.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from models.messages import N_
+from models.nets.attention.scale import SOURCE_BASE, log_factor
+from models.nets.attention.softmax import Softmax
+
+
+class LogN(Softmax):
+    title = N_("Log n")
+    line = N_("Softmax, sharper the more words there are to look at.")
+    formula = "A = softmax(log₅₁₂(n) · q kᵀ / √d)"
+    published = "Su Jianlin 2021, kexue.fm/archives/8823"
+    trained_policy = ""
+
+    def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor:
+        return log_factor(n, self.causal, SOURCE_BASE, device)

@@ -1,0 +1,76 @@
+"""Mixtures of Synthesizers: a layer's scores are a weighted sum, with weights that it learns.
+
+    A = softmax(sum_n alpha_n S_n(X)),   alpha = softmax(a), a learned per layer, equal at first
+                                                                Tay et al. 2020, arXiv 2005.00743, section 3.5
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from models.messages import N_
+from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source
+from models.nets.attention.dense import DenseScores
+from models.nets.attention.dot_product import DotProduct
+from models.nets.attention.random import Table
+from models.nets.config import Config
+
+
+class Mixed(Source):
+    """The sum over the parts that a subclass names."""
+
+    is_limited = True
+    part_types: tuple[type[Source], ...]
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.parts = nn.ModuleList(part(config) for part in self.part_types)
+        self.mixing_table = nn.Parameter(torch.zeros(len(self.parts)))
+
+    @property
+    def alpha(self) -> Tensor:
+        """The parts' weights; they sum to 1."""
+        return self.mixing_table.softmax(0)
+
+    def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
+        return sum(alpha * part(x, rotary, factor, keys) for alpha, part in zip(self.alpha, self.parts, strict=True))
+
+
+class RandomAndDense(Mixed):
+    part_types = (Table, DenseScores)
+
+
+class DenseAndDotProduct(Mixed):
+    part_types = (DenseScores, DotProduct)
+
+
+class RandomAndDotProduct(Mixed):
+    part_types = (Table, DotProduct)
+
+
+class RandomDense(SelfAttention):
+    title = N_("Random + dense Synthesizer")
+    line = N_("A learned table, mixed with what each word writes down.")
+    formula = N_("A = softmax(α₁ R + α₂ dense(x)),  α learned")
+    published = "Tay et al. 2020, arXiv 2005.00743"
+    source_type = RandomAndDense
+    parts = ("random", "dense")
+
+
+class DenseSoftmax(SelfAttention):
+    title = N_("Dense Synthesizer + softmax")
+    line = N_("What each word writes down, mixed with looking things up.")
+    formula = N_("A = softmax(α₁ dense(x) + α₂ q kᵀ / √d),  α learned")
+    published = "Tay et al. 2020, arXiv 2005.00743"
+    source_type = DenseAndDotProduct
+    parts = ("dense", "q·k")
+
+
+class RandomSoftmax(SelfAttention):
+    title = N_("Random Synthesizer + softmax")
+    line = N_("A learned table, mixed with looking things up.")
+    formula = N_("A = softmax(α₁ R + α₂ q kᵀ / √d),  α learned")
+    published = "Tay et al. 2020, arXiv 2005.00743"
+    source_type = RandomAndDotProduct
+    parts = ("random", "q·k")

@@ -1,0 +1,35 @@
+"""Scalable softmax: log n with a factor that each head learns.
+
+    A = softmax(s ln(n) · q k^T / sqrt d),   n = keys that the query sees      Nakanishi 2025, arXiv 2501.19399
+
+s starts where s ln n is 1 on average over the lengths of training, as in the source (0.168 for 1,024).
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from models.messages import N_
+from models.nets.attention.scale import visible_keys
+from models.nets.attention.softmax import Softmax
+from models.nets.config import Config
+
+
+class ScalableSoftmax(Softmax):
+    title = N_("Scalable softmax")
+    line = N_("Softmax, sharper with length by a factor that each head learns.")
+    formula = N_("A = softmax(s ln(n) · q kᵀ / √d),  s learned per head")
+    published = "Nakanishi 2025, arXiv 2501.19399"
+    trained_policy = ""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        n = config.trained_length
+        mean = sum(math.log(i) for i in range(1, n + 1)) / n if config.causal else math.log(n)
+        self.scalable = nn.Parameter(torch.full((config.heads,), 1 / mean))
+
+    def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor:
+        return self.scalable.view(-1, 1, 1) * visible_keys(n, self.causal, device).log()

@@ -1,0 +1,70 @@
+"""Selective attention: a token may mask an earlier one for all tokens that come after.
+
+    S = relu(L_0)             head 0's logits, never on BOS (column 0) and never on the token itself
+    F[i, j] = sum_{k < i} S[k, j]        what has been said against j before i's turn
+    A = softmax(L - F)                   the same F for every head of the layer, head 0 too
+
+Source: Leviathan, Kalman and Matias 2024, arXiv 2410.02703, section 3. No parameter more than softmax, and
+the gradient flows through F.
+Unlike softmax attention: F never shrinks as the text goes on, so a token once forgotten stays so.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from models.messages import N_
+from models.nets.attention.softmax import Softmax
+
+
+def selection(scores: Tensor) -> Tensor:
+    """S (B, N, N): how strongly query i wants key j masked for the queries after it.
+
+    Args:
+        scores: (B, H, N, N) logits, -inf above the diagonal; only head 0 is read.
+    """
+    n = scores.shape[-1]
+    # relu(-inf) = 0, so the causal mask needs no care. BOS and the token itself are protected.
+    protected = torch.eye(n, dtype=torch.bool, device=scores.device)
+    protected[:, 0] = True
+    return scores[:, 0].relu().masked_fill(protected, 0.0)
+
+
+def accumulate(selected: Tensor) -> Tensor:
+    """F (B, N, N) from S: F[i, j] = sum_{k < i} S[k, j]; row 0 is 0, columns never decrease."""
+    return functional.pad(selected, (0, 0, 1, -1)).cumsum(dim=-2)
+
+
+def memory_in_use(masks: list[Tensor], tau: float = 1.0) -> Tensor:
+    """The memory loss, without its weight: sum over layers of max_i M_i, over L and the number of tokens.
+
+    M_i = i - sum_k min(F[i, k], tau) / tau is how many keys query i still needs; F of tau or more frees one.
+    The mean over texts of what the worst query of each layer needs, as a share of the text.
+
+    Args:
+        masks: one (B, N, N) F a layer.
+
+    Source: Leviathan et al. 2024, arXiv 2410.02703, section 5, with the divisor L · tokens.
+    """
+    n = masks[0].shape[-1]
+    position = torch.arange(1, n + 1, device=masks[0].device)
+    needed = [position - (mask.clamp_max(tau) / tau).tril().sum(-1) for mask in masks]
+    return torch.stack([layer.amax(-1).mean() for layer in needed]).mean() / n
+
+
+class Selective(Softmax):
+    selects = True
+    title = N_("Selective")
+    line = N_("Softmax, and words can be voted out of what later ones see.")
+    formula = N_("A = softmax(L − F),  F[i, j] = Σ relu(L₀[k, j]) over j < k < i,  0 for the first token")
+    published = "Leviathan et al. 2024, arXiv 2410.02703"
+
+    def normalise(self, scores: Tensor) -> tuple[Tensor, Tensor]:
+        # In bf16 a sum over 256 tokens loses the small terms, so F is kept in float32.
+        mask = accumulate(selection(scores.float()))
+        return (scores - mask.unsqueeze(1)).softmax(dim=-1).to(scores.dtype), mask
+
+    def log_normaliser(self, scores: Tensor) -> Tensor:
+        return (scores - accumulate(selection(scores.float())).unsqueeze(1)).logsumexp(dim=-1)

@@ -1,0 +1,22 @@
+"""Softmax attention: the plain Transformer's, against which every other type is read.
+
+    A = softmax(q k^T / sqrt d) over the keys that a query sees          Vaswani et al. 2017, eq. 1
+
+Rows of A sum to 1. Cost of the weights: N · M · C multiplications.
+"""
+
+from __future__ import annotations
+
+from models.messages import N_
+from models.nets.attention.base import SelfAttention
+from models.nets.attention.dot_product import DotProduct
+
+
+class Softmax(SelfAttention):
+    title = N_("Softmax")
+    line = N_("Each word looks for what it needs: its query meets every key.")
+    formula = "A = softmax(q kᵀ / √d)"
+    published = "Vaswani et al. 2017, arXiv 1706.03762"
+    source_type = DotProduct
+    policies = ("trained", "sqrt", "logn")
+    trained_policy = "sqrt"

@@ -1,0 +1,28 @@
+"""The control for log n: softmax with the factor that log n has at the trained length, whatever the length.
+
+    A = softmax(log_512(trained length) · q k^T / sqrt d)
+
+Where all texts of training have that length, this and log n train to the same weights, and differ in how they
+read another length: the fair control for kexue 8823's table.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from models.messages import N_
+from models.nets.attention.scale import SOURCE_BASE
+from models.nets.attention.softmax import Softmax
+
+
+class Temperature(Softmax):
+    title = N_("Constant temperature")
+    line = N_("Softmax, flatter by one constant: the control for log n.")
+    formula = N_("A = softmax(c · q kᵀ / √d),  c = log₅₁₂(trained length)")
+    published = "control for Su Jianlin 2021, kexue.fm/archives/8823"
+    trained_policy = ""
+
+    def trained_factor(self, n: int, device: torch.device | None = None) -> float:
+        return math.log(self.trained_length) / math.log(SOURCE_BASE)

@@ -1,0 +1,65 @@
+"""Config: what config.json holds, and what every module of a model is built from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Config:
+    """The shape of a model.
+
+    Attributes:
+        attention: name of the type, a key of `models.nets.attention.TYPES`.
+        vocabulary: V, number of tokens.
+        width: C.
+        layers: L.
+        heads: H, in every layer; 1 for gated attention units.
+        causal: True for a language model, False for a masked one.
+        output_scale: factor on the logits; below 1 where the tied embeddings start large.
+        trained_length: longest text of training, tokens: the size of a Synthesizer's tables and the n that
+            relu² / n was trained with.
+        table_std: standard deviation of tables that are drawn and never trained.
+        attention_width: of all heads together, for softmax attention and its relatives; 0 for the model's width.
+    """
+
+    attention: str
+    vocabulary: int
+    width: int
+    layers: int
+    heads: int
+    causal: bool = True
+    output_scale: float = 1.0
+    trained_length: int = 256
+    table_std: float = 1.0
+    attention_width: int = 0
+
+    @property
+    def inner_width(self) -> int:
+        """Numbers of all heads' queries together, and of their keys, and of their values."""
+        return self.attention_width or self.width
+
+    @property
+    def head_width(self) -> int:
+        """D."""
+        return self.inner_width // self.heads
+
+    @property
+    def self_attentions(self) -> int:
+        """Layers of self-attention, of the type that is named."""
+        return self.layers
+
+
+@dataclass(frozen=True)
+class PairConfig(Config):
+    """The shape of a model that reads one text and writes another; `layers` are the decoder's.
+
+    Attributes:
+        encoder_layers: of the encoder.
+    """
+
+    encoder_layers: int = 3
+
+    @property
+    def self_attentions(self) -> int:
+        return self.layers + self.encoder_layers

@@ -1,0 +1,59 @@
+"""How much a row of relu² weighs: its sum, which need not be 1, and which depends on the text's length.
+
+A constant head of such a model keeps the form of its mean matrix and gets the mass that its live rows have, in the
+mean, in texts as long as the one that is read: rows of a matrix made at 128 tokens weigh a half to a sixth of what live
+rows weigh at 20. The masses stand in the card, under every policy that says what n is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.nets.attention.base import Intervention, Record
+from models.nets.transformer import Transformer
+from models.plan import Scale
+
+KEY = "constant_masses"  # of a card
+LENGTHS = (8, 16, 32, 64, 128)  # between them masses are interpolated
+
+
+@torch.inference_mode()
+def measured(model: Transformer, texts: Tensor) -> dict[str, Any]:
+    """`lengths`, and by policy, layer and head the mean sum of a row at each.
+
+    Args:
+        texts: (B, N) ids of typical texts, which are cut to each length.
+    """
+    lengths = [n for n in LENGTHS if n <= texts.shape[1]]
+    found: dict[str, Any] = {}
+    for policy in type(model.blocks[0].attention).policies:
+        by_length = []
+        for n in lengths:
+            plan = [Intervention(factor=block.attention.factor(Scale(policy), n)) for block in model.blocks]
+            records: list[Record] = []
+            model(texts[:, :n], plan, records)
+            by_length.append(torch.stack([record.live.sum(-1).mean((0, 2)) for record in records]))  # (L, H)
+        found[policy] = [[[round(value, 5) for value in head] for head in layer]
+                         for layer in torch.stack(by_length, -1).tolist()]
+    return {"lengths": lengths, "policies": found}
+
+
+def at(masses: Mapping[str, Any], policy: str, layer: int, n: int) -> Tensor:
+    """(H, 1, 1) the mass of a layer's rows in a text of n tokens: between two lengths in proportion to log n, beyond
+    them that of the nearest."""
+    lengths = masses["lengths"]
+    values = torch.tensor(masses["policies"][policy][layer])  # (H, K)
+    above = next((i for i, length in enumerate(lengths) if length >= n), len(lengths) - 1)
+    below = max(0, above - 1) if lengths[above] > n else above
+    way = 0.0 if below == above else math.log(n / lengths[below]) / math.log(lengths[above] / lengths[below])
+    return (values[:, below] + min(1.0, max(0.0, way)) * (values[:, above] - values[:, below]))[:, None, None]
+
+
+def with_mass(matrices: Tensor, mass: Tensor) -> Tensor:
+    """(H, N, M) the matrices with rows that weigh (H, 1, 1) `mass` in the mean; a head without any weight stays so."""
+    return matrices * (mass / matrices.sum(-1).mean(-1)[:, None, None].clamp_min(1e-9))

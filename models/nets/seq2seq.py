@@ -1,0 +1,171 @@
+"""The model that reads one text and writes another: encoder and decoder, of the same blocks as
+models/nets/transformer.py.
+
+    memory = norm(encoder(embedding(text)));   logits = norm(decoder(embedding(target), memory)) E^T
+    in a block of the decoder:  x += self-attention(norm(x));  x += cross-attention(norm(x), memory);  x += mlp(norm(x))
+
+One embedding for both languages and for the output (Vaswani et al. 2017, section 3.4). The attention type that the
+config names stands in both self-attentions; cross-attention is softmax over q·k whatever they are, as in Synthesizers
+(Tay et al. 2020). Self-attentions have RoPE. Cross-attention has none: a place of the target and a place of the text
+are no distance that means anything, as T5 has it (Raffel et al. 2020); where a word stands it learns from what the
+encoder writes, which knows distances from `start` and `end`.
+
+Padding is hidden from every query by the token's id; targets are padded at their ends, where the causal mask hides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.nets.attention import TYPES, encoder_type
+from models.nets.attention.base import OWN, UNTOUCHED, Intervention, Keys, Record, Rotary, SelfAttention
+from models.nets.attention.rotary import rotary_table
+from models.nets.attention.softmax import Softmax
+from models.nets.config import PairConfig
+from models.nets.constants import normalised
+from models.nets.transformer import Block, Model
+from models.tasks.translation import PADDING
+
+ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
+Interventions = Mapping[str, Sequence[Intervention]]  # kind -> one a layer; a kind that is missing is as trained
+Records = Mapping[str, list[Record]]  # kind -> a list that gets one Record a layer
+
+
+class DecoderBlock(Block):
+    def __init__(self, config: PairConfig) -> None:
+        super().__init__(config)
+        self.cross_norm = nn.RMSNorm(config.width)
+        self.cross = Softmax(replace(config, causal=False))
+
+    def read(self, x: Tensor, rotary: Rotary, interventions: tuple[Intervention, Intervention],
+             records: tuple[list[Record] | None, list[Record] | None], own: Keys, memory: Keys) -> Tensor:
+        """(B, N, C) -> (B, N, C); first of self-attention, then of cross-attention."""
+        x = x + self.attention(self.attention_norm(x), rotary, interventions[0], records[0], own)
+        x = x + self.cross(self.cross_norm(x), None, interventions[1], records[1], memory)
+        return x + self.mlp(x)
+
+    @property
+    def writers(self) -> list[nn.Linear]:
+        return [self.attention.output, self.cross.output, self.down]
+
+
+class Seq2Seq(Model):
+    """The model of two texts; the arguments are a Transformer's.
+
+    Args:
+        dropout: share of what each block adds that is left out in training.
+
+    Raises:
+        ValueError: a type that has no MLP beside it, or whose scale counts keys, which padding would change.
+    """
+
+    config: PairConfig
+
+    def __init__(self, config: PairConfig, initial_std: float | None = None, embedding_std: float = 0.02,
+                 dropout: float = 0.0) -> None:
+        super().__init__(config, initial_std, embedding_std)
+        attention = TYPES[config.attention]
+        if attention.replaces_mlp or not attention.trained_policy and "logn" in attention.policies:
+            raise ValueError(f"{attention.title} attention cannot be part of a model of two texts")
+        self.dropout = dropout
+        first = replace(config, attention=encoder_type(config.attention), layers=config.encoder_layers, causal=False)
+        encoder = nn.ModuleList(Block(first) for _ in range(config.encoder_layers))
+        decoder = nn.ModuleList(DecoderBlock(config) for _ in range(config.layers))
+        self.encoder, self.decoder = cast(Sequence[Block], encoder), cast(Sequence[DecoderBlock], decoder)
+        self.encoder_norm, self.norm = nn.RMSNorm(config.width), nn.RMSNorm(config.width)
+        self.apply(self._initialise)
+
+    def attentions(self, kind: str) -> list[SelfAttention]:
+        """The layers of a kind, in the order of the data."""
+        if kind == ENCODER:
+            return [block.attention for block in self.encoder]
+        return [block.attention if kind == DECODER else block.cross for block in self.decoder]
+
+    def encode(self, texts: Tensor, interventions: Interventions | None = None,
+               records: Records | None = None) -> Keys:
+        """(B, M) ids -> what the decoder looks at, and what of it is padding.
+
+        Args:
+            interventions, records: kind -> one a layer; None for the model as trained, and to keep nothing.
+        """
+        hidden = (texts == PADDING)[:, None, None]
+        keys, rotary = Keys(hidden=hidden), self._rotary(texts.shape[1], texts.device)
+        x = self._dropped(self.embedding(texts))
+        for layer, block in enumerate(self.encoder):
+            x = self._dropped(block(x, rotary, *_given(ENCODER, layer, interventions, records), keys), x)
+        return Keys(self.encoder_norm(x), hidden)
+
+    def decode(self, targets: Tensor, memory: Keys, interventions: Interventions | None = None,
+               records: Records | None = None, caches: Sequence[tuple[Keys, Keys]] | None = None) -> Tensor:
+        """(B, N) ids and what `encode` gave -> (B, N, C) hidden states after the last norm.
+
+        Args:
+            caches: a layer's own keys and its memory, of earlier calls, in place of `memory`; see
+            models/generate/seq2seq_decoding.py.
+        """
+        first = caches[0][0].first if caches else 0
+        rotary = self._rotary(targets.shape[1], targets.device, first)
+        x = self._dropped(self.embedding(targets))
+        for layer, block in enumerate(self.decoder):
+            own, seen = caches[layer] if caches else (OWN, memory)
+            of_self, of_cross = (_given(kind, layer, interventions, records) for kind in (DECODER, CROSS))
+            read = block.read(x, rotary, (of_self[0], of_cross[0]), (of_self[1], of_cross[1]), own, seen)
+            x = self._dropped(read, x)
+        return self.norm(x)
+
+    def forward(self, texts: Tensor, targets: Tensor, interventions: Interventions | None = None,
+                records: Records | None = None) -> Tensor:
+        """(B, M) ids of texts and (B, N) ids of what stands already of the targets -> (B, N, C) hidden states."""
+        return self.decode(targets, self.encode(texts, interventions, records), interventions, records)
+
+    def _dropped(self, x: Tensor, before: Tensor | None = None) -> Tensor:
+        """x; in training without a share of what a block added to `before`."""
+        if not (self.training and self.dropout):
+            return x
+        return functional.dropout(x, self.dropout) if before is None else \
+            before + functional.dropout(x - before, self.dropout)
+
+    def _rotary(self, n: int, device: torch.device, first: int = 0) -> Rotary:
+        cos, sin = rotary_table(first + n, self.config.head_width)
+        return cos[first:].to(device), sin[first:].to(device)
+
+
+def _given(kind: str, layer: int, interventions: Interventions | None,
+           records: Records | None) -> tuple[Intervention, list[Record] | None]:
+    its = interventions.get(kind) if interventions else None
+    return its[layer] if its else UNTOUCHED, records[kind] if records is not None else None
+
+
+@torch.inference_mode()
+def mean_weights(model: Seq2Seq, texts: Tensor, targets: Tensor) -> dict[str, Tensor]:
+    """PAPA's constant matrices of each kind: every entry is the mean over the pairs in which both positions exist.
+
+    An entry's denominator is its own, so rows need not sum to 1 and are divided by their sums. A row that no pair has
+    weighs all keys alike that it sees (arXiv 2211.03495, section 3.1; its code divides 0 by 0 and has 0).
+
+    Args:
+        texts: (B, M) ids, padded.
+        targets: (B, N) ids that the decoder reads, padded.
+
+    Returns:
+        encoder (L, H, M, M), decoder (L, H, N, N), cross (L, H, N, M); float32, rows sum to 1.
+    """
+    means: dict[str, Tensor] = {}
+    counts: dict[str, Tensor] = {}
+    for some, its in zip(texts.split(32), targets.split(32), strict=True):
+        records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
+        model(some, its, records=records)
+        exists = {ENCODER: (some != PADDING, some != PADDING), DECODER: (its != PADDING, its != PADDING),
+                  CROSS: (its != PADDING, some != PADDING)}
+        for kind, (rows, columns) in exists.items():
+            both = (rows.unsqueeze(2) & columns.unsqueeze(1)).float()  # (B, N, M)
+            sums = torch.stack([(record.live * both.unsqueeze(1)).sum(0) for record in records[kind]])
+            means[kind] = means[kind] + sums if kind in means else sums
+            counts[kind] = counts[kind] + both.sum(0) if kind in counts else both.sum(0)
+    return {kind: normalised(means[kind] / counts[kind].clamp_min(1), kind == DECODER) for kind in means}

@@ -1,0 +1,124 @@
+"""The model that all our attention types sit in: pre-norm blocks, RoPE, tied embeddings, no biases.
+
+    x = embedding(tokens);  for each block: x += attention(norm(x));  x += mlp(norm(x));  logits = norm(x) E^T
+
+In the order of the data. Norm is RMSNorm (Zhang and Sennrich 2019), the MLP has GELU and four times the width.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from models.nets.attention import TYPES
+from models.nets.attention.base import OWN, UNTOUCHED, Intervention, Keys, Record, Rotary
+from models.nets.attention.rotary import rotary_table
+from models.nets.config import Config
+
+
+class Block(nn.Module):
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.depth = config.layers  # of the stack that it stands in
+        self.attention_norm = nn.RMSNorm(config.width)
+        self.attention = TYPES[config.attention](config)
+        self.has_mlp = not self.attention.replaces_mlp
+        if self.has_mlp:
+            self.mlp_norm = nn.RMSNorm(config.width)
+            self.up = nn.Linear(config.width, 4 * config.width, bias=False)
+            self.down = nn.Linear(4 * config.width, config.width, bias=False)
+
+    def forward(self, x: Tensor, rotary: Rotary, intervention: Intervention, records: list[Record] | None,
+                keys: Keys = OWN) -> Tensor:
+        x = x + self.attention(self.attention_norm(x), rotary, intervention, records, keys)
+        return x + self.mlp(x) if self.has_mlp else x
+
+    def mlp(self, x: Tensor) -> Tensor:
+        return self.down(functional.gelu(self.up(self.mlp_norm(x)), approximate="tanh"))
+
+    @property
+    def writers(self) -> list[nn.Linear]:
+        """What writes to the residual stream."""
+        return [self.attention.output, *([self.down] if self.has_mlp else [])]
+
+
+class Model(nn.Module):
+    """What our models have in common: embeddings that serve as output matrix too, and how weights start.
+
+    Args:
+        config: what config.json holds.
+        initial_std: standard deviation of fresh matrices; None for 1 / sqrt(inputs), LeCun's.
+        embedding_std: standard deviation of fresh embeddings.
+    """
+
+    def __init__(self, config: Config, initial_std: float | None = None, embedding_std: float = 0.02) -> None:
+        super().__init__()
+        self.config, self._initial_std, self._embedding_std = config, initial_std, embedding_std
+        self.embedding = nn.Embedding(config.vocabulary, config.width)
+
+    def _initialise(self, module: nn.Module) -> None:
+        """Normal weights, smaller where a block writes to the residual stream (Radford et al. 2019, GPT-2)."""
+        if isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=self._embedding_std)
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=self._initial_std or module.in_features**-0.5)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        if isinstance(module, Block):
+            for writer in module.writers:
+                writer.weight.data /= (len(module.writers) * module.depth) ** 0.5
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """(..., C) -> (..., V); the embedding serves as output matrix too."""
+        return functional.linear(hidden, self.embedding.weight) * self.config.output_scale
+
+    @property
+    def longest(self) -> int | None:
+        """Most tokens of a text that the model has weights for; None if there is no such limit."""
+        return TYPES[self.config.attention].longest(self.config)
+
+    @torch.no_grad()
+    def parameter_count(self) -> int:
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+class Transformer(Model):
+    """The model of one text: a decoder, or an encoder, alone."""
+
+    def __init__(self, config: Config, initial_std: float | None = None, embedding_std: float = 0.02) -> None:
+        super().__init__(config, initial_std, embedding_std)
+        blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.blocks = cast(Sequence[Block], blocks)  # which ModuleList does not say of itself
+        self.norm = nn.RMSNorm(config.width)
+        self.apply(self._initialise)
+
+    def forward(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
+                records: list[Record] | None = None) -> Tensor:
+        """Hidden states after the last norm.
+
+        Args:
+            tokens: (B, N) int64 token ids.
+            interventions: one a layer; None for the model as trained.
+            records: a list that gets one Record a layer; None to keep nothing.
+
+        Returns:
+            (B, N, C); `logits` turns them into logits over the vocabulary.
+        """
+        return deque(self.states(tokens, interventions, records), maxlen=1).pop()
+
+    def states(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
+               records: list[Record] | None = None) -> Iterator[Tensor]:
+        """What stands before each block, and after the last norm: L + 1 of (B, N, C), one after the other; the
+        arguments as in `forward`."""
+        x = self.embedding(tokens)
+        cos, sin = rotary_table(tokens.shape[1], self.config.head_width)
+        rotary = (cos.to(x.device), sin.to(x.device))
+        for layer, block in enumerate(self.blocks):
+            yield x
+            x = block(x, rotary, interventions[layer] if interventions else UNTOUCHED, records)
+        yield self.norm(x)

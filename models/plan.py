@@ -1,0 +1,303 @@
+"""HeadPlan: what was done to the heads of a model, as an immutable value with a short text form.
+
+A plan names heads by attention kind (`self`; `encoder`, `decoder`, `cross` in translation), layer and
+head, both counted from 0. Heads that it does not name are untouched; an untouched model is `HeadPlan()`.
+This file imports neither torch nor numpy: links and undo work without them.
+
+Text form, made only of characters that a URL does not escape:
+
+    self-0.3c-1.0~7g0.4_scale-logn64
+
+    head  3 of layer 0 constant; heads 0 to 7 of layer 1 with gate 0.4; scale log n over base length 64
+    c = constant, g0.4 = gate 0.4, cg0.4 = both; '-' before every entry, '_' between kinds
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from models.messages import told
+from models.quoting import cut
+
+KINDS = ("self", "encoder", "decoder", "cross")
+POLICIES = ("trained", "sqrt", "logn", "length", "fixed")  # of the scale
+GATE_DECIMALS = 4  # gates are kept to this precision, so that the text form is exact and short
+MAX_INDEX = 255  # no layer or head above it
+MIN_BASE, MAX_BASE = 2, 9999  # of the log n scale
+MAX_TEXT = 8192  # characters of a plan's text that are read at all
+MAX_HEADS = 2048  # heads that a text may name: a short link must not cost every visitor seconds
+MAX_PROBLEMS = 5  # that are told of one text
+
+_ENTRY = re.compile(r"(\d{1,3})\.(\d{1,3})(?:~(\d{1,3}))?(c?)(?:g([^\s]*))?", re.ASCII)
+_NUMBER = re.compile(r"\d*\.?\d+|\d+\.", re.ASCII)
+
+
+@dataclass(frozen=True)
+class HeadState:
+    """One head's state.
+
+    Attributes:
+        constant: True if the head's weights are its stored constant matrix, False if they are live.
+        gate: factor on the head's output, 0 (pruned) to 1 (untouched).
+    """
+
+    constant: bool = False
+    gate: float = 1.0
+
+    def __str__(self) -> str:
+        """`c`, `g0.4`, `cg0.4`, or nothing for an untouched head."""
+        gate = "" if self.gate == 1 else f"g{_short(self.gate)}"
+        return ("c" if self.constant else "") + gate
+
+
+LIVE = HeadState()
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the scores q·k are multiplied by.
+
+    Attributes:
+        policy: `trained` (what the model was trained with), `sqrt` (1 / sqrt d), `logn` (log n / (log base
+            · sqrt d), n = number of keys that the query sees; Su Jianlin, kexue 8823); for relu² / n,
+            `length` (n = the text's length) or `fixed` (n = the trained length).
+        base: for `logn`, the length at which it equals 1 / sqrt d; 2 to 9999.
+    """
+
+    policy: str = "trained"
+    base: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise ValueError(told("scale: expected {names} or {last}, got {policy!r}",
+                                  names=", ".join(POLICIES[:-1]), last=POLICIES[-1], policy=self.policy))
+        if self.policy == "logn":
+            if isinstance(self.base, bool) or not isinstance(self.base, int) or \
+                    not MIN_BASE <= self.base <= MAX_BASE:
+                raise ValueError(told("scale logn: expected a base length from {least} to {most}, got {base!r}",
+                                      least=MIN_BASE, most=MAX_BASE, base=self.base))
+        elif self.base is not None:
+            raise ValueError(told("scale {policy} takes no base length, got {base!r}", policy=self.policy,
+                                  base=self.base))
+
+    def __str__(self) -> str:
+        return self.policy if self.base is None else f"{self.policy}{self.base}"
+
+
+TRAINED = Scale()
+
+Address = tuple[str, int, int]  # kind, layer, head
+
+
+@dataclass(frozen=True)
+class HeadPlan:
+    """An immutable plan; every method returns a new one.
+
+    Attributes:
+        heads: the touched heads, (kind, layer, head) -> HeadState, in order.
+        scale: the scale policy for all heads.
+    """
+
+    heads: Mapping[Address, HeadState] = field(default_factory=dict)
+    scale: Scale = TRAINED
+
+    def __post_init__(self) -> None:
+        clean = {}
+        for address in sorted(self.heads, key=_order):
+            state = self.heads[address]
+            gate = _check_gate(state.gate)
+            _check_address(*address)
+            if state.constant or gate != 1:
+                clean[address] = HeadState(bool(state.constant), gate)
+        object.__setattr__(self, "heads", MappingProxyType(clean))
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.heads.items()), self.scale))
+
+    def __reduce__(self) -> tuple[type[HeadPlan], tuple[dict[Address, HeadState], Scale]]:
+        return (HeadPlan, (dict(self.heads), self.scale))
+
+    def __bool__(self) -> bool:
+        """True if the plan changes anything."""
+        return bool(self.heads) or self.scale != TRAINED
+
+    def state(self, kind: str, layer: int, head: int) -> HeadState:
+        """The state of one head; an unnamed head is live with gate 1."""
+        return self.heads.get((kind, layer, head), LIVE)
+
+    def with_heads(self, addresses: Iterable[Address], *, constant: bool | None = None,
+                   gate: float | None = None) -> HeadPlan:
+        """A plan in which the named heads have this state; None leaves that part as it is.
+
+        Raises:
+            ValueError: unknown kind, negative index, or a gate that is not a number in [0, 1].
+        """
+        heads = dict(self.heads)
+        for address in addresses:
+            old = heads.get(address, LIVE)
+            heads[address] = HeadState(old.constant if constant is None else constant,
+                                       old.gate if gate is None else _check_gate(gate))
+        return replace(self, heads=heads)
+
+    def constant(self, kind: str, layer: int, head: int, on: bool = True) -> HeadPlan:
+        """One head's weights replaced by its constant matrix (PAPA, arXiv 2211.03495)."""
+        return self.with_heads([(kind, layer, head)], constant=on)
+
+    def gate(self, kind: str, layer: int, head: int, value: float) -> HeadPlan:
+        """One head's output multiplied by `value`, 0 to 1 (Voita et al. 2019, arXiv 1905.09418)."""
+        return self.with_heads([(kind, layer, head)], gate=value)
+
+    def with_scale(self, policy: str, base: int | None = None) -> HeadPlan:
+        """The same heads under another scale policy (see Scale)."""
+        return replace(self, scale=Scale(policy, base))
+
+    def within(self, shape: Mapping[str, tuple[int, int]], policies: Iterable[str] = POLICIES,
+               beside: Iterable[Mapping[str, tuple[int, int]]] = ()) -> tuple[HeadPlan, list[str]]:
+        """The part of the plan that a model has heads and scales for, and a sentence for each part that it hasn't.
+
+        Args:
+            shape: kind -> (layers, heads) of the model.
+            policies: scale policies that mean something to it.
+            beside: shapes of other models under the same plan; what one of them has stays too.
+        """
+        inside = {a: s for a, s in self.heads.items()
+                  if any(a[0] in its and a[1] < its[a[0]][0] and a[2] < its[a[0]][1] for its in (shape, *beside))}
+        outside = [_person(a, shape) for a in self.heads if a not in inside]
+        if self.scale.policy in policies:
+            return replace(self, heads=inside), outside
+        outside.append(told("a scale of {scale} means nothing to this model's attention", scale=self.scale))
+        return replace(self, heads=inside, scale=TRAINED), outside
+
+    def __str__(self) -> str:
+        """The text form; the empty plan is the empty string."""
+        parts = []
+        for kind in KINDS:
+            runs = list(_runs((a, s) for a, s in self.heads.items() if a[0] == kind))
+            if runs:
+                parts.append("-".join([kind, *runs]))
+        if self.scale != TRAINED:
+            parts.append(f"scale-{self.scale}")
+        return "_".join(parts)
+
+    @classmethod
+    def parse(cls, text: str) -> HeadPlan:
+        """The plan that `text` describes: the inverse of str().
+
+        Raises:
+            ValueError: any part could not be read; the message names each.
+        """
+        plan, problems = cls.read(text)
+        if problems:
+            raise ValueError("; ".join(problems))
+        return plan
+
+    @classmethod
+    def read(cls, text: str) -> tuple[HeadPlan, list[str]]:
+        """What could be read of `text`, and a sentence for each part that could not."""
+        problems: list[str] = []
+        if len(text) > MAX_TEXT:
+            problems.append(told("the plan has {count:,} characters; only the first {most:,} were read",
+                                 count=len(text), most=MAX_TEXT))
+            text = text[:MAX_TEXT]
+        heads: dict[Address, HeadState] = {}
+        scale = TRAINED
+        for part in filter(None, text.split("_")):
+            kind, *entries = part.split("-")
+            if kind == "scale":
+                try:
+                    scale = _read_scale("-".join(entries))
+                except ValueError as error:
+                    problems.append(str(error))
+            elif kind not in KINDS:
+                problems.append(told("“{part}” names no group of heads ({names})", part=_cut(part),
+                                     names=", ".join(KINDS)))
+            else:
+                for entry in entries:
+                    try:
+                        heads.update(_read_entry(kind, entry))
+                    except ValueError as error:
+                        problems.append(str(error))
+                    if len(heads) > MAX_HEADS:
+                        problems.append(told("the plan names more than {most:,} heads; the rest was not read",
+                                             most=MAX_HEADS))
+                        return cls(heads, scale), problems[-MAX_PROBLEMS:]
+        return cls(heads, scale), problems[:MAX_PROBLEMS]
+
+
+def _read_entry(kind: str, entry: str) -> dict[Address, HeadState]:
+    match = _ENTRY.fullmatch(entry)
+    if not match or not (match[4] or match[5] is not None):
+        raise ValueError(told("“{entry}” is no head's state (like 0.3c or 1.2g0.4)", entry=_cut(entry)))
+    layer, first = int(match[1]), int(match[2])
+    last = first if match[3] is None else int(match[3])
+    if last < first:
+        raise ValueError(told("“{entry}” counts heads backwards", entry=_cut(entry)))
+    _check_address(kind, layer, last)
+    gate = 1.0
+    if match[5] is not None:
+        gate = _check_gate(float(match[5]) if _NUMBER.fullmatch(match[5]) else match[5])
+    return {(kind, layer, head): HeadState(bool(match[4]), gate) for head in range(first, last + 1)}
+
+
+def _read_scale(text: str) -> Scale:
+    match = re.fullmatch(rf"({'|'.join(POLICIES)})(\d{{1,4}})?", text, re.ASCII)
+    if not match:
+        raise ValueError(told("“{text}” is no scale ({names}; logn with a base length)", text=_cut(text),
+                              names=", ".join(POLICIES)))
+    return Scale(match[1], None if match[2] is None else int(match[2]))
+
+
+def _runs(items: Iterable[tuple[Address, HeadState]]) -> Iterator[str]:
+    """Neighbouring heads of one layer with equal state, as one entry each: `0.2~5c`."""
+    run: list = []
+    for (_, layer, head), state in [*items, (("", -1, -1), LIVE)]:
+        if run and (layer, head, state) == (run[0], run[2] + 1, run[3]):
+            run[2] = head
+            continue
+        if run:
+            yield f"{run[0]}.{run[1]}{f'~{run[2]}' if run[2] > run[1] else ''}{run[3]}"
+        run = [layer, head, head, state]
+
+
+def _order(address: Address) -> tuple[int, int, int]:
+    kind, layer, head = address
+    return (KINDS.index(kind) if kind in KINDS else len(KINDS), layer, head)
+
+
+def _check_address(kind: str, layer: int, head: int) -> None:
+    if kind not in KINDS:
+        raise ValueError(told("expected a group of heads ({names}), got {kind!r}", names=", ".join(KINDS),
+                              kind=kind))
+    for name, value in (("layer", layer), ("head", head)):
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_INDEX:
+            raise ValueError(told("expected a {name} from 0 to {most}, got {value!r}", name=name,
+                                  most=MAX_INDEX, value=value))
+
+
+def _check_gate(value: object) -> float:
+    number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    if not 0 <= number <= 1:  # NaN fails this too
+        raise ValueError(told("a gate is a number from 0 to 1, not {value}", value=_cut(str(value))))
+    return round(float(number), GATE_DECIMALS) + 0.0  # + 0.0 turns -0.0 into 0.0
+
+
+def _short(value: float) -> str:
+    return f"{value:.{GATE_DECIMALS}f}".rstrip("0").rstrip(".")
+
+
+def _cut(text: str) -> str:
+    return cut(text, 24)
+
+
+def _person(address: Address, shape: Mapping[str, tuple[int, int]]) -> str:
+    kind, layer, head = address
+    if kind not in shape:
+        return told("this model has no {kind} attention (layer {layer}, head {head} left out)", kind=kind,
+                    layer=layer + 1, head=head + 1)
+    layers, heads = shape[kind]
+    return told("there is no layer {layer}, head {head}: this model has {layers} layers of {heads} heads",
+                layer=layer + 1, head=head + 1, layers=layers, heads=heads)

@@ -1,0 +1,1 @@
+"""Files of the repository: data sets, checkpoints, damaged files, file locks."""

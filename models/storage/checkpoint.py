@@ -1,0 +1,306 @@
+"""A model's folder: what is in it, how it is written after training and read by the app.
+
+    config.json            the Config
+    model.safetensors      weights, 8 bits with a float32 scale per row; vectors float32
+    constant.safetensors   PAPA's mean matrices by kind, (L, H, limit, limit) as float16; lower triangles of causal ones
+    card.json              what it is, data, training, numbers
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast, get_type_hints
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from models.kind import Kind
+from models.messages import told
+from models.nets.attention import TYPES, kinds_of
+from models.nets.attention.base import Record
+from models.nets.config import Config, PairConfig
+from models.nets.seq2seq import Seq2Seq
+from models.nets.seq2seq import mean_weights as mean_weights_of_pairs
+from models.nets.transformer import Model, Transformer
+from models.storage.damage import CheckpointError as CheckpointError
+from models.storage.damage import broken
+from models.tasks import TASKS
+from models.tasks.base import Task
+from models.tasks.translation import read_by_decoder
+
+CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
+# A list without lists, dicts or texts in it, as json.dumps indents it; a text has no line breaks of its own there.
+_NUMBERS = re.compile(r"\[\n\s+([^\[\]{}\"]+?)\n\s*\]")
+FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
+CARD_KEYS = ("name", "task", "attention", "model", "data", "training", "metric", "evaluate")
+SHOWN = {  # of the card's parts, what pages show of every model
+    "attention": ("title", "formula", "source"),
+    "model": ("parameters", "layers", "heads", "width", "vocabulary", "longest_text"),
+    "cost": ("score_parameters", "score_multiplications", "softmax_score_parameters",
+             "softmax_score_multiplications"),
+    "training": ("steps", "tokens_per_step", "optimiser", "learning_rate", "seed", "minutes", "command"),
+}
+SHOWN_DATA = ("name", "licence", "attribution")
+CONSTANT_TEXTS = 256  # training texts that a constant matrix is the mean of
+CONSTANT_PAIRS = 4096  # the same of pairs, which are short: few have a tenth or a thirtieth token
+
+
+@torch.inference_mode()
+def mean_weights(model: Transformer, texts: Tensor) -> Tensor:
+    """PAPA's constant matrices: the mean of each head's weights over texts (arXiv 2211.03495, section 3.1).
+
+    All texts have the same length, so every entry that a query sees is a mean over all of them.
+
+    Args:
+        texts: (B, N) ids.
+
+    Returns:
+        (L, H, N, N) float32.
+    """
+    layers: list[Tensor] = []
+    for part in texts.split(32):
+        records: list[Record] = []
+        model(part, records=records)
+        sums = [record.live.sum(0) for record in records]
+        layers = [a + b for a, b in zip(layers, sums, strict=True)] if layers else sums
+    return torch.stack(layers) / len(texts)
+
+
+def constants_of(model: Model, task: Task) -> dict[str, Tensor]:
+    """Kind -> (L, H, limit, limit) constant matrices, the means over texts of the training data."""
+    limit = limit_of(model, task)
+    if isinstance(model, Seq2Seq):
+        texts, said = task.typical(CONSTANT_PAIRS)[..., :limit].unbind(1)
+        return mean_weights_of_pairs(model, texts, read_by_decoder(said))
+    return {"self": mean_weights(cast(Transformer, model), task.typical(CONSTANT_TEXTS)[:, :limit])}
+
+
+def pack(matrices: Tensor, causal: bool) -> Tensor:
+    """(L, H, N, N) matrices; of causal ones the lower triangles, (L, H, N (N + 1) / 2)."""
+    if not causal:
+        return matrices
+    rows, columns = torch.tril_indices(*matrices.shape[-2:])
+    return matrices[..., rows, columns]
+
+
+def unpack(packed: Tensor, n: int, causal: bool, is_distribution: bool) -> Tensor:
+    """The inverse of pack, float32; rows of a distribution sum to 1 again, which float16 lost."""
+    matrices = packed.float()
+    if causal:
+        matrices = torch.zeros(*packed.shape[:-1], n, n)
+        rows, columns = torch.tril_indices(n, n)
+        matrices[..., rows, columns] = packed.float()
+    return matrices / matrices.sum(-1, keepdim=True) if is_distribution else matrices
+
+
+def quantise(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Matrices and tables as 8-bit integers, with the row's largest absolute value / 127 as its scale; vectors as
+    they are. `name.scale` stands beside `name`."""
+    packed = {}
+    for name, tensor in weights.items():
+        packed[name] = tensor.contiguous()
+        if tensor.ndim > 1:
+            scale = tensor.abs().amax(-1, keepdim=True).clamp_min(1e-12) / 127
+            packed |= {name: (tensor / scale).round().to(torch.int8).contiguous(), f"{name}.scale": scale.contiguous()}
+    return packed
+
+
+def dequantise(packed: dict[str, Tensor]) -> dict[str, Tensor]:
+    """float32 weights from quantise's result."""
+    scales = {name for name in packed if name.removesuffix(".scale") in packed and name.endswith(".scale")}
+    return {name: tensor.float() * packed[f"{name}.scale"] if f"{name}.scale" in scales else tensor.float()
+            for name, tensor in packed.items() if name not in scales}
+
+
+def limit_of(model: Model, task: Task) -> int:
+    """Most tokens of a typed text, which is also the constant matrices' size."""
+    return min(task.limit, model.longest or task.limit)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """One line a key, and one a list of numbers: a line for each of hundreds would bury everything else."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    text = _NUMBERS.sub(lambda found: f"[{', '.join(part.strip() for part in found[1].split(','))}]", text)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def build(config: Config, initial_std: float | None = None, embedding_std: float = 0.02,
+          dropout: float = 0.0) -> Model:
+    """A fresh model of this shape; see Transformer and Seq2Seq."""
+    if isinstance(config, PairConfig):
+        return Seq2Seq(config, initial_std, embedding_std, dropout)
+    return Transformer(config, initial_std, embedding_std)
+
+
+def write_model(folder: Path, model: Model) -> None:
+    """Config and weights, into a folder that is there."""
+    write_json(folder / "config.json", dataclasses.asdict(model.config))
+    save_file(quantise(model.state_dict()), folder / "model.safetensors")
+
+
+def write(folder: Path, model: Model, constant: Mapping[str, Tensor]) -> None:
+    """Config, weights and constant matrices by kind; the card is written last, by who knows the numbers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_model(folder, model)
+    save_file({kind.name: pack(constant[kind.name], kind.causal).half().contiguous()
+               for kind in kinds_of(model.config)}, folder / "constant.safetensors")
+
+
+FILLING = ("normal_", "uniform_", "zero_", "fill_", "div_", "mul_", "copy_")  # a tensor's own ways
+
+
+class Unfilled(TorchFunctionMode):
+    """Parameters are made and stay as they are. To fill them on no device, torch would import its compiler and
+    sympy: 70 MB of memory and two seconds."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", "") == "torch.nn.init" or getattr(func, "__name__", "") in FILLING:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
+
+
+def stamp(folder: Path | str) -> tuple[int, ...]:
+    """Changes when config or card do; 0 for a file that is missing. Asked for at every click, so it makes no Path."""
+    return tuple(_changed(f"{folder}/{file}") for file in ("config.json", "card.json"))
+
+
+def _changed(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def digest(path: Path) -> str:
+    """A file's SHA-256."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files with numbers in them: the card has those of the files that its own were measured on."""
+    return {name: digest(folder / name) for name in FILES if name.endswith(".safetensors")}
+
+
+def read(folder: Path, task: Task) -> tuple[Any, dict[str, Tensor], dict[str, Any]]:
+    """Model, constant matrices and card; raises CheckpointError as read_model does."""
+    card = read_card(folder)
+    model = read_model(folder)
+    constant = read_constant(folder, model.config, limit_of(model, task))
+    known = card.get("weights")
+    known = known if isinstance(known, dict) else {}  # a card that is not written yet knows none
+    for file, digest in digests(folder).items():
+        if known.get(file, digest) != digest:
+            raise _broken(folder, file, told("is not the one that the card was written for: its SHA-256 differs"))
+    return model, constant, card
+
+
+def read_config(folder: Path) -> Config:
+    """The Config, a PairConfig where there is an encoder; raises CheckpointError as read_model does."""
+    config = _guarded(folder, "config.json", lambda path: _config(read_json(path)))
+    if config.attention not in TYPES:
+        raise _broken(folder, "config.json", told("names an unknown attention type, {name!r},", name=config.attention))
+    return config
+
+
+def _config(fields: dict[str, Any]) -> Config:
+    """Raises ValueError or TypeError where a field is unknown, missing, or of another type."""
+    config = PairConfig(**fields) if "encoder_layers" in fields else Config(**fields)
+    for name, kind in get_type_hints(type(config)).items():
+        value = getattr(config, name)
+        fits = isinstance(value, (int, float) if kind is float else kind)
+        if not fits or isinstance(value, bool) != (kind is bool) or kind is int and value < (name != "attention_width"):
+            raise ValueError(f"{name} is {value!r}")
+    if config.inner_width % config.heads:
+        raise ValueError(f"{config.heads} heads do not share {config.inner_width} numbers")
+    return config
+
+
+def read_model(folder: Path) -> Any:
+    """The model in float32, in evaluation mode, its gradients off.
+
+    Raises:
+        CheckpointError: a file is missing, truncated, or does not fit the others.
+    """
+    config = read_config(folder)
+    with torch.device("meta"), Unfilled():  # no time is spent on what is about to be overwritten
+        model = build(config)
+    weights = _guarded(folder, "model.safetensors", load_file)
+    try:
+        model.load_state_dict(dequantise(weights), assign=True)
+    except RuntimeError as error:
+        raise _broken(folder, "model.safetensors", told("does not fit config.json")) from error
+    return model.eval().requires_grad_(False)
+
+
+def read_constant(folder: Path, config: Config, limit: int) -> dict[str, Tensor]:
+    """Kind -> (L, H, limit, limit) float32 constant matrices; raises CheckpointError as read_model does."""
+    packed = _guarded(folder, "constant.safetensors", load_file)
+    return {kind.name: _read_kind(folder, packed.get(kind.name), kind, limit) for kind in kinds_of(config)}
+
+
+def _read_kind(folder: Path, packed: Tensor | None, kind: Kind, limit: int) -> Tensor:
+    expected = (kind.layers, kind.heads, *([limit * (limit + 1) // 2] if kind.causal else [limit, limit]))
+    if packed is None or tuple(packed.shape) != expected:
+        raise _broken(folder, "constant.safetensors", told("is not of shape {shape}", shape=expected))
+    return unpack(packed, limit, kind.causal, kind.attention.is_distribution)
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """The card; raises CheckpointError as read_model does."""
+    card = _guarded(folder, "card.json", read_json)
+    if missing := [key for key in CARD_KEYS if key not in card]:
+        raise _broken(folder, "card.json", told("lacks {names}", names=", ".join(missing)))
+    if card["task"] not in [*TASKS]:  # a list has `in` for what has no hash, too
+        raise _broken(folder, "card.json", told("names an unknown task, {name!r},", name=card["task"]))
+    return card
+
+
+def complete_card(folder: Path) -> dict[str, Any]:
+    """The card, with all that pages show of it; raises CheckpointError as read_model does."""
+    card = read_card(folder)
+    try:
+        missing = [f"{part}.{key}" for part, keys in SHOWN.items() for key in keys if key not in card[part]]
+        missing += [f"data.{key}" for source in card["data"] for key in SHOWN_DATA if key not in source]
+        if missing or not isinstance(card["licence"], str):
+            raise _broken(folder, "card.json", told("lacks {names}", names=", ".join(missing[:4] or ["licence"])))
+        TASKS[card["task"]]().in_words(card["metric"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _broken(folder, "card.json", told("is damaged")) from error
+    return card
+
+
+def _guarded(folder: Path, file: str, reader: Any) -> Any:
+    try:
+        return reader(folder / file)
+    except FileNotFoundError as error:
+        raise _broken(folder, file, told("is missing")) from error
+    except (SafetensorError, ValueError, TypeError, AttributeError, OSError) as error:
+        raise _broken(folder, file, told("is damaged")) from error
+
+
+def _broken(folder: Path, file: str, what: str) -> CheckpointError:
+    return broken(Path(*folder.parts[-3:]) / file, what, f"python -m models.training {folder.name}")
+
+
+def finish(name: str, model: Model, task: Task, folder: Path, seed: int, target: Path) -> None:
+    """After the last step: constants, files, numbers measured on what ships, and the card."""
+    from models.training.cards import make_card  # here, because a card names the recipe, which names the tasks
+
+    write(target, model, constants_of(model, task))
+    shipped = read_model(target)
+    card = make_card(name, shipped, task, folder, seed, task.metric(shipped))
+    write_json(target / "card.json", card | {"weights": digests(target)})

@@ -1,0 +1,1 @@
+"""The statements of each source and the rules that judge them, one module per claim."""

@@ -1,0 +1,143 @@
+"""Claim 6: heads that are trained to disagree (Li et al. 2018, arXiv 1810.10183)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from models.messages import N_, listed, told
+from models.studies import per_text
+from models.studies.claims import commands, tables
+from models.studies.claims.evidence import Evidence
+from models.studies.claims.pace import PLAIN
+from models.studies.claims.sources.heads import told_apart
+from models.studies.claims.sources.translated import bleu
+from models.studies.claims.statement import Chart, Claim, Statement
+from models.studies.claims.verdict import (
+    NO,
+    UNCLEAR,
+    UNKNOWN,
+    YES,
+    Check,
+    Samples,
+    below,
+    conclude,
+    differences,
+    fact,
+)
+
+TERMS = {"sub": told("values"), "pos": told("positions"), "out": told("outputs")}
+TITLES = {PLAIN: told("plain"), **{f"translation-disagreement-{term}": title for term, title in TERMS.items()},
+          "translation-disagreement-all": told("all three")}
+MODELS = tuple(TITLES)
+BLEU = dict(zip(MODELS, (24.13, 24.64, 24.42, 24.78, 24.60), strict=True))  # the source's, Chinese to English
+LEAST = 0.8  # of plain's steps a second
+# exp(D) of the source's models: plain, and with the term of its own.
+THEIRS = {"sub": (0.917, 0.935), "pos": (0.007, 0.219), "out": (0.921, 0.997)}
+
+
+def claim(evidence: Evidence) -> Claim:
+    return Claim("disagreement", told("Disagreement: heads are trained to differ"),
+                 "Li et al. 2018, arXiv 1810.10183",
+                 told("The source trained Transformer-Base on Chinese to English and English to German. Here: 3 + 3 "
+                      "layers, 3.9 million parameters, short sentences, the terms of all three groups of heads "
+                      "together, positions divided by the number of queries."), MODELS, "translation",
+                 [_own_sense(evidence), _helps(evidence), _slower(evidence)])
+
+
+def _own_sense(evidence: Evidence) -> Statement:
+    """Plain and regularised side by side, as models/studies/corpus/disagreement.py measured them."""
+    found = {name: its for name in MODELS if (its := evidence.study(name, "disagreement"))}
+    checks: list[Check] = []
+    rows: list[dict[str, str]] = []
+    for term, title in TERMS.items():
+        name = f"translation-disagreement-{term}"
+        what = told("{term}: further apart than plain", term=title)
+        checks.append(told_apart(what, _sigmas(found[PLAIN], found[name], term), 1) if {PLAIN, name} <= {*found}
+                      else Check(what, UNKNOWN, 0))
+    for name, its in found.items():
+        values: dict[str, str] = {told("exp(D), {term}", term=title): f"{its['mean'][term]:.3f}"
+                                  for term, title in TERMS.items()}
+        rows.append({N_("model"): name, N_("source"): tables.NOTHING, **values})
+    rows += [{N_("model"): told("source: plain → with the term"), N_("source"): tables.NOTHING,
+              **{told("exp(D), {term}", term=title): "{:.3f} → {:.3f}".format(*THEIRS[term])
+                 for term, title in TERMS.items()}}]
+    points = [{"name": title, "which": which, "value": its["mean"][term]} for term, title in TERMS.items()
+              for which, its in ((told("plain"), found.get(PLAIN)),
+                                 (told("with the term"), found.get(f"translation-disagreement-{term}"))) if its]
+    chart = Chart("dots", points, "exp(D)", alt=listed(
+        (told("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
+        "; "))
+    return Statement(
+        "disagreement-own", told("Each term makes heads differ in its own sense."),
+        told("exp(D) from 0.917 to 0.935 (values, there subspaces), 0.007 to 0.219 (positions), 0.921 to 0.997 "
+             "(outputs)"),
+        told("Read in notes on the paper; its positions are summed over the text, ours a mean over queries."),
+        told("each regularised model's own exp(D), a mean over sentences, is higher than the plain model's, beyond "
+             "chance of which sentences"),
+        conclude(checks), rows, chart if points else None,
+        f"python -m models.studies.corpus.disagreement {' '.join(MODELS)}\npython -m models.studies.claims",
+        told("The terms may be too weak beside the likelihood."))
+
+
+def _sigmas(plain: Mapping[str, Any], own: Mapping[str, Any], term: str) -> float:
+    """By how many standard errors, of the choice of sentences, the regularised model's exp(D) is higher."""
+    return (own["mean"][term] - plain["mean"][term]) / max(1e-9, math.hypot(own["error"][term], plain["error"][term]))
+
+
+def _helps(evidence: Evidence) -> Statement:
+    samples: dict[str, Samples] = {name: evidence.samples(name, bleu) for name in MODELS}
+    out = "translation-disagreement-out"
+    sub, pos = "translation-disagreement-sub", "translation-disagreement-pos"
+    checks = [below(told("{name} below {other}", name=TITLES[name], other=TITLES[other]), between,
+                    texts=evidence.text_error(between, (name, per_text.sentences), (other, per_text.sentences)))
+              for name, other in ((PLAIN, out), (sub, out), (pos, out), (pos, sub))
+              for between in [differences(samples[name], samples[other])]]
+    rows = tables.table([(TITLES[name], f"{BLEU[name]:.2f}", samples[name]) for name in MODELS], ".2f", "term")
+    points = tables.dots([(TITLES[name], BLEU[name], samples[name]) for name in MODELS if samples[name]])
+    chart = Chart("dots", points, "BLEU", alt=listed(
+        (told("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
+    return Statement(
+        "disagreement-helps", told("Disagreement of outputs helps translation most, of positions least."),
+        told("BLEU 24.13 plain, 24.64 values, 24.42 positions, 24.78 outputs, 24.60 all (Chinese to English)"),
+        told("Read in notes on the paper; a second summary has the same order."),
+        told("outputs above plain, values and positions, and positions below values, beyond chance"),
+        conclude(checks), rows, chart if any(samples[name] for name in MODELS[1:]) else None,
+        commands.evaluated(MODELS, f"python -m models.studies.corpus.sentences {' '.join(MODELS)}"),
+        told("Differences of half a BLEU may be within what seeds do."))
+
+
+def _slower(evidence: Evidence) -> Statement:
+    found = {row["name"]: row for row in evidence.measured.get("training_speed", {}).get("rows", [])}
+    measured = {TITLES[name]: found[name] for name in MODELS if name in found}
+    checks = [fact(told("{name}: at least {share} of plain's", name=TITLES[name], share=LEAST),
+                   found[name]["quartiles"][0] >= LEAST if name in found else None) for name in MODELS[1:]]
+    checks += [Check(told("{name}: slower than plain", name=TITLES[name]), _slower_than_plain(found.get(name)))
+               for name in MODELS[1:]]
+    rows = [{N_("term"): name, N_("source"): tables.NOTHING,
+             N_("here, steps a second / plain's"): told("{median:.2f} ({low:.2f} to {high:.2f})", median=row["median"],
+                                                        low=row["quartiles"][0], high=row["quartiles"][1])}
+            for name, row in measured.items()]
+    points = [{"name": name, "value": value, "which": which} for name, row in measured.items() for value, which in (
+        (row["median"], told("median")), *((its, told("quartiles")) for its in row["quartiles"]))]
+    chart = Chart("dots", points, told("steps a second divided by plain's"), rule=(1.0, told("equal")), alt=listed(
+        (told("{name} {value:.2f}", name=name, value=row["median"]) for name, row in measured.items()), "; "))
+    return Statement(
+        "disagreement-slower", told("Training gets a little slower."),
+        told("not recoverable: its table of speeds is in no text that we read"),
+        told("Read in the paper's introduction: nearly twice as fast as the larger Transformer, which it equals."),
+        told("a little: in three quarters of the pairs of steps at least {share} of plain's steps a second, for each "
+             "of the four; slower: in three quarters of the pairs fewer than plain's. A pair is one step of the "
+             "regularised training and one of plain, by turns on the same batches", share=LEAST),
+        conclude(checks), rows or [{"term": tables.NOTHING, "source": tables.NOTHING}], chart if points else None,
+        commands.measured("training_speed"),
+        told("The terms cost products of all heads with each other."))
+
+
+def _slower_than_plain(row: Mapping[str, Any] | None) -> str:
+    """Of three quarters of the pairs; UNCLEAR where the middle half lies on both sides of equal."""
+    if row is None:
+        return UNKNOWN
+    low, high = row["quartiles"]
+    return YES if high < 1 else NO if low > 1 else UNCLEAR

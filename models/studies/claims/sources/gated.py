@@ -1,0 +1,184 @@
+"""Claim 7: a gate after attention (Qiu et al. 2025, arXiv 2505.06708)."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from models.messages import N_, listed, told
+from models.studies.claims import commands, tables
+from models.studies.claims.evidence import Evidence
+from models.studies.claims.sources.synthesizer import compared, perplexity
+from models.studies.claims.statement import Chart, Claim, Statement
+from models.studies.claims.verdict import below, below_in_texts, conclude
+from models.tasks.stories import CONTEXT
+
+PLAIN, GATED = MODELS = ("stories-softmax", "stories-gated")
+ALSO = "stories-selective"  # stands beside the sinks of both, and decides nothing
+TITLES = {PLAIN: told("softmax"), GATED: told("gated"), ALSO: told("selective")}
+MOST = 0.5  # of the sink, or of a gate: less than half is left
+BREAKS = 2.0  # times the perplexity
+LONGER = (2 * CONTEXT, 4 * CONTEXT)  # tokens
+MEASURED = f"python -m models.studies.corpus.sinks {' '.join(TITLES)}\npython -m models.studies.claims"
+REPEATED = told("Read in another paper's repository, which repeats the source's numbers.")
+WATCHED = told("Not the source's own: somebody else measured its released model of one billion parameters, told to us.")
+
+
+def claim(evidence: Evidence) -> Claim:
+    return Claim("gated", told("Gated attention: each head decides how much of its output gets through"),
+                 "Qiu et al. 2025, arXiv 2505.06708",
+                 told("The source trained models of 1.7 and 15 billion parameters on up to 3.5 trillion tokens. Here: "
+                      "2.6 million and ten million tokens, a gate per token and head."), MODELS, "stories",
+                 [_perplexity(evidence), _sink(evidence), _sparse(evidence), _by_token(evidence), _longer(evidence)])
+
+
+def _perplexity(evidence: Evidence) -> Statement:
+    samples = {name: evidence.samples(name, perplexity) for name in MODELS}
+    over = tables.ratios(samples[GATED], samples[PLAIN])
+    between, texts = compared(evidence, "gated")
+    check = below(told("gated below softmax"), between, texts=texts)
+    points = tables.dots([(TITLES[GATED], None, over)])
+    alt = listed((told("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
+                  for steps, values in over.items()), "; ")
+    chart = Chart("dots", points, told("perplexity divided by softmax's"), rule=(1.0, told("softmax")),
+                  alt=told("gated over softmax: {values}", values=alt))
+    return Statement(
+        "gated-perplexity", told("A gate on each head's output makes a better model."),
+        told("consistently better over thirty variants; its perplexities are not recoverable"),
+        told("Read in the paper's abstract."), told("perplexity below softmax's, beyond chance; data and steps are "
+                                                    "equal, and parameters too, but for 6,144"),
+        conclude([check]), tables.table([(TITLES[GATED], told("below 1"), over)]), chart if points else None,
+        commands.evaluated(MODELS),
+        told("With so few heads and tokens there may be little to gain by keeping a head quiet."))
+
+
+def _sink(evidence: Evidence) -> Statement:
+    found = _found(evidence)
+    even = _even(CONTEXT)
+    less = [gated - even - MOST * (plain - even) for plain, gated in _pairs(
+        evidence, {name: its["by_window"] for name, its in found.items()})]
+    rows = [{N_("attention"): TITLES[name], N_("source"): theirs, N_("here, weight of the first token"):
+             f"{statistics.fmean(its['by_window']):.1%}" if (its := found.get(name)) else tables.NOTHING}
+            for name, theirs in zip(TITLES, ("46.7%", "4.8%", tables.NOTHING), strict=True)]
+    rows.append({"attention": told("even weights"), "source": tables.NOTHING,
+                 "here, weight of the first token": f"{even:.1%}"})
+    points = [{"name": told("layer {layer}", layer=layer), "value": round(statistics.fmean(shares), 4),
+               "which": TITLES[name]} for name, its in found.items() for layer, shares in enumerate(its["share"], 1)]
+    return Statement(
+        "gated-sink", told("Gates take away most of the sink: the weight that the first token gets for nothing."),
+        told("46.7% of the weights on the first token without gates, 4.8% with them"), REPEATED,
+        told("what the first token gets beyond its share of even weights, a mean over queries, heads and layers of "
+             "texts of {n} tokens, is less than half of softmax's; windows drawn again. Selective attention decides "
+             "nothing: it can forget every token but the first", n=CONTEXT),
+        conclude([below_in_texts(told("less than half of softmax's"), less)]), rows,
+        _dots(points, told("share of the weights"), ".0%", (even, told("even weights"))), MEASURED,
+        told("There is little to take away: in so small a model softmax has hardly a sink."))
+
+
+def _sparse(evidence: Evidence) -> Statement:
+    gates = _found(evidence).get(GATED, {}).get("gates", {})
+    windows = gates.get("by_window")
+    quiet = [gates["first"] - value for value in windows] if windows else None
+    ours = (f"{statistics.fmean(windows):.3f}", f"{gates['closed']:.0%}", f"{gates['first']:.3f}",
+            f"{gates['others']:.3f}") if windows else (tables.NOTHING,) * 4
+    rows = [{N_("gates"): what, N_("source"): theirs, N_("here"): here} for (what, theirs), here in zip((
+        (told("mean"), "0.185"), (told("nearly closed, below 0.1"), "37%"),
+        (told("of the first token"), told("2.6 times lower")), (told("of the others"), tables.NOTHING)),
+        ours, strict=True)]
+    points = [{"name": told("layer {layer}", layer=layer), "value": round(statistics.fmean(its), 4),
+               "which": told("here")} for layer, its in enumerate(gates.get("mean", ()), 1)]
+    return Statement(
+        "gated-sparse", told("Most gates are nearly closed, those of the first token most of all."),
+        told("a mean of 0.185; 37% below 0.1; the first token's 2.6 times lower than the others'"), WATCHED,
+        told("gates let less than half through on average; the first token's less than the others'; windows drawn "
+             "again"),
+        conclude([below_in_texts(told("mean below one half"), windows, MOST),
+                  below_in_texts(told("first token below the others"), quiet)]), rows,
+        _dots(points, told("mean of the gates"), ".2~f"), MEASURED,
+        told("Eight heads a layer all have something to say; of hundreds most can be quiet."))
+
+
+def _by_token(evidence: Evidence) -> Statement:
+    found = _found(evidence).get(GATED, {})
+    losses, numbers = found.get("losses", {}), found.get("perplexity", {})
+
+    def rises(way: str) -> list[float] | None:
+        """By window, how far the loss stays from breaking: below 0 where it breaks; nats."""
+        return [math.log(BREAKS) - (one - own) for one, own in zip(losses[way], losses["own"], strict=True)] \
+            if losses else None
+
+    labels = {"own": told("as the model computes them"), "constant": told("each head's mean for every token"),
+              "open": told("all 1")}
+    rows = [{N_("gates"): label, N_("source"): theirs, N_("here, perplexity"): f"{numbers[way]:.1f}" if numbers else
+             tables.NOTHING} for (way, label), theirs in zip(labels.items(), (
+                 "12", told("112 (one constant for all)"), told("breaks")), strict=True)]
+    points = [{"name": label, "value": numbers[way], "which": told("here")} for way, label in labels.items() if numbers]
+    return Statement(
+        "gated-token", told("Gates go by the token: constants in their place break the model."),
+        told("perplexity 12 with its gates, 112 with their best constant; with all gates 1 the model breaks"), WATCHED,
+        told("the perplexity at least doubles with each head's gate at its mean over validation texts, and with all "
+             "gates at 1; windows drawn again"),
+        conclude([below_in_texts(told("at least doubled by means"), rises("constant")),
+                  below_in_texts(told("at least doubled by 1"), rises("open"))]), rows,
+        _dots(points, told("perplexity"), ".4~r"), MEASURED,
+        told("A mean for each head says more than one constant for all, and gates that are half open on average "
+             "deviate less."))
+
+
+def _longer(evidence: Evidence) -> Statement:
+    losses = {name: {n: _losses(evidence, name, n) for n in (CONTEXT, *LONGER)} for name in MODELS}
+
+    def less(n: int) -> list[float]:
+        return [gated - plain for plain, gated in _pairs(evidence, {name: losses[name][n] for name in MODELS})]
+
+    rows = [{N_("attention"): TITLES[name], N_("source, RULER's score (higher is better)"): theirs, **{
+        told("here, perplexity at {n} tokens", n=n): f"{math.exp(statistics.fmean(its)):.1f}" if its else tables.NOTHING
+        for n, its in losses[name].items()}} for name, theirs in zip(MODELS, ("31.65", "58.82"), strict=True)]
+    points = [{"name": TITLES[name], "x": n, "seed": 0, "value": round(math.exp(statistics.fmean(its)), 3)}
+              for name in MODELS for n, its in losses[name].items() if its]
+    chart = Chart("lines", points, told("perplexity"), told("tokens"), alt=listed(
+        (told("{name}, {n} tokens: {value:.1f}", name=p["name"], n=p["x"], value=p["value"]) for p in points), "; "))
+    return Statement(
+        "gated-longer", told("Gated attention reads longer texts than it was trained on better."),
+        told("RULER at 128,000 tokens 58.82, without gates 31.65 (of 100, higher is better)"), told(
+            "{repeated} There the context was extended by a further training, here nothing is trained again.",
+            repeated=REPEATED),
+        told("the loss on texts of twice and of four times the length of training is below softmax's; texts drawn "
+             "again"),
+        conclude([below_in_texts(told("below softmax at {n} tokens", n=n), less(n)) for n in LONGER]), rows,
+        chart if points else None,
+        f"python -m models.studies.corpus.lengths {' '.join(MODELS)}\npython -m models.studies.claims",
+        told("What fails on longer texts here are positions that were never seen, which no gate can mend."))
+
+
+def _found(evidence: Evidence) -> dict[str, dict[str, Any]]:
+    """By name what models/studies/corpus/sinks.py measured; without those that have no such file."""
+    return {name: its for name in TITLES if (its := evidence.study(name, "sink"))}
+
+
+def _pairs(evidence: Evidence, values: Mapping[str, Sequence[float]]) -> list[tuple[float, float]]:
+    """Of softmax and gated, text by text; none where one of them was not measured, or waits to be trained again."""
+    plain, gated = (values.get(name, ()) for name in MODELS)
+    is_pair = len(plain) == len(gated) and all(evidence.is_compared(name) for name in MODELS)
+    return list(zip(plain, gated, strict=True)) if is_pair else []
+
+
+def _even(n: int) -> float:
+    """The first token's share where every row of a causal map is even: a mean over all queries but the first."""
+    return statistics.fmean(1 / (i + 1) for i in range(1, n))
+
+
+def _losses(evidence: Evidence, name: str, n: int) -> Sequence[float]:
+    """(T,) of texts of a length, nats; the same tokens at every length."""
+    readings = evidence.study(name, "length").get("readings", {})
+    return readings.get("trained", {}).get(str(n), {}).get("texts", {}).get("losses", [])
+
+
+def _dots(points: list[dict[str, Any]], title: str, form: str, rule: tuple[float, str] | None = None) -> Chart | None:
+    if not points:
+        return None
+    alt = listed((told("{name}, {which}: {value}", name=p["name"], which=p["which"], value=f"{p['value']:.3g}")
+                  for p in points), "; ")
+    return Chart("dots", points, title, rule=rule, form=form, alt=alt)

@@ -1,0 +1,265 @@
+"""Claim 1: constant attention (Hassid et al. 2022, PAPA, arXiv 2211.03495)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from statistics import fmean
+
+from models.messages import N_, listed, told
+from models.studies.claims import tables
+from models.studies.claims.evidence import Evidence
+from models.studies.claims.statement import Chart, Claim, Statement
+from models.studies.claims.verdict import NO, UNCLEAR, UNKNOWN, YES, Check, below, conclude, fact
+from models.studies.papa import results
+from models.studies.papa.probe_modes import FRACTIONS, LEARNED, RANDOM, REMOVED
+from models.studies.papa.results import Study, Task
+
+AVERAGE, MOST = 0.08, 0.20  # the source's
+LITTLE = 0.02  # lost, which we call little; the source has curves, and no number
+MODELS, CHANCE = 3, 0.05  # the fewest points of which a rank correlation says something; see _better
+LIVE = ("1", "1/2", "1/8", "1/16", "0")  # of the heads, as the source has them
+ABSTRACT = told("The 8% stand in the paper's abstract, the 20% in a summary of it; its results by task are curves.")
+CURVES = told("The paper has curves and no table; the sentence is from its abstract.")
+
+LITTLE_TO_LOSE = told("The probe sees the embeddings too, which no head changes; what attention adds to them differs "
+                      "from task to task.")
+
+
+def claim(evidence: Evidence) -> Claim:
+    every = found(evidence)
+    studies = [its for its in every if its.is_whole or not its.moment]  # the others are points of a scatter
+    return Claim("papa", told("PAPA: attention that is constant, under fresh probes"),
+                 "Hassid et al. 2022, arXiv 2211.03495",
+                 told("The source took BERT, RoBERTa and DeBERTa, base and large, and six tasks. Here: smaller "
+                      "encoders, seven tasks from open data, 600 to 1,200 training texts of each. As there, the model "
+                      "is frozen, heads become constant in a learned order, and a fresh probe sees all layers. Drops "
+                      "are shares of the score of the model as trained; tasks in which that is below 0.1 are left "
+                      "out."),
+                 tuple(study.name for study in studies if evidence.card(study.name)), "masked",
+                 [_average(studies), _most(studies), _half(studies), _order(studies), _better(every)])
+
+
+def found(evidence: Evidence) -> list[Study]:
+    """All studies that can be read and are of the weights that ship, the smallest model first."""
+    studies = []
+    for name in evidence.studied(results.KIND):
+        its = evidence.study(name, results.KIND)
+        try:
+            studies += [results.of(its)] if its else []
+        except (KeyError, TypeError, ValueError, AttributeError):  # it is shown as damaged on its own page
+            continue
+    return sorted(studies, key=lambda study: study.parameters)
+
+
+def _by_seed(what: str, values: Sequence[float], limit: float) -> Check:
+    """Is the mean over probes below the limit, beyond chance? No steps of a training come into it."""
+    return replace(below(what, {1: dict(enumerate(values))} if values else {}, limit), seeds=None, steps=0)
+
+
+def _missing(what: str) -> list[Check]:
+    return [Check(what, fact(what, None).outcome)]
+
+
+def _commands(studies: Sequence[Study]) -> str:
+    commands = [study.command for study in studies] or ["python -m models.studies.papa masked-softmax"]
+    return "\n".join([*commands, "python -m models.studies.claims"])
+
+
+def _percent(values: Sequence[float]) -> str:
+    """Shares in percent, with their spread."""
+    if not values:
+        return tables.NOTHING
+    chance = f" ± {100 * results.deviation(tuple(values)):.1f}" if len(values) > 1 else ""
+    return f"{100 * fmean(values):.1f}{chance}%"
+
+
+def _rows(studies: Sequence[Study], cell: Callable[[Study, Task, int], str],
+          mean: Callable[[Study, int], str] | None = None) -> list[dict[str, str]]:
+    """A row a model and a task, a column for each share of live heads."""
+    rows = []
+    for study in studies:
+        for task in study.tasks.values():
+            rows.append({N_("model"): study.title, N_("task"): told(task.title)} |
+                        {told("live {share}", share=share): cell(study, task, count)
+                         for share, count in zip(LIVE, study.counts, strict=True)})
+        if mean is not None:
+            rows.append({N_("model"): study.title, N_("task"): told("mean of the drops")} |
+                        {told("live {share}", share=share): mean(study, count)
+                         for share, count in zip(LIVE, study.counts, strict=True)})
+    return rows or [{N_("model"): tables.NOTHING, N_("task"): tables.NOTHING}]
+
+
+def _scores(study: Study, task: Task, count: int) -> str:
+    its = task.at(LEARNED, count, study.heads)
+    if not its:
+        return tables.NOTHING
+    drop = task.drop(LEARNED, count, study.heads)
+    lost = "" if drop is None or count == 0 else f" ({_change(-drop)})"
+    return f"{fmean(its):.3f} ± {results.deviation(its):.3f}{lost}"
+
+
+def _change(share: float) -> str:
+    """In percent with its sign; ± where none is to be seen."""
+    shown = f"{100 * abs(share):.1f}%"
+    return f"±{shown}" if shown == "0.0%" else f"{'−' if share < 0 else '+'}{shown}"
+
+
+def _drop_chart(studies: Sequence[Study]) -> Chart | None:
+    points = [{"name": study.title, "x": count / study.heads, "value": round(value, 4), "seed": seed}
+              for study in studies for count in study.counts
+              for seed, value in enumerate(study.mean_drop_by_seed(LEARNED, count))]
+    if not points:
+        return None
+    alt = "; ".join(f"{study.title}: {_percent(study.mean_drop_by_seed(LEARNED, study.heads))}" for study in studies)
+    return Chart("lines", points, told("relative drop, mean of the tasks"), told("share of heads that are constant"),
+                 (AVERAGE, told("source, all heads constant")), alt, ".0%")
+
+
+def _needing(studies: Sequence[Study], limit: float) -> str:
+    """Which models could fail at all: those that lose clearly more than the limit when their heads are removed."""
+    needing = [study for study in studies
+               if _by_seed("", study.mean_drop_by_seed(REMOVED, study.heads), limit).outcome == NO]
+    if len(needing) == len(studies):
+        return ""
+    if not needing:
+        return told("No model is shown to need its heads for these tasks")
+    return told("Only of {models} is it shown that these tasks need heads: with all heads pruned more than "
+                "{limit:.0%} is lost. The others test little", limit=limit,
+                models=listed((study.title for study in needing), ", "))
+
+
+def _average(studies: Sequence[Study]) -> Statement:
+    what = N_("{model} loses at most 8% on average")
+    checks = [_by_seed(told(what, model=study.title), study.mean_drop_by_seed(LEARNED, study.heads), AVERAGE)
+              for study in studies] or _missing(told("any model"))
+    verdict, needing = conclude(checks), _needing(studies, AVERAGE)
+    if needing:
+        verdict = replace(verdict, why=listed((its for its in (verdict.why, needing) if its), ". "))
+    return Statement(
+        "papa-average", told("With all heads constant frozen encoders lose no more than 8% on average."),
+        told("8% on average over six tasks and six models"), ABSTRACT,
+        told("the mean over the tasks of the relative drop is below 8%, for each model, beyond the chance of three "
+             "probes. A control, which decides nothing: the same heads pruned"),
+        verdict,
+        _rows(studies, _scores, lambda study, count: _percent(study.mean_drop_by_seed(LEARNED, count))),
+        _drop_chart(studies), _commands(studies), LITTLE_TO_LOSE)
+
+
+def _most(studies: Sequence[Study]) -> Statement:
+    checks = [_by_seed(told("{model}, “{task}”, loses at most 20%", model=study.title, task=told(task.title)),
+                       task.drops(LEARNED, study.heads, study.heads), MOST)
+              for study in studies for key, task in study.tasks.items()
+              if key in study.drops(LEARNED, 0)] or _missing(told("any model"))
+    points = [{"name": f"{study.title}, {task.title}", "value": round(value, 4), "which": study.title}
+              for study in studies for task in study.tasks.values()
+              for value in task.drops(LEARNED, study.heads, study.heads)]
+    chart = Chart("dots", points, told("relative drop with all heads constant"), rule=(MOST, told("source, most")),
+                  alt="; ".join(f"{its['name']} {its['value']:.1%}" for its in points), form=".0%") if points else None
+    rows = [{N_("model"): study.title, N_("task"): told(task.title), N_("source"): told("20% at most"),
+             N_("here"): _percent(task.drops(LEARNED, study.heads, study.heads))}
+            for study in studies for task in study.tasks.values()]
+    return Statement(
+        "papa-most", told("No task loses more than 20%."), told("never more than 20%"), ABSTRACT,
+        told("the relative drop of each task with all heads constant is below 20%, for each model, beyond the chance "
+             "of three probes"),
+        conclude(checks), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
+        told("With 600 training texts some tasks have small scores, of which a little is a large share."))
+
+
+def _half(studies: Sequence[Study]) -> Statement:
+    checks = [_by_seed(told("{model} loses at most 2% with half of its heads constant", model=study.title),
+                       study.mean_drop_by_seed(LEARNED, study.counts[1]), LITTLE)
+              for study in studies] or _missing(told("any model"))
+    rows = [{N_("model"): study.title, N_("source"): told("little or nothing"),
+             N_("half constant"): _percent(study.mean_drop_by_seed(LEARNED, study.counts[1])),
+             N_("all constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads)),
+             N_("half pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.counts[1])),
+             N_("all pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.heads))} for study in studies]
+    return Statement(
+        "papa-half", told("With half of the heads constant little or nothing is lost."),
+        told("not recoverable as a number; “little or no performance drop is observed”"), CURVES,
+        told("less than 2% lost with half of the heads constant, mean of the tasks, for each model, beyond the chance "
+             "of three probes. A control, which decides nothing: the same heads pruned"),
+        conclude(checks), rows or [{N_("model"): tables.NOTHING}],
+        _dots([(study.title, way, study.mean_drop_by_seed(key, study.counts[1])) for study in studies
+               for key, way in ((LEARNED, told("half constant")), (REMOVED, told("half pruned")))], LITTLE, "2%"),
+        _commands(studies), LITTLE_TO_LOSE)
+
+
+def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: str) -> Chart | None:
+    """Mean drops, a point a probe: model, what was done to it, drops."""
+    points = [{"name": model, "value": round(value, 4), "which": which} for model, which, values in rows
+              for value in values]
+    alt = "; ".join(f"{model}, {which}: {_percent(values)}" for model, which, values in rows)
+    return Chart("dots", points, told("relative drop, mean of the tasks"), rule=(limit, rule), alt=alt,
+                 form=".0%") if points else None
+
+
+def _paired(study: Study) -> list[float]:
+    """Of each probe and random order, what the random order loses more than lambda's at 1/8 live heads; mean of the
+    tasks."""
+    count = study.counts[FRACTIONS.index(0.125)]
+    rows = [[random - learned for learned, random in zip(
+        task.drops(LEARNED, count, study.heads), task.drops(RANDOM, count, study.heads), strict=False)]
+        for task in study.tasks.values()]
+    known = [row for row in rows if row]
+    return [fmean(its) for its in zip(*known, strict=False)]
+
+
+def _order(every: Sequence[Study]) -> Statement:
+    studies = [study for study in every if study.has(RANDOM)]
+    checks = [_by_seed(told("{model} loses less in the learned order", model=study.title),
+                       [-its for its in _paired(study)], 0.0) for study in studies] or _missing(told("any model"))
+    rows = []
+    for study in studies:
+        count = study.counts[FRACTIONS.index(0.125)]
+        rows.append({N_("model"): study.title, N_("source"): tables.NOTHING,
+                     N_("learned order"): _percent(study.mean_drop_by_seed(LEARNED, count)),
+                     N_("random orders"): _percent(study.mean_drop_by_seed(RANDOM, count)),
+                     N_("pruned, learned order"): _percent(study.mean_drop_by_seed(REMOVED, count))})
+    return Statement(
+        "papa-order", told("The learned order is better than a random one where few heads stay live."),
+        told("not recoverable; the source sorts heads by lambda and shows no random order"),
+        told("The paper has curves and no table."),
+        told("with 1/8 of the heads live, the mean over the tasks of the relative drop is smaller than in a random "
+             "order, for each model of which that was measured, beyond the chance of three probes and three orders"),
+        conclude(checks), rows or [{N_("model"): tables.NOTHING}],
+        _dots([(study.title, which, study.mean_drop_by_seed(key, study.counts[FRACTIONS.index(0.125)]))
+               for study in studies
+               for key, which in ((LEARNED, told("learned order")), (RANDOM, told("random orders")),
+                                  (REMOVED, told("pruned, learned order")))], 0.0, ""),
+        _commands(studies),
+        told("Where constant heads cost next to nothing, there is nothing for an order to save."))
+
+
+def _better(studies: Sequence[Study]) -> Statement:
+    found = results.ranked(studies)
+    what = told("the rank correlation of score and drop is positive")
+    if found.trainings < MODELS or math.isnan(found.rank):
+        check = fact(what, None)
+    else:  # below 1 - CHANCE, and as far on the other side
+        check = Check(what, YES if found.chance < CHANCE else NO if found.chance > 1 - CHANCE else UNCLEAR)
+    rows = [{N_("model"): study.title, N_("parameters"): f"{study.parameters:,}",
+             N_("mean score as trained"): f"{quality:.3f}",
+             N_("lost with all heads constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads))}
+            for study, quality, drop in found.points]
+    if check.outcome != UNKNOWN:
+        rows.append({"model": told("rank correlation of {n} trainings", n=found.trainings),
+                     "parameters": tables.NOTHING, "mean score as trained": f"{found.rank:.2f}",
+                     "lost with all heads constant": told("p = {chance:.2f}", chance=found.chance)})
+    chart = Chart("scatter", [{"name": study.training, "x": round(quality, 4), "value": round(drop, 4), "seed": 0}
+                              for study, quality, drop in found.points], told("lost with all heads constant"),
+                  told("mean score as trained"), alt="; ".join(f"{study.title}: {quality:.3f}, {drop:.1%}"
+                                                              for study, quality, drop in found.points),
+                  form=".0%") if found.points else None
+    return Statement(
+        "papa-better", told("Better models lose more."),
+        told("“better-performing models lose more from applying our method than weaker models”"), CURVES,
+        told("the rank correlation (Spearman) of the mean score as trained and the mean drop is positive, of three "
+             "trainings or more, the last moment of each; p, the share of random orders with one as large, is below "
+             "5%. Earlier moments stand in the table and decide nothing, since those of one training are alike; "
+             "trainings by one recipe are so, too, in part"),
+        conclude([check]), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
+        told("Models of a few kinds differ in more than in how good they are."))

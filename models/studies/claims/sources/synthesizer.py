@@ -1,0 +1,280 @@
+"""Claim 2: Synthesizer (Tay et al. 2020, arXiv 2005.00743)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import product
+from statistics import fmean
+
+from models.messages import N_, listed, told
+from models.studies import per_text
+from models.studies.claims import commands, tables
+from models.studies.claims.evidence import Evidence, Metric
+from models.studies.claims.sources import transfer, translated
+from models.studies.claims.statement import Chart, Claim, Statement
+from models.studies.claims.verdict import (
+    NO,
+    UNCLEAR,
+    YES,
+    Check,
+    Samples,
+    below,
+    conclude,
+    deciding,
+    differences,
+    fact,
+    no_worse,
+    within,
+)
+
+LM1B = {  # perplexity on LM1B, the source's language modelling
+    "softmax": 38.21, "random": 40.60, "factorized-random": 42.40, "dense": 40.88, "factorized-dense": 41.20,
+    "random-dense": 42.35, "dense-softmax": 37.27, "random-softmax": 40.05, "fixed-random": 50.52}
+BLEU = {"softmax": 27.67, "random": 27.27, "factorized-random": 27.30, "dense": 27.43, "factorized-dense": 27.32,
+        "random-dense": 27.68, "dense-softmax": 27.57, "random-softmax": 28.47}  # WMT'14 English to German
+MIXED = ("dense-softmax", "random-softmax")
+LEARNED = ("random", "factorized-random", "dense", "factorized-dense", "random-dense", *MIXED)
+TITLES = {"softmax": told("softmax"), "random": told("random"), "factorized-random": told("factorised random"),
+          "dense": told("dense"), "factorized-dense": told("factorised dense"), "random-dense": told("random + dense"),
+          "dense-softmax": told("dense + softmax"), "random-softmax": told("random + softmax"),
+          "fixed-random": told("fixed random")}
+THEIRS = N_("source, LM1B")
+TABLES = told("Read in a complete copy of the paper's tables, not in the paper itself.")
+
+CLOSE = 1.15  # perplexity over softmax's; in the source the learned kinds end at 1.11, fixed random has 1.32
+ALIKE = 1.05  # of two perplexities; in the source random and dense differ by 0.7%
+# What random is timed in and against, how many texts at once and how long; measure.py does it.
+TIMED, AGAINST = (N_("attention layer"), N_("whole model")), (N_("softmax"), N_("fused softmax"))
+TEXTS, TOKENS = (1, 8), (128, 256)
+HALF = 0.5  # of the way, in nats, from no attention to softmax
+
+
+def perplexity(metric: Metric) -> float:
+    return metric["perplexity"]
+
+
+def claim(evidence: Evidence) -> Claim:
+    samples = {name: evidence.samples(f"stories-{name}", perplexity) for name in TITLES}
+    over = {name: tables.ratios(samples[name], samples["softmax"]) for name in TITLES}
+    return Claim("synthesizer", told("Synthesizer: attention whose scores need no query and no key"),
+                 "Tay et al. 2020, arXiv 2005.00743",
+                 told("The source trained models of 53 to 74 million parameters on LM1B (perplexity) and WMT'14 "
+                      "(BLEU). Here: 2.3 to 4.7 million, children's books and short stories, minutes of training. "
+                      "Perplexities are divided by softmax's: 1 is as good as softmax, higher is worse; of BLEU "
+                      "and scores of tasks higher is better. Parameters are not equal: in the source random has fewer "
+                      "than softmax, here its tables are large beside so small a model, and rows of perplexity and "
+                      "BLEU say how many times softmax's there are."),
+                 tuple(_stories(*TITLES)), "stories",
+                 [_close(evidence, over), _worse(evidence, samples, over), _floor(evidence, samples),
+                  _alike(evidence, over), _mixtures(evidence, over),
+                  translated.best(evidence, TITLES, BLEU, over), _speed(evidence),
+                  translated.statement(evidence, TITLES, BLEU),
+                  *transfer.statements(evidence, TITLES)])
+
+
+def _ratio(name: str) -> float:
+    return LM1B[name] / LM1B["softmax"]
+
+
+def compared(evidence: Evidence, one: str, other: str = "softmax") -> tuple[Samples, float]:
+    """Of two stories models the differences of perplexity in nats, and their standard error by the choice of texts."""
+    first, second = f"stories-{one}", f"stories-{other}"
+    between = differences(evidence.samples(first, perplexity), evidence.samples(second, perplexity), math.log)
+    return between, evidence.text_error(between, (first, per_text.losses), (second, per_text.losses))
+
+
+def _ratio_table(evidence: Evidence, over: Mapping[str, Samples], names: tuple[str, ...]) -> list[dict[str, str]]:
+    rows = tables.table([(TITLES[name], f"{_ratio(name):.3f}", over[name]) for name in names],
+                        theirs=THEIRS)
+    rows = tables.with_parameters(rows, [evidence.card(name) for name in _stories(*names)],
+                                  evidence.card("stories-softmax"))
+    return _with_corpora(evidence, rows, names)
+
+
+def _with_corpora(evidence: Evidence, rows: list[dict[str, str]], names: Sequence[str]) -> list[dict[str, str]]:
+    """Rows with the ratios in books and in stories alone, of the trainings that decide: they weigh three to one."""
+    titles = {"books": N_("books alone, {steps:,} steps"), "stories": N_("stories alone, {steps:,} steps")}
+    for corpus, title in titles.items():
+        def read(metric: Metric, corpus: str = corpus) -> float:
+            return metric[f"perplexity_{corpus}"]
+
+        plain = evidence.samples("stories-softmax", read)
+        over = [tables.ratios(evidence.samples(f"stories-{name}", read), plain) for name in names]
+        steps = max((deciding(its) for its in over), default=0)
+        for row, its in zip(rows, over, strict=True):
+            row |= {told(title, steps=steps): tables.cell(its.get(steps, {}), ".3f")} if steps else {}
+    return rows
+
+
+def _ratio_chart(over: Mapping[str, Samples], names: tuple[str, ...]) -> Chart | None:
+    if not any(over[name] for name in names):
+        return None
+    points = tables.dots([(TITLES[name], _ratio(name), over[name]) for name in names])
+    best = tables.best_budget([over[name] for name in names])
+    alt = listed((told("{kind} {ours}, source {theirs:.3f}", kind=TITLES[name], theirs=_ratio(name),
+                       ours=tables.cell(over[name].get(best, {}), ".3f")) for name in names), "; ")
+    return Chart("dots", points, told("perplexity divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
+
+
+def _stories(*names: str) -> list[str]:
+    return [f"stories-{name}" for name in names]
+
+
+def _close(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
+    checks = [below(told("{kind} within {close:.0%} of softmax", kind=TITLES[name], close=CLOSE - 1), between,
+                    math.log(CLOSE), texts)
+              for name in LEARNED for between, texts in [compared(evidence, name)]]
+    return Statement(
+        "synthesizer-close", told("Every Synthesizer that learns its scores comes close to softmax attention."),
+        told("perplexity 0.98 to 1.11 of softmax's on LM1B"), TABLES,
+        told("close: less than {close:.0%} more perplexity than softmax, for each of the seven kinds; beyond chance",
+             close=CLOSE - 1),
+        conclude(checks), _ratio_table(evidence, over, LEARNED), _ratio_chart(over, LEARNED),
+        commands.evaluated(_stories("softmax", *LEARNED)),
+        told("The longer the training, the more a query and a key find by comparing that no table and no token by "
+             "itself can know."), told("the distance from softmax is larger after more steps, in the table"))
+
+
+def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
+    others = ("softmax", *LEARNED)
+    checks = [below(told("fixed random above {kind}", kind=TITLES[name]), between, texts=texts)
+              for name in others for between, texts in [compared(evidence, name, "fixed-random")]]
+    names = ("fixed-random", *LEARNED)
+    level = evidence.measured_of("stories-fixed-random", "fixed_scale")
+    control = {level["steps"]: {int(seed): value for seed, value in level["perplexity"].items()}} if level else {}
+    ratios = tables.ratios(control, samples["softmax"])
+    rows = tables.table([(TITLES[names[0]], f"{_ratio(names[0]):.3f}", over[names[0]]),
+                         (told("fixed random, nearly even"), "", ratios),
+                         *((TITLES[name], f"{_ratio(name):.3f}", over[name]) for name in LEARNED)], theirs=THEIRS)
+    rows = tables.with_parameters(rows, [evidence.card(name) for name in _stories(names[0], *names)],
+                                  evidence.card("stories-softmax"))
+    return Statement(
+        "synthesizer-fixed", told("Fixed random scores, never trained, are clearly worse than all others."),
+        told("50.52 against 37.27 to 42.40 on LM1B"), TABLES,
+        told("fixed random has the higher perplexity in each of eight comparisons, beyond chance. Its scores have "
+             "standard deviation 1; the paper does not say which it took, and its published code begins tables nearly "
+             "even. A control, which decides nothing: standard deviation 0.02, as learned tables begin here, where "
+             "every head is nearly the mean of the text"),
+        conclude(checks), rows, _ratio_chart(over, names),
+        commands.evaluated(_stories("softmax", "fixed-random", *LEARNED), commands.measured("fixed_scale")),
+        told("In a short training learned tables have hardly moved, so that little sets them apart from fixed ones."))
+
+
+def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
+    floors = evidence.measured_of("stories-softmax", "no_attention") or {}
+    shipped = max(samples["softmax"], default=0)  # the second floor belongs to the shipped model, so to its steps
+    ours = {name: samples[name].get(shipped, {}).get(0) for name in ("softmax", "fixed-random")}
+    trained, untrained = floors.get("trained_without"), floors.get("gates_0")
+    rows = [(told("softmax"), ours["softmax"]), (told("fixed random"), ours["fixed-random"]),
+            (told("last token alone"), trained), (told("all gates at 0"), untrained)]
+    shares = {name: _share(ours["softmax"], ours["fixed-random"], floor) for name, floor in (
+        (told("the last token alone"), trained), (told("all gates at 0"), untrained))}
+    missing = {
+        steps: {seed: HALF - share for seed, value in values.items() if (share := _share(
+            samples["softmax"][steps].get(seed), value, trained)) is not None}
+        for steps, values in samples["fixed-random"].items() if steps in samples["softmax"]}
+    # The share is 1 less the distance over the way, and what makes a text hard is as hard for the floor.
+    steps = deciding(missing)
+    way = math.log(trained / fmean(samples["softmax"][steps].values())) if trained and steps else math.nan
+    names = ("stories-fixed-random", "stories-softmax")
+    texts = evidence.text_error(missing, *((name, per_text.losses) for name in names))
+    check = below(told("more than half of the way from the last token alone to softmax"), missing, texts=texts / way)
+    known = [(name, value) for name, value in rows if value is not None]
+    table = [{N_("attention"): name, N_("source"): tables.NOTHING,
+              N_("here, perplexity"): f"{value:.1f}" if value is not None else tables.NOTHING} for name, value in rows]
+    table += [{"attention": told("fixed random's share of the way from {name}", name=name), "source": tables.NOTHING,
+               "here, perplexity": f"{share:.0%}"} for name, share in shares.items() if share is not None]
+    if steps:
+        closed = {seed: HALF - value for seed, value in missing[steps].items()}
+        table.append({"attention": told("the first of these after {steps:,} steps, which decides", steps=steps),
+                      "source": tables.NOTHING, "here, perplexity": tables.cell(closed, ".1%")})
+    chart = Chart("dots", [{"name": name, "value": value, "which": told("here")} for name, value in known],
+                  told("perplexity"),
+                  alt=listed((told("{name} {value:.1f}", name=name, value=value) for name, value in known), "; ")) \
+        if trained else None
+    return Statement(
+        "synthesizer-floor", told("Yet fixed random scores are far better than no attention at all."),
+        told("not recoverable: the source gives no floor"), told("Our own question; the number below is ours alone."),
+        told("fixed random closes more than half of the gap in nats between softmax and its floor, beyond chance. A "
+             "model that is trained without attention knows the last token only, so pairs of tokens, counted in the "
+             "whole training text, do about as well as it ever could. All gates of stories-softmax at 0, without "
+             "training again, are an easier floor, which decides nothing"),
+        conclude([check]), table, chart, commands.measured("no_attention"),
+        told("Pairs of tokens say most of what so small a model learns. A table that nobody trained mixes earlier "
+             "words blindly, which adds little to that; attention that learns adds much."))
+
+
+def _share(softmax: float | None, fixed: float | None, floor: float | None) -> float | None:
+    """How much of the gap between floor and softmax fixed random closes, in nats; None while a part is missing."""
+    if softmax is None or fixed is None or floor is None or floor <= softmax:
+        return None
+    return math.log(floor / fixed) / math.log(floor / softmax)
+
+
+def _alike(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
+    names = ("random", "dense")
+    between, texts = compared(evidence, *names)
+    check = within(told("random and dense alike"), between, math.log(ALIKE), texts)
+    return Statement(
+        "synthesizer-alike", told("Random, which never looks at the text, is about as good as dense, which does."),
+        told("40.60 and 40.88 on LM1B"), TABLES,
+        told("their perplexities differ by less than {alike:.0%}, beyond chance", alike=ALIKE - 1),
+        conclude([check]), _ratio_table(evidence, over, names), _ratio_chart(over, names),
+        commands.evaluated(_stories("softmax", *names)),
+        told("A dense layer has more to learn than a table, or less time to learn it: it depends on the training's "
+             "length."))
+
+
+def _mixtures(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
+    checks = [no_worse(told("{kind} at softmax or better", kind=TITLES[name]), between, texts=texts)
+              for name in MIXED for between, texts in [compared(evidence, name)]]
+    return Statement(
+        "synthesizer-mixtures", told("Mixed with softmax, Synthesizers are as good as softmax or better."),
+        told("LM1B: dense + softmax 37.27, random + softmax 40.05, softmax 38.21; BLEU 27.57, 28.47, 27.67"),
+        told("{tables} In it each mixture falls behind softmax once.", tables=TABLES),
+        told("perplexity above softmax's by less than 1%, beyond chance, for both mixtures"),
+        conclude(checks), _ratio_table(evidence, over, MIXED), _ratio_chart(over, MIXED),
+        commands.evaluated(_stories("softmax", *MIXED)),
+        told("A mixture begins with half of each, and must learn how much of softmax to let through."))
+
+
+def _speed(evidence: Evidence) -> Statement:
+    rows = evidence.measured.get("speed", {}).get("rows", [])
+    checks = [Check(told("{row} faster", row=_place(row)),
+                    YES if row["quartiles"][1] < 1 else NO if row["quartiles"][0] > 1 else UNCLEAR) for row in rows]
+    known = {_place(row) for row in rows}
+    planned = [_place(dict(zip(("what", "against", "texts", "tokens"), its, strict=True)))
+               for its in product(TIMED, AGAINST, TEXTS, TOKENS)]
+    checks += [fact(told("{row} faster", row=place), None) for place in planned if place not in known]
+    table = [{N_("what"): _place(row), "source": tables.NOTHING,
+              N_("here, time of random / its"): told("{median:.3f} ({low:.3f} to {high:.3f})", median=row["median"],
+                                                         low=row["quartiles"][0], high=row["quartiles"][1])}
+             for row in rows]
+    chart = Chart("dots", [{"name": _place(row), "value": value, "which": which} for row in rows for value, which in (
+        (row["median"], told("median")), (row["quartiles"][0], told("quartiles")),
+        (row["quartiles"][1], told("quartiles")))],
+        told("time of random divided by the other's"), rule=(1.0, told("equal")),
+        alt=listed((told("{name} {value:.2f}", name=_place(row), value=row["median"]) for row in rows), "; ")) \
+        if rows else None
+    return Statement(
+        "synthesizer-speed", told("Random needs no product of queries and keys, and is faster."),
+        told("random 4.26 training steps a second, dynamic convolution 2.65; softmax's number is not recoverable"),
+        told("Read in two third parties' notes. It is training; ours is one forward pass, and can agree in direction "
+             "only."),
+        told("three quarters of paired repetitions below 1, for the attention layer and the whole model, at 128 and "
+             "256 tokens, 1 and 8 texts at once, against softmax attention as it is written here and against torch's "
+             "fused kernel; not so where three quarters are above 1; one forward pass, without training. Rows say "
+             "texts × tokens"),
+        conclude(checks), table or [{"what": told("time of random / its"), "source": tables.NOTHING,
+                                     "here": tables.NOTHING}], chart,
+        "python -m models.studies.claims speed",
+        told("A table must be read from memory, where the fused kernel never writes its weights; that weighs most for "
+             "a long text that is alone, as several at once share the table. Values, output and MLP cost the same in "
+             "both."))
+
+
+def _place(row: dict) -> str:
+    """As in `whole model, 8 × 256, against fused softmax`: texts at once, tokens of each."""
+    return told("{what}, {texts} × {tokens}, against {other}", what=told(row["what"]), texts=row["texts"],
+                tokens=row["tokens"], other=told(row["against"]))

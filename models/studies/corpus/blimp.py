@@ -1,0 +1,122 @@
+"""Grammar that nobody trained for: BLiMP's pairs of sentences, of which one is right.
+
+    python -m models.studies.corpus.blimp stories-softmax stories-selective [--pairs P]
+
+A model is right where it gives the sentence that is grammatical the higher probability, all its tokens together: log p
+(token | those before, BOS first). Nothing is trained for it and nothing is chosen on it. Writes
+models/studies/measurements/NAME.blimp.json: of each of the 67 paradigms which pairs are right, as a string of bits in
+the order of the pairs, so that two models can be compared pair by pair; and accuracies.
+
+Source: Warstadt et al. 2020, TACL 8, arXiv 1912.00582, whose "simple LM method" this is; by chance half are right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import gzip
+import json
+import math
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from models.catalogue import names
+from models.labs.stack import StackLab
+from models.loading import own
+from models.nets.transformer import Transformer
+from models.storage.datasets import files
+from models.studies.command import Option, study
+from models.tasks.base import Task
+from models.tasks.stories import Stories
+
+FILE = "blimp/blimp.jsonl.gz"
+PAIRS = 100  # of each paradigm's 1,000, evenly over them
+BATCH = 128  # sentences
+
+
+@functools.cache  # one reading for all models of a command
+def read_pairs(data: Path, count: int = PAIRS) -> list[dict[str, str]]:
+    """`count` pairs of each paradigm: `good`, `bad`, `paradigm`, and the `phenomenon` that it is a part of.
+
+    Raises:
+        FileNotFoundError: the data are not there.
+    """
+    path, = files(data, FILE)
+    by_paradigm: dict[str, list[dict[str, str]]] = defaultdict(list)
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            pair = json.loads(line)
+            by_paradigm[pair["UID"]].append({
+                "good": pair["sentence_good"], "bad": pair["sentence_bad"], "paradigm": pair["UID"],
+                "phenomenon": pair["linguistics_term"]})
+    return [pairs[i] for pairs in by_paradigm.values()
+            for i in torch.linspace(0, len(pairs) - 1, min(count, len(pairs))).long().tolist()]
+
+
+@torch.inference_mode()
+def log_probabilities(model: Transformer, sentences: Sequence[Sequence[int]]) -> Tensor:
+    """(S,) log-probability of each sentence in nats, all its tokens after BOS.
+
+    Args:
+        sentences: ids without BOS, at least one each.
+    """
+    result = torch.zeros(len(sentences))
+    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))  # little padding
+    for start in range(0, len(order), BATCH):
+        chosen = order[start:start + BATCH]
+        targets = pad_sequence([torch.tensor(sentences[i]) for i in chosen], batch_first=True, padding_value=-1)
+        tokens = torch.nn.functional.pad(targets.clamp_min(0), (1, -1), value=0)
+        places = targets >= 0  # what stands behind a sentence's end changes nothing before it
+        logits = model.logits(model(tokens)[places])
+        found = logits.gather(1, targets[places].unsqueeze(1)).squeeze(1) - logits.logsumexp(1)
+        rows = places.nonzero()[:, 0]
+        result[torch.tensor(chosen)] = torch.zeros(len(chosen)).index_add(0, rows, found)
+    return result
+
+
+def measure(model: Transformer, task: Stories, pairs: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """Which pairs are right, and the accuracies; equal probabilities count as wrong."""
+    ids = [task.tokenizer.encode(pair[which], add_special_tokens=False).ids
+           for which in ("good", "bad") for pair in pairs]
+    good, bad = log_probabilities(model, ids).chunk(2)
+    by_paradigm, by_phenomenon = defaultdict(list), defaultdict(list)
+    for pair, right in zip(pairs, (good > bad).tolist(), strict=True):
+        by_paradigm[pair["paradigm"]].append(right)
+        by_phenomenon[pair["phenomenon"]].append(right)
+    return {"pairs": len(pairs), **accuracy(by_paradigm),
+            "by_phenomenon": {name: round(fmean(rights), 4) for name, rights in by_phenomenon.items()},
+            "rights": {name: "".join(str(int(right)) for right in rights) for name, rights in by_paradigm.items()}}
+
+
+def accuracy(rights: Mapping[str, Sequence[bool]]) -> dict[str, float]:
+    """Mean over paradigms, and its standard error by the choice of pairs; the paradigms are BLiMP's own 67."""
+    shares = [fmean(its) for its in rights.values()]
+    error = math.sqrt(sum(p * (1 - p) / max(1, len(its) - 1) for p, its in zip(shares, rights.values(), strict=True)))
+    return {"accuracy": round(fmean(shares), 4), "accuracy_error": round(error / len(shares), 5)}
+
+
+def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    assert isinstance(task, Stories)  # by the choices below
+    pairs, began = read_pairs(arguments.data, arguments.pairs), time.process_time()
+    found = measure(lab.model, task, pairs)
+    seconds = time.process_time() - began
+    print(f"{lab.name}: {found['accuracy']:.1%} ± {1.96 * found['accuracy_error']:.1%} of {len(pairs):,} pairs, "
+          f"{seconds:.0f} s of CPU", flush=True)
+    return {"cpu_seconds": round(seconds)} | found
+
+
+def main() -> None:
+    study("blimp", __doc__, [name for name in names() if name.startswith("stories-")], own, _study,
+          [Option("pairs", PAIRS, "of each paradigm")])
+
+
+if __name__ == "__main__":
+    main()

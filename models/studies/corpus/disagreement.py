@@ -1,0 +1,61 @@
+"""How much the heads of a model differ, over texts, in the three senses of models/training/disagreement.py.
+
+    python -m models.studies.corpus.disagreement translation-softmax [--sentences S]
+
+Of the sentences of ud_english_ewt (dev) that models/studies/corpus/heads.py reads: exp(D) by term, a mean over
+sentences and its standard error, and how alike each pair of heads is, by kind and layer. Writes
+models/studies/measurements/NAME.disagreement.json, which the Heads page shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from models.analysis.head_similarity import disagreement_of, of_text
+from models.catalogue import names
+from models.lab import Lab
+from models.loading import load
+from models.storage.datasets import DATA
+from models.studies.bootstrap import error
+from models.studies.command import Option, study
+from models.studies.corpus.heads import sentences_of
+from models.tasks.base import Task
+from models.training.disagreement import TERMS
+
+SENTENCES = 200
+
+
+def measure(lab: Lab, count: int, data: Path = DATA) -> dict[str, Any]:
+    """`mean` and `error` of exp(D) by term; `pairs`: kind -> term -> (L, H, H)."""
+    found = [of_text(lab, lab.anchored(lab.read(sentence.text))) for sentence in sentences_of(lab, count, data)]
+    values = {term: numpy.exp([disagreement_of(its, term) for its in found]) for term in TERMS}
+    return {"sentences": len(found),
+            "mean": {term: round(float(its.mean()), 4) for term, its in values.items()},
+            "error": {term: round(error(its), 5) for term, its in values.items()},
+            "pairs": {kind.name: {term: [[[_short(value) for value in row] for row in layer] for layer in
+                                         numpy.mean([its[kind.name][term] for its in found], 0).tolist()]
+                                  for term in TERMS} for kind in lab.kinds}}
+
+
+def _short(value: float) -> float:
+    return 0.0 if math.isnan(value) else round(value, 3)
+
+
+def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    found = measure(lab, arguments.sentences, arguments.data)
+    print(f"{lab.name}: exp(D) {found['mean']}", flush=True)
+    return found
+
+
+def main() -> None:
+    study("disagreement", __doc__, [name for name in names() if not name.startswith("assignment-")], load, _study,
+          [Option("sentences", SENTENCES, "of the treebank")])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""What each head does, over a corpus: confidence, relevance, the loss when it is pruned alone, and roles.
+
+    python -m models.studies.corpus.heads stories-softmax [--sentences S]
+
+Confidence and roles on sentences of ud_english_ewt (dev), relevance on the first of them, frequencies of tokens from
+its training split; the loss on validation texts of the model's own task. Definitions: models/analysis/head_measures.py,
+models/analysis/relevance.py, models/analysis/roles.py. A masked model's relevance is that of every seventh token,
+hidden. Writes models/studies/measurements/NAME.heads.json, which the Heads page shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+from numpy import ndarray
+
+from models.analysis import dependency_trees, relevance
+from models.analysis.dependency_trees import Sentence
+from models.analysis.head_measures import confidences, text_of_rows
+from models.analysis.roles import Looks, aligned, ranks
+from models.catalogue import names
+from models.kind import TEXT
+from models.lab import Lab
+from models.labs.seq2seq import Seq2SeqLab
+from models.labs.stack import StackLab
+from models.loading import load
+from models.nets.head_removal import without
+from models.plan import HeadPlan
+from models.storage.datasets import DATA
+from models.studies import held_out
+from models.studies.command import Option, study
+from models.tasks.base import Batch, Prompt, Task
+from models.tasks.masked import MASK_ID
+
+SENTENCES, RELEVANCE_SENTENCES = 600, 100
+HIDDEN_EVERY = 7  # tokens of a masked model's sentence
+EXAMPLES = 3  # of each role
+
+
+def sentences_of(lab: Lab, count: int, data: Path = DATA) -> list[Sentence]:
+    """The first sentences whose tokens can be found in them."""
+    found = []
+    for sentence in dependency_trees.read("dev", data):
+        if "[" not in sentence.text and _aligned(lab, lab.read(sentence.text), sentence) is not None:
+            found.append(sentence)
+        if len(found) == count:
+            break
+    return found
+
+
+def _aligned(lab: Lab, prompt: Prompt, sentence: Sentence) -> tuple[list[tuple[int, int]], ndarray] | None:
+    return aligned(prompt.tokens, numpy.array(lab.task.is_text(prompt.ids)), sentence.text)
+
+
+def frequencies(lab: Lab, data: Path = DATA) -> ndarray:
+    """(V,) rank of each token id in the treebank's training split, 0 for the most frequent."""
+    texts = [prompt.ids for prompt in (lab.read(sentence.text) for sentence in dependency_trees.read("train", data)
+                                       if "[" not in sentence.text)]
+    return ranks(texts, max(len(lab.task.labels), 1 + max(map(max, texts))))
+
+
+class Watcher:
+    """Counts sentence after sentence."""
+
+    def __init__(self, lab: Lab, rank: ndarray) -> None:
+        self.lab, self.rank = lab, rank
+        self.looks = {kind.name: Looks(kind) for kind in lab.kinds}
+        self.sure: dict[str, list[ndarray]] = {kind.name: [] for kind in lab.kinds}
+        self.seen: list[tuple[Sentence, dict[str, ndarray], Any]] = []
+
+    def read(self, sentence: Sentence) -> None:
+        """Counts one sentence."""
+        lab = self.lab
+        prompt = lab.anchored(lab.read(sentence.text))
+        trace = lab.run(prompt, [HeadPlan()])[0]
+        place = _aligned(lab, prompt, sentence)
+        assert place is not None  # by the choice of sentences
+        places, indices = place
+        text = text_of_rows(lab, trace)
+        looked = {}
+        for kind in lab.kinds:
+            looks = self.looks[kind.name]
+            at = looks.add(trace.weights[kind.name], text[kind.query_row], text[kind.key_row])
+            if kind.query_row == kind.key_row == TEXT:
+                looks.add_sentence(at, sentence, places, indices)
+                looks.add_rare(at, prompt.ids, indices, self.rank)
+                looked[kind.name] = at.astype(numpy.int16)
+        for name, sure in confidences(lab, trace).items():
+            if not numpy.isnan(sure).any():
+                self.sure[name].append(sure)
+        self.seen.append((sentence, looked, place))
+
+    def roles(self) -> list[dict[str, Any]]:
+        """All roles, with examples."""
+        found = [role for looks in self.looks.values() for role in looks.roles()]
+        return [role | {"examples": self._examples(role)} for role in found]
+
+    def _examples(self, role: dict[str, Any]) -> list[dict[str, Any]]:
+        """Sentences in which the head does it, with the words from and to which it looks."""
+        examples: list[dict[str, Any]] = []
+        for sentence, looked, (places, indices) in self.seen:
+            if role["kind"] not in looked or len(examples) == EXAMPLES:
+                break
+            at = looked[role["kind"]][role["layer"], role["head"]]
+            pair = _pair(role["role"], sentence, at, places, indices, self.lab.kind(role["kind"]).causal)
+            if pair is not None:
+                examples.append({"text": sentence.text, "from": pair[0], "to": pair[1]})
+        return examples
+
+
+def _pair(role: str, sentence: Sentence, at: ndarray, places: Sequence[tuple[int, int]], indices: ndarray,
+          causal: bool) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """(start, stop) of the words from and to which a head looks as its role says; None if it does not here."""
+    name, _, direction = role.partition(" ")
+    place_of = dict(zip(indices.tolist(), places, strict=True))
+    if name in ("position", "rare"):
+        for n in indices[len(indices) // 2:].tolist():
+            key = int(at[n])
+            if key in place_of and (name == "rare" or key - n == int(direction)):
+                return place_of[n], place_of[key]
+        return None
+    tokens = dependency_trees.tokens_of(sentence.words, places)
+    for i, (j, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
+        start, stop = (i, j) if direction == "up" else (j, i)
+        if relation == name and j >= 0 and tokens[start] and tokens[stop] and not (causal and stop > start) \
+                and at[indices[tokens[start][-1]]] in indices[tokens[stop]]:
+            return sentence.words[start], sentence.words[stop]
+    return None
+
+
+def relevances(lab: Lab, sentences: Sequence[Sentence]) -> dict[str, ndarray] | None:
+    """Kind -> (L, H) mean share; None where the rules do not apply."""
+    if not relevance.applies(lab):
+        return None
+    found = [relevance.shares(lab, *asked(lab, lab.read(sentence.text))) for sentence in sentences]
+    return {kind.name: torch.stack([its[kind.name] for its in found]).mean(0).numpy() for kind in lab.kinds}
+
+
+def asked(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
+    """The text with the places whose predictions are propagated."""
+    if isinstance(lab, Seq2SeqLab):
+        anchored = lab.anchored(prompt)
+        return anchored, list(range(len(anchored.target)))
+    if lab.task.hides and MASK_ID not in prompt.ids:
+        places = list(range(1 + HIDDEN_EVERY // 2, len(prompt.ids), HIDDEN_EVERY)) or [len(prompt.ids) - 1]
+        ids = tuple(MASK_ID if i in places else token for i, token in enumerate(prompt.ids))
+        return replace(prompt, ids=ids), places
+    if lab.task.hides:
+        return prompt, list(prompt.asked)
+    return prompt, list(prompt.asked) if lab.task.name == "assignment" else list(range(1, len(prompt.ids)))
+
+
+def losses_alone(lab: StackLab | Seq2SeqLab, batches: Sequence[Batch]) -> tuple[float, dict[str, ndarray]]:
+    """Mean loss untouched, and kind -> (L, H) what it is more with a head pruned alone; nats."""
+    untouched = held_out.mean(*held_out.losses(lab.model, batches))
+    found = {kind.name: numpy.zeros((kind.layers, kind.heads)) for kind in lab.kinds}
+    for kind in lab.kinds:
+        for address in kind.addresses:
+            loss = held_out.mean(*held_out.losses(without(lab.model, {address}), batches))
+            found[kind.name][address[1:]] = loss - untouched
+    return untouched, found
+
+
+def measure(lab: StackLab | Seq2SeqLab, task: Task, count: int, data: Path = DATA) -> dict[str, Any]:
+    """All of it, by kind."""
+    sentences = sentences_of(lab, count, data)
+    watcher = Watcher(lab, frequencies(lab, data))
+    for sentence in sentences:
+        watcher.read(sentence)
+    shares = relevances(lab, sentences[:RELEVANCE_SENTENCES])
+    untouched, alone = losses_alone(lab, held_out.validation_texts(task))
+    kinds = {}
+    for kind in lab.kinds:
+        looks = watcher.looks[kind.name]
+        distance, share = looks.positional()
+        its: dict[str, Any] = {"confidence": _rounded(numpy.mean(watcher.sure[kind.name], 0)),
+                               "loss": _rounded(alone[kind.name], 5), "distance": distance.tolist(),
+                               "distance_share": _rounded(share)}
+        if shares is not None:
+            its["relevance"] = _rounded(shares[kind.name])
+        its["syntactic"] = {" ".join(relation): {
+            "pairs": looks.pairs[relation], "baseline": round(baseline, 4), "best": round(float(accuracy.max()), 4)}
+            for relation, (accuracy, baseline) in sorted(looks.syntactic().items())}
+        rare, baseline = looks.rare()
+        if looks.rare_looks:
+            its["rare"] = {"looks": looks.rare_looks, "baseline": round(baseline, 4),
+                           "best": round(float(rare.max()), 4)}
+        kinds[kind.name] = its
+    return {"sentences": len(sentences), "loss": round(untouched, 4), "kinds": kinds, "roles": watcher.roles()}
+
+
+def _rounded(values: ndarray, digits: int = 4) -> list[list[float]]:
+    return [[round(float(value), digits) for value in row] for row in values]
+
+
+def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    began = time.process_time()
+    assert isinstance(lab, (StackLab, Seq2SeqLab))  # by the choices below
+    found = measure(lab, task, arguments.sentences, arguments.data)
+    print(f"{lab.name}: {len(found['roles'])} roles, {time.process_time() - began:.0f} s of CPU", flush=True)
+    return found
+
+
+def main() -> None:
+    study("heads", __doc__, [name for name in names() if not name.startswith("assignment-")], load, _study,
+          [Option("sentences", SENTENCES, "of the treebank")])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""How well "What does this text need?" answers, beside simpler ways to choose as many heads.
+
+    python -m models.studies.corpus.minimal_heads stories-softmax [--texts T] [--tokens N]
+
+On held-out texts of a length, for the next token after each: models/analysis/minimal_heads.py finds the fewest heads
+that keep KL(untouched ‖ pruned) within the bound. With as many heads, chosen otherwise, the KL is
+
+    confidence     the heads that are surest of where they look, on this text
+    single-head    the heads that raise the KL most when pruned alone
+    single-loss    the same for the loss of the token that follows in the text
+    random         the best of 20 draws
+    backward       the head that costs least is pruned, again and again: slow, and a strong rival
+
+Writes models/studies/measurements/NAME.needs.json. `others_best` is the best of all but `backward`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import time
+from statistics import fmean, median
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.analysis import minimal_heads
+from models.analysis.gated_predictions import Gating, Question
+from models.analysis.head_measures import confidences, in_one_row
+from models.catalogue import names
+from models.labs.stack import StackLab
+from models.loading import own
+from models.plan import HeadPlan
+from models.studies.command import Option, study
+from models.tasks.base import Prompt, Task, generator
+from models.tasks.stories import Stories
+
+TEXTS, TOKENS, RANDOM = 50, 20, 20
+SEED = 9  # of the choice of texts and of the random draws
+OTHERS = ("confidence", "single-head", "single-loss", "random")
+
+
+def texts(lab: StackLab, task: Stories, count: int, tokens: int) -> list[Prompt]:
+    """Held-out texts, half of books and half of stories: BOS, `tokens` - 1 tokens, and the one that follows as the
+    right answer of the last."""
+    found = []
+    for part in task.held_out(256).chunk(2):
+        chosen = torch.randperm(len(part), generator=generator(SEED))[:count // 2]
+        for row in part[chosen, :tokens].tolist():
+            ids = (0, *row[:-1])
+            found.append(Prompt(ids, tuple(lab.task.labels[i] for i in ids), (tokens - 1,), tuple(row)))
+    return found
+
+
+def measure(lab: StackLab, prompt: Prompt, bound: float, index: int) -> dict[str, Any]:
+    """One text: heads of the answer, its KL and that of the others with as many heads; the answer's
+    seconds, and those of the processor, which others' work does not lengthen."""
+    began, worked = time.perf_counter(), time.process_time()
+    before = lab.run(prompt, [HeadPlan()])[0]
+    gating = Gating.of(lab, prompt, Question.of(before, 0))
+    curve = minimal_heads.learn(gating, len(prompt.ids))
+    unpolished = curve.fewest(bound)
+    minimal_heads.polish(curve, bound)
+    seconds, cpu = time.perf_counter() - began, time.process_time() - worked
+    heads = curve.fewest(bound)
+    orders = {"confidence": torch.tensor(in_one_row(lab.kinds, confidences(lab, before))),
+              "single-head": gating.alone(gating.divergence), "single-loss": gating.alone(gating.loss)}
+    others = {name: dict(minimal_heads.by_order(gating, scores.argsort(descending=True)))[heads]
+              for name, scores in orders.items()}
+    random = generator(SEED, index)
+    sets = torch.stack([torch.randperm(len(gating.heads), generator=random) < heads for _ in range(RANDOM)])
+    others["random"] = float(gating.in_parts(gating.divergence, sets.float()).min())
+    found = {"heads": heads, "kl": curve.found[heads][0], "seconds": seconds, "cpu_seconds": cpu, **others,
+             "others_best": min(others.values()), "backward": backward(gating)[heads],
+             "gates_alone_heads": unpolished}
+    return {key: value if isinstance(value, int) else round(value, 5) for key, value in found.items()}
+
+
+def backward(gating: Gating) -> dict[int, float]:
+    """Heads -> KL, when of those that are left the one whose absence costs least goes, until none is left."""
+    stays = torch.ones(len(gating.heads), dtype=torch.bool)
+    found: dict[int, float] = {}
+    one = torch.eye(len(stays), dtype=torch.bool)
+    while stays.any():
+        sets: Tensor = stays & ~one[stays]
+        divergences = gating.in_parts(gating.divergence, sets.float())
+        stays = sets[int(divergences.argmin())]
+        found[int(stays.sum())] = float(divergences.min())
+    return found
+
+
+def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """What all texts together say."""
+    keys = ("kl", *OTHERS, "others_best", "backward")
+    better = sum(its["kl"] < its["others_best"] for its in results)
+    no_worse = sum(its["kl"] <= its["others_best"] for its in results)
+    return {
+        "heads": round(fmean(its["heads"] for its in results), 2),
+        "gates_alone_heads": round(fmean(its["gates_alone_heads"] for its in results), 2),
+        "mean_kl": {key: round(fmean(its[key] for its in results), 4) for key in keys},
+        "better_than_best_of_others": better, "no_worse_than_best_of_others": no_worse,
+        "sign_test": round(sign_test(better, len(results) - (no_worse - better)), 6),
+        **{key: {"median": round(median(its[key] for its in results), 2),
+                 "most": round(max(its[key] for its in results), 2)} for key in ("seconds", "cpu_seconds")}}
+
+
+def sign_test(wins: int, count: int) -> float:
+    """Probability that a fair coin falls as often as this, or more, on one side."""
+    return sum(math.comb(count, k) for k in range(wins, count + 1)) / 2**count
+
+
+def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    assert isinstance(task, Stories)  # by the choices below
+    prompts = texts(lab, task, arguments.texts, arguments.tokens)
+    torch.set_num_threads(1)  # as the app has it
+    results = []
+    for index, prompt in enumerate(prompts):
+        results.append(measure(lab, prompt, arguments.bound, index))
+        print(f"{index + 1} of {len(prompts)}: {results[-1]}", flush=True)
+    print(summary(results))
+    return {"texts": len(prompts), "tokens": arguments.tokens, "bound": arguments.bound,
+            "threads": torch.get_num_threads(), "cores": os.cpu_count(), "summary": summary(results),
+            "results": results}
+
+
+def main() -> None:
+    study("needs", __doc__, [name for name in names() if name.startswith("stories-")], own, _study, [
+        Option("texts", TEXTS, "half of books and half of stories"),
+        Option("tokens", TOKENS, "of each, BOS included"),
+        Option("bound", minimal_heads.BOUND, "nats of KL that the answer may have", float)])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""A small picture of each model: four of its heads, from the first to the last, on its first example. The choice of
+models shows them, so that kinds of attention can be told apart before one is opened.
+
+    python -m models.studies.corpus.pictures            # of all models; or of those that are named
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+from typing import Any
+
+import numpy
+from numpy import ndarray
+
+from models import catalogue, trace
+from models.lab import Lab
+from models.labs.thumbnails import thumbnails
+from models.loading import load
+from models.studies import store
+
+SIDE = 16  # tokens of the text that are shown
+HEADS = 4
+
+
+def measure(lab: Lab) -> dict[str, Any]:
+    """`side` (n, at most SIDE) and `heads`: base64 of (HEADS, n, n) uint8, 255 times the root of a weight, of heads
+    evenly spread over the first kind's layers; of relu² over the largest weight of each head."""
+    (kind, *_others), text = lab.kinds, lab.task.unsaid or lab.task.examples[0][1]
+    maps = trace.run(lab, text).weights[kind.name]
+    maps = maps.reshape(-1, *maps.shape[2:])[_spread(len(maps) * maps.shape[1])]
+    if not kind.attention.is_distribution:
+        maps = maps / maps.max((1, 2), keepdims=True).clip(1e-9)
+    small = thumbnails(maps[:, :SIDE, :SIDE])
+    return {"side": small.shape[-1], "heads": base64.b64encode(small.tobytes()).decode()}
+
+
+def _spread(count: int) -> ndarray:
+    return numpy.linspace(0, count - 1, HEADS).round().astype(int)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*")
+    for name in parser.parse_args().names or catalogue.names():
+        lab = load(name)
+        store.write(name, "picture", dict(lab.card["metric"]), measure(lab))
+        print(name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+"""What is left of a model when heads are pruned one after another, and what that saves.
+
+    python -m models.studies.corpus.pruning stories-softmax [--minutes M] [--tokens N] [--sentences S]
+
+Heads go in the orders of models/analysis/pruning_orders.py: by learned gates, where models/training/prune_heads.py has
+learned some; by the loss when each is pruned alone, on validation texts, and by confidence, both as `python -m
+models.studies.corpus.heads` measured them; and by chance, DRAWS times. At each number of heads that are left the
+others are really left out (models/nets/head_removal.py), nothing is trained again, and the mean loss of test texts is
+taken; of a model that translates BLEU too, in the first of these orders. A model of several kinds is pruned twice: all
+its heads, and its encoder's alone.
+
+A point has the standard error, by the choice of texts, of what it lost against the untouched model. What a pass costs:
+multiplications as torch counts them, and processor time, the least of REPEATS, sizes in turns.
+
+Numbers of heads are measured from coarse to fine, each is kept in RUNS/NAME/pruning.json, and a command that was
+stopped goes on. After M minutes what there is is written to models/studies/measurements/NAME.pruning.json, which the
+Pruning page shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import torch
+
+from models.analysis import pruning_orders
+from models.analysis.head_measures import in_one_row
+from models.analysis.pruning_orders import ALONE, CONFIDENCE, LEARNED, RANDOM, Order
+from models.catalogue import names
+from models.lab import Lab
+from models.labs.seq2seq import Seq2SeqLab
+from models.labs.stack import StackLab
+from models.loading import load
+from models.nets.head_removal import OurModel, multiplications, without
+from models.nets.seq2seq import ENCODER, Seq2Seq
+from models.plan import Address, HeadPlan
+from models.storage.checkpoint import read_json, write_json
+from models.studies import held_out, store
+from models.studies.bootstrap import error
+from models.studies.command import Option, study
+from models.tasks.base import Batch, Task
+from models.tasks.translation import BEAM, Translation, bleu
+
+ALL = "all"  # heads of all kinds; else the name of a kind
+DRAWS = 5
+STEPS = 8  # parts of the way from all heads to none at which chance, BLEU of all kinds, and costs are looked at
+REPEATS = 40
+MINUTES, SENTENCES = 60, 300
+COST_TOKENS = {ALL: 128, "translation": 16}  # of a text whose pass is timed
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Heads that may go, and in which orders.
+
+    Attributes:
+        name: ALL, or a kind's.
+        addresses: of the heads.
+        orders: name -> order; those by chance are `random 0`, `random 1`, ...
+    """
+
+    name: str
+    addresses: tuple[Address, ...]
+    orders: dict[str, Order]
+
+    @property
+    def main(self) -> str:
+        """The order that is looked at most closely."""
+        return LEARNED if LEARNED in self.orders else ALONE
+
+    def sizes(self, steps: int | None = None) -> list[int]:
+        """Numbers of heads that can be left, from coarse to fine; of a number of steps, that many and both ends."""
+        count = len(self.addresses)
+        if steps is not None:
+            return sorted({round(i * count / steps) for i in range(steps + 1)})
+        found: dict[int, None] = {}
+        parts = 1
+        while len(found) <= count:
+            found |= dict.fromkeys(round(i * count / parts) for i in range(parts + 1))
+            parts *= 2
+        return list(found)
+
+
+def scopes_of(lab: StackLab | Seq2SeqLab, heads: dict[str, Any], gates: dict[str, Any]) -> list[Scope]:
+    """What can be pruned of a model.
+
+    Args:
+        heads, gates: NAME.heads.json and NAME.gates.json; of the second nothing where there is none.
+    """
+    names_of = [ALL, *([ENCODER] if len(lab.kinds) > 1 else [])]
+    found = []
+    for name in names_of:
+        kinds = [kind for kind in lab.kinds if name in (ALL, kind.name)]
+        addresses = tuple(address for kind in kinds for address in kind.addresses)
+        values = {what: in_one_row(kinds, {kind.name: heads["kinds"][kind.name][what] for kind in kinds})
+                  for what in ("loss", "confidence")}
+        its = {LEARNED: pruning_orders.learned(gates.get("series", []), addresses),
+               ALONE: pruning_orders.by_values(addresses, values["loss"]),
+               CONFIDENCE: pruning_orders.by_values(addresses, values["confidence"]),
+               **{f"{RANDOM} {draw}": pruning_orders.at_random(addresses, draw) for draw in range(DRAWS)}}
+        found.append(Scope(name, addresses, {key: order for key, order in its.items() if order}))
+    return found
+
+
+class Points:
+    """What is measured already, kept in a file."""
+
+    def __init__(self, path: Path, stamp: Any) -> None:
+        self._path, self._stamp = path, stamp
+        kept = read_json(path) if path.exists() else {}
+        self.values: dict[str, Any] = kept["points"] if kept.get("stamp") == stamp else {}
+
+    def get(self, key: str, make: Callable[[], Any]) -> Any:
+        """What is kept under the key, made now where nothing is."""
+        if key not in self.values:
+            self.values[key] = make()
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            write_json(self._path, {"stamp": self._stamp, "points": self.values})
+        return self.values[key]
+
+
+class Measuring:
+    """The curves of one model, point after point."""
+
+    def __init__(self, model: OurModel, task: Task, batches: Sequence[Batch], sentences: int, points: Points) -> None:
+        self.model, self.task, self.batches, self.points = model, task, batches, points
+        self.untouched, self.counts = held_out.losses(model, batches)
+        self.sentences = sentences
+
+    def loss(self, order: Order, left: int) -> list[float]:
+        """Nats, and the standard error of what they are more than untouched."""
+        losses, counts = held_out.losses(without(self.model, pruning_orders.closed(order, left)), self.batches)
+        more = (losses - self.untouched).numpy()
+        return [round(held_out.mean(losses, counts), 4), round(error(more, counts.numpy()), 5)]
+
+    def bleu(self, order: Order, left: int) -> list[Any]:
+        """BLEU with the card's beam on some test sentences, and its signature."""
+        assert isinstance(self.task, Translation)
+        texts, references = self.task.test(self.sentences)
+        smaller = without(self.model, pruning_orders.closed(order, left))
+        score, signature = bleu(self.task.translate(smaller, texts, BEAM), references)  # type: ignore[arg-type]
+        return [round(score, 2), signature]
+
+    def work(self, scopes: Sequence[Scope]) -> Iterator[str]:
+        """Measures one point after the other, the coarsest of all first; yields what each came to."""
+        for scope in scopes:
+            few = {*scope.sizes(STEPS)}
+            for left in (size for size in scope.sizes() if size in few):
+                for name, order in scope.orders.items():
+                    yield self._one(scope, name, left, "loss", self.loss, order)
+        if isinstance(self.task, Translation):
+            for scope in scopes:
+                for left in scope.sizes(STEPS) if scope.name == ALL else scope.sizes():
+                    yield self._one(scope, scope.main, left, "bleu", self.bleu, scope.orders[scope.main])
+        for scope in scopes:
+            for left in scope.sizes():
+                for name in scope.orders:
+                    if not name.startswith(RANDOM):
+                        yield self._one(scope, name, left, "loss", self.loss, scope.orders[name])
+
+    def _one(self, scope: Scope, name: str, left: int, what: str, measure: Callable[[Order, int], list[Any]],
+             order: Order) -> str:
+        value = self.points.get(key_of(what, order, left), lambda: measure(order, left))[0]
+        return f"{scope.name}, {name}, {left} heads: {what} {value}"
+
+
+def key_of(what: str, order: Order, left: int) -> str:
+    """Where a point is kept: by what is pruned, whatever order led there."""
+    return f"{what} {pruning_orders.pruned(HeadPlan(), order, left)}"
+
+
+def curves(scope: Scope, points: dict[str, Any]) -> dict[str, Any]:
+    """What was measured of a scope: order -> [left, loss, error]; of chance the mean of all draws and their standard
+    deviation; BLEU by the main order; and the orders, as what they rest on may be measured again."""
+    def of(name: str, what: str) -> list[tuple[int, list[Any]]]:
+        keys = {left: key_of(what, scope.orders[name], left) for left in sorted(scope.sizes())}
+        return [(left, points[key]) for left, key in keys.items() if key in points]
+
+    result: dict[str, Any] = {name: [[left, *its] for left, its in of(name, "loss")] for name in scope.orders
+                              if not name.startswith(RANDOM)}
+    by_left: dict[int, list[float]] = {}
+    for draw in range(DRAWS):
+        for left, (loss, _) in of(f"{RANDOM} {draw}", "loss"):
+            by_left.setdefault(left, []).append(loss)
+    result[RANDOM] = [[left, round(fmean(its), 4), round(stdev(its), 4)] for left, its in sorted(by_left.items())
+                      if len(its) == DRAWS]
+    scores = of(scope.main, "bleu")
+    found: dict[str, Any] = {"curves": result, "main": scope.main, "orders": {
+        name: pruning_orders.written(order) for name, order in scope.orders.items() if name in result}}
+    if scores:
+        found["bleu"] = {"points": [[left, score] for left, (score, _) in scores], "beam": BEAM,
+                         "signature": scores[0][1][1]}
+    return found
+
+
+@torch.inference_mode()
+def costs(model: OurModel, scope: Scope, tokens: int) -> list[dict[str, Any]]:
+    """What a pass over a text of so many tokens takes at some numbers of heads, in the main order: multiplications, in
+    all and without those of a model that has no head of the scope, and seconds of the processor."""
+    text = torch.randint(3, model.config.vocabulary, (1, tokens), generator=torch.Generator().manual_seed(0))
+    given = (text, text) if isinstance(model, Seq2Seq) else (text,)
+    sizes = scope.sizes(STEPS)
+    smaller = {left: without(model, pruning_orders.closed(scope.orders[scope.main], left)) for left in sizes}
+    counts = {left: multiplications(its, *given) for left, its in smaller.items()}
+    seconds = {left: float("inf") for left in sizes}
+    for _ in range(REPEATS):
+        for left, its in smaller.items():
+            began = time.process_time()
+            its.logits(its(*given))
+            seconds[left] = min(seconds[left], time.process_time() - began)
+    return [{"left": left, "multiplications": counts[left], "of_heads": counts[left] - counts[0],
+             "seconds": round(seconds[left], 6)} for left in sizes]
+
+
+def measured(lab: StackLab | Seq2SeqLab, task: Task, scopes: Sequence[Scope], points: Points, until: float, tokens: int,
+             sentences: int) -> dict[str, Any]:
+    """All of it, until a time (of time.monotonic)."""
+    batches = held_out.test_texts(task, tokens)
+    measuring = Measuring(lab.model, task, batches, sentences, points)
+    complete = True
+    for told in measuring.work(scopes):
+        print(told, flush=True)
+        if time.monotonic() > until:
+            complete = False
+            break
+    length = COST_TOKENS.get(task.name, COST_TOKENS[ALL])
+    length = min(length, lab.longest or length, task.trained_length)
+    return {"texts": len(measuring.counts), "predictions": int(measuring.counts.sum()), "draws": DRAWS,
+            "sentences": sentences if isinstance(task, Translation) else 0, "complete": complete, "cost_tokens": length,
+            "scopes": {scope.name: curves(scope, points.values) | {"costs": costs(lab.model, scope, length)}
+                       for scope in scopes}}
+
+
+def _study(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    torch.set_num_threads(1)  # as the app has it
+    assert isinstance(lab, (StackLab, Seq2SeqLab))  # by the choices below
+    heads = store.read(lab.name, "heads")
+    if heads is None:
+        raise ValueError(f"measure its heads first: python -m models.studies.corpus.heads {lab.name}")
+    scopes = scopes_of(lab, heads, store.read(lab.name, "gates") or {})
+    points = Points(arguments.runs / lab.name / "pruning.json",
+                    [store.sha(lab.card), arguments.tokens, arguments.sentences])
+    return measured(lab, task, scopes, points, time.monotonic() + 60 * arguments.minutes, arguments.tokens,
+                    arguments.sentences)
+
+
+def main() -> None:
+    study("pruning", __doc__, [name for name in names() if not name.startswith("assignment-")], load, _study, [
+        Option("minutes", MINUTES, "of each model", float, repeats=False),
+        Option("tokens", held_out.TOKENS, "of test texts, about"),
+        Option("sentences", SENTENCES, "that BLEU is measured on")])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""A name in pieces: does the later piece ask that the first be forgotten, as in the source's "Bar ##ack Obama"?
+
+    python -m models.studies.corpus.word_pieces stories-selective
+
+"Bar" alone may become many things; once "ack" is there, it is one, and the first piece only misleads. Over held-out
+windows: S, what a token says against the one before it (models/nets/attention/selective.py), where the two are the
+first pieces of a capitalised word (a name, or what begins a sentence), where they are those of another word, and where
+both begin words of their own. By layer, a mean a window. Writes models/studies/measurements/NAME.pieces.json. Where no
+layer says more against a first piece than against a word, the source's picture is not found, and the Results page says
+so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from models.catalogue import names
+from models.labs.stack import StackLab
+from models.loading import own
+from models.nets.attention.base import Record
+from models.nets.attention.selective import selection
+from models.nets.transformer import Transformer
+from models.studies.command import study
+from models.tasks.base import Task
+from models.tasks.stories import CONTEXT, Stories
+
+WINDOWS = 240  # held-out ones, books and stories in their own proportion
+AT_ONCE = 16  # windows
+SHOWN = 12  # names that are listed, those with the most said against their first piece
+
+
+def pairs(labels: Sequence[str], tokens: Tensor) -> dict[str, Tensor]:
+    """(B, N) bool of each kind of pair, at its later token: `names`, where it continues a capitalised word's first
+    piece, `others`, where that of any other word, and `words`, where both begin words.
+
+    Args:
+        labels: V texts, one a token id.
+        tokens: (B, N) ids.
+    """
+    def which(form: str) -> Tensor:
+        return torch.tensor([bool(re.fullmatch(form, label)) for label in labels])[tokens]
+
+    def after(of: Tensor) -> Tensor:
+        return functional.pad(of, (1, -1), value=False)
+
+    word, later = which(r" [A-Za-z]+"), which(r"[a-z]+")
+    return {"names": after(which(r" [A-Z][a-z]*")) & later, "others": after(which(r" [a-z]+")) & later,
+            "words": after(word) & word}
+
+
+@torch.inference_mode()
+def measure(model: Transformer, labels: Sequence[str], tokens: Tensor) -> dict[str, Any]:
+    """By layer what is said against first pieces and against words, a mean a window that has all three kinds of pairs;
+    and the names where most is said.
+
+    Args:
+        tokens: (B, N) ids, BOS first.
+    """
+    kinds = pairs(labels, tokens)
+    kept = torch.stack([where.any(1) for where in kinds.values()]).all(0)
+    tokens, kinds = tokens[kept], {kind: where[kept] for kind, where in kinds.items()}
+    layers: list[dict[str, list[float]]] = [{kind: [] for kind in kinds} for _ in range(model.config.layers)]
+    found: dict[tuple[int, str], list[float]] = {}
+    for begin in range(0, len(tokens), AT_ONCE):
+        part, here = (its[begin:begin + AT_ONCE] for its in (tokens, torch.stack([*kinds.values()], 1)))
+        records: list[Record] = []
+        model(part, records=records)
+        for layer, record in enumerate(records):
+            said = functional.pad(selection(record.scores).diagonal(-1, 1, 2), (1, 0))  # (B, N) against the one before
+            for kind, where in zip(kinds, here.unbind(1), strict=True):
+                layers[layer][kind] += ((said * where).sum(1) / where.sum(1)).tolist()
+            for row, place in here[:, 0].nonzero().tolist():
+                name = "|".join(labels[int(i)].strip() for i in part[row, place - 1:place + 1])
+                found.setdefault((layer, name), []).append(float(said[row, place]))
+    most = sorted(((sum(its) / len(its), layer, name, len(its)) for (layer, name), its in found.items()), reverse=True)
+    return {"windows": len(tokens), **{kind: int(where.sum()) for kind, where in kinds.items()},
+            "layers": [{kind: [round(value, 4) for value in its] for kind, its in layer.items()} for layer in layers],
+            "most": [{"name": name, "layer": layer + 1, "said": round(said, 2), "times": times}
+                     for said, layer, name, times in most[:SHOWN]]}
+
+
+def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
+    assert isinstance(task, Stories)  # by the choices below
+    rows = task.windows(CONTEXT)
+    targets = rows[torch.linspace(0, len(rows) - 1, WINDOWS).long()]
+    return measure(lab.model, task.labels, functional.pad(targets, (1, -1), value=0))
+
+
+def main() -> None:
+    study("pieces", __doc__, [name for name in names() if name.startswith("stories-selective")], own, _study)
+
+
+if __name__ == "__main__":
+    main()

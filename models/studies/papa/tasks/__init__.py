@@ -1,0 +1,1 @@
+"""The labelled tasks of the PAPA study: corpora, token ids, scores."""

@@ -1,0 +1,1 @@
+"""Training: recipes, trainer, optimisers, learned gates, cards, evaluation."""

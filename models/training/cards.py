@@ -1,0 +1,150 @@
+"""card.json: what a model is, what it was trained on and how, and its numbers, measured on what ships.
+
+    python -m models.training.cards NAME ...                 # measures again, where a measure has changed, and writes
+    the card python -m models.training.cards NAME ... --only masses   # of relu², what its rows weigh
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from models.catalogue import names
+from models.nets import row_sums
+from models.nets.attention import TYPES
+from models.nets.attention.mixture import Mixed
+from models.nets.attention.rotary import rotary_table
+from models.nets.config import Config
+from models.nets.seq2seq import Seq2Seq
+from models.nets.transformer import Block, Model, Transformer
+from models.storage.checkpoint import (
+    CHECKPOINTS,
+    CheckpointError,
+    limit_of,
+    read_card,
+    read_json,
+    read_model,
+    write_json,
+)
+from models.storage.datasets import add_data_option
+from models.tasks.base import Task
+from models.training.recipes import RECIPES, PairRecipe, task_of
+
+MASS_TEXTS = 64  # typical ones, over which what a row weighs is averaged
+GAU_COUNTERPART_HEADS = 8  # of the softmax model that has as many parameters as gated attention units of one head
+
+
+def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
+              metric: dict[str, Any]) -> dict[str, Any]:
+    """The card of a model whose training state and log lie in `folder`.
+
+    `metric` are the numbers of this seed; those of other seeds are read from the folders beside it.
+    """
+    recipe, attention = RECIPES[name], TYPES[model.config.attention]
+    batch = task.batch(recipe.steps - 1, recipe.steps, seed).tokens
+    card: dict[str, Any] = {
+        "name": name,
+        "task": task.name,
+        "attention": {"title": attention.title, "formula": attention.formula, "source": attention.published},
+        "model": {"parameters": model.parameter_count(), "layers": model.config.layers,
+                  "heads": model.config.heads, "width": model.config.width,
+                  "vocabulary": model.config.vocabulary, "longest_text": limit_of(model, task)},
+        "cost": cost(model.config),
+        "data": list(task.data),
+        "training": {"steps": recipe.steps, "tokens_per_step": batch.numel(), "seed": seed,
+                     "optimiser": "Muon and AdamW" if recipe.muon else "AdamW",
+                     "learning_rate": recipe.learning_rate, "table_rate": recipe.table_rate,
+                     "minutes": round(seconds_of(folder) / 60, 1),
+                     "command": f"python -m models.training {name}"},
+        "metric": metric,
+        "evaluate": f"python -m models.training.evaluate {name}",
+        "licence": "MIT (weights)",
+    }
+    if (folder / "curve.json").exists():
+        curve = read_json(folder / "curve.json")
+        card["training"]["precision"] = curve["precision"]
+        card["curve"] = {"step": curve["step"], "validation_loss": curve["loss"]}
+    if recipe.memory_loss:
+        card["training"]["memory_loss"] = recipe.memory_loss
+    if recipe.lengths:
+        card["training"]["lengths"] = list(recipe.lengths)
+    if isinstance(recipe, PairRecipe):
+        card["training"] |= {"label_smoothing": recipe.label_smoothing, "dropout": recipe.dropout}
+        if recipe.disagreement:
+            card["training"] |= {"disagreement": list(recipe.disagreement),
+                                 "disagreement_weight": recipe.disagreement_weight}
+    if isinstance(model, Seq2Seq):
+        card["model"]["encoder_layers"] = model.config.encoder_layers
+    blocks = [module for module in model.modules() if isinstance(module, Block)]
+    mixed = [source for block in blocks if isinstance(source := block.attention.source, Mixed)]
+    if mixed:
+        card["alpha"] = {"parts": list(attention.parts),
+                         "by_layer": [[round(float(a), 4) for a in source.alpha] for source in mixed]}
+    card |= masses_of(model, task)
+    others = {path.parent.name.removeprefix("seed-"): read_json(path)["metric"]
+              for path in sorted(folder.parent.glob("seed-*/card.json"))}
+    return card | ({"other_seeds": others} if others else {})
+
+
+def masses_of(model: Model, task: Task) -> dict[str, Any]:
+    """What rows of weights that need not sum to 1 weigh, by length; nothing of other types."""
+    if TYPES[model.config.attention].is_distribution or not isinstance(model, Transformer):
+        return {}
+    return {row_sums.KEY: row_sums.measured(model, task.typical(MASS_TEXTS))}
+
+
+def cost(config: Config) -> dict[str, int]:
+    """What a model's scores cost, beside what softmax attention's would in the same place.
+
+    Parameters and multiplications of all layers of self-attention, the latter for one text of the trained length,
+    counted in a pass on no device; without masks, normalisers and the product with the values.
+    """
+    counts: dict[str, int] = {}
+    plain = replace(config, attention="softmax", attention_width=0, heads=config.width // config.head_width)
+    for which, its in (("", config), ("softmax_", plain)):
+        if config.heads == 1 and which:
+            its = replace(its, heads=GAU_COUNTERPART_HEADS, layers=config.layers // 2)
+        with torch.device("meta"):
+            source = TYPES[its.attention](its).source
+            x = torch.empty(1, config.trained_length, config.width)
+            rotary = rotary_table(config.trained_length, its.head_width)
+            with FlopCounterMode(display=False) as counter:
+                source(x, rotary, 1.0)
+        trained = sum(parameter.numel() for parameter in source.parameters())
+        counts |= {f"{which}score_parameters": its.self_attentions * trained,
+                   f"{which}score_multiplications": its.self_attentions * counter.get_total_flops() // 2}
+    return counts
+
+
+def seconds_of(folder: Path) -> float:
+    """Training time by the log's last line, in seconds."""
+    times = re.findall(r"seconds (\d+)", (folder / "log.txt").read_text())
+    return float(times[-1]) if times else 0.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="+", choices=names(), metavar="NAME", help=", ".join(names()))
+    add_data_option(parser)
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
+    parser.add_argument("--only", choices=["masses"], help="a part of what a card has")
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        folder = CHECKPOINTS / name
+        try:
+            card, task = read_card(folder), task_of(name, arguments.data, arguments.runs)
+            model = read_model(folder)
+            metric = {"metric": task.metric(model)} if arguments.only != "masses" else {}
+            write_json(folder / "card.json", card | metric | masses_of(model, task))
+        except (CheckpointError, FileNotFoundError) as error:
+            parser.error(str(error))
+
+
+if __name__ == "__main__":
+    main()

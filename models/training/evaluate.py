@@ -1,0 +1,35 @@
+"""Recomputes a shipped model's numbers on held-out data and prints them as one JSON object.
+
+    python -m models.training.evaluate stories-selective
+
+The same function made the card's numbers, so they agree to within rounding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from models.catalogue import names
+from models.storage.checkpoint import CHECKPOINTS, CheckpointError, read_model
+from models.storage.datasets import add_data_option
+from models.training.recipes import task_of
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", choices=names(), metavar="NAME", help=", ".join(names()))
+    add_data_option(parser)
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
+    arguments = parser.parse_args()
+    task = task_of(arguments.name, arguments.data, arguments.runs)
+    try:
+        metric = task.metric(read_model(CHECKPOINTS / arguments.name))
+    except (CheckpointError, ValueError, FileNotFoundError) as error:
+        parser.error(str(error))
+    print(json.dumps({"name": arguments.name} | metric, indent=2))
+
+
+if __name__ == "__main__":
+    main()

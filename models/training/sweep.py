@@ -1,0 +1,99 @@
+"""Tries every attention type of a family with the same rates, briefly, and notes its loss on the validation split.
+
+    python -m models.training.sweep stories
+    python -m models.training.sweep stories --types softmax selective
+    python -m models.training.sweep stories --types softmax-wide      # a model that differs in more than its attention
+
+Goes on where it was stopped, and skips what is in models/training/sweeps/FAMILY.json;
+models/training/sweeps/__init__.py has the rates, the budgets and the rule by which recipes choose.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from models.storage.checkpoint import build
+from models.storage.datasets import add_data_option
+from models.training import sweeps
+from models.training.recipes import RECIPES, Recipe, short_recipe, task_of
+from models.training.trainer import precision_for, short_folder, train, validation_loss
+
+SCORED_ON = 4  # times the sample of a learning curve
+
+
+def types_of(family: str) -> list[str]:
+    """Attention types of a family that a recipe is named after: the rest take their type's rates, if they are not
+    asked for by name."""
+    attentions = [recipe.config.attention for recipe in RECIPES.values()]
+    return [attention for attention in dict.fromkeys(attentions) if f"{family}-{attention}" in RECIPES]
+
+
+def has_tables(recipe: Recipe) -> bool:
+    with torch.device("meta"):
+        return any(name.endswith("table") for name, _ in build(recipe.config).named_parameters())
+
+
+def trial_recipe(family: str, attention: str, rate: float, table_rate: float, second: bool = False) -> Recipe:
+    """`second`: of the second round, which trains as seeds do that are compared."""
+    name, plan = f"{family}-{attention}", sweeps.PLANS[family]
+    recipe = short_recipe(name) if second else replace(RECIPES[name], steps=plan.steps, warmup=plan.warmup)
+    return replace(recipe, learning_rate=rate, table_rate=table_rate)
+
+
+def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.device,
+          precision: str | None = None, folder: Path | None = None) -> None:
+    """All trials of one type that the table lacks: every learning rate, then every table rate at the best of them, then
+    the second round."""
+    def attempt(rate: float, table_rate: float, second: bool = False) -> None:
+        recipe = trial_recipe(family, attention, rate, table_rate, second)
+        trial = {"attention": attention, "learning_rate": rate, "table_rate": table_rate}
+        trial |= {"steps": recipe.steps} if second else {}
+        if any(sweeps.key(old) == sweeps.key(trial) for old in sweeps.read(family, folder)):
+            return
+        name = f"{family}-{attention}"
+        task = task_of(name, data, runs)
+        # The best of the second round is then what --short --seed 0 asks for, and is not trained twice.
+        place = short_folder(runs, name, recipe, sweeps.SEED) if second else \
+            runs / "sweep" / name / f"{rate:g}-{table_rate:g}"
+        model = train(recipe, task, place, sweeps.SEED, device, precision_for(place, device, precision))
+        loss = validation_loss(model, task, SCORED_ON)
+        sweeps.add(family, trial | {"loss": round(loss, 4)}, folder)
+
+    plan = sweeps.PLANS[family]
+    rates = plan.rates
+    for rate in rates:
+        attempt(rate, sweeps.USUAL_TABLE_RATE)
+    best = sweeps.best_rate(sweeps.read(family, folder), attention, rates)
+    assert best is not None  # all rates were tried
+    if has_tables(RECIPES[f"{family}-{attention}"]):
+        for table_rate in sweeps.TABLE_RATES:
+            attempt(best, table_rate)
+    table_rate = sweeps.best_table_rate(sweeps.read(family, folder), attention, best)
+    while plan.second:
+        rate, is_over = sweeps.second_round(sweeps.read(family, folder), attention, plan, best)
+        if is_over:
+            break
+        attempt(rate, table_rate, second=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("family", choices=sweeps.PLANS)
+    parser.add_argument("--types", nargs="+", metavar="TYPE", help="of this family; its types of attention by default")
+    add_data_option(parser)
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
+    arguments = parser.parse_args()
+    known = [name.removeprefix(f"{arguments.family}-") for name in RECIPES if name.startswith(f"{arguments.family}-")]
+    if unknown := [name for name in arguments.types or () if name not in known]:
+        parser.error(f"{', '.join(unknown)}: expected some of {', '.join(known)}")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    for attention in arguments.types or types_of(arguments.family):
+        sweep(arguments.family, attention, arguments.data, arguments.runs, device)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""Tables of the sweeps, and the rule by which recipes take their rates from them.
+
+    {"family": "stories", "steps": 160, "seed": 0, "runs": [
+        {"attention": "softmax", "learning_rate": 0.004, "table_rate": 10.0, "loss": 5.1}, ...,
+        {"attention": "softmax", "learning_rate": 0.008, "table_rate": 10.0, "loss": 3.6, "steps": 1200}, ...]}
+
+One file a family, models/training/sweeps/FAMILY.json, written by `python -m models.training.sweep`. Every attention
+type of a family is tried with the same rates, the same budget and the same seed, and scored by its loss on the
+validation split in nats. The rule: the learning rate with the lowest loss at the usual table rate; then, for types
+that have tables, the table rate with the lowest loss at that learning rate. Short trainings like high rates: where a
+family has a second round, of trainings as long as those that seeds are compared by, it begins at that learning rate
+and goes on to half of it for as long as that is no worse. What the first round found stands until the second is over,
+and a type that was not tried with every rate keeps the family's default.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models.storage.file_lock import alone
+
+SWEEPS = Path(__file__).parent
+USUAL_TABLE_RATE = 10.0
+TABLE_RATES = (3.0, USUAL_TABLE_RATE, 30.0)
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What every type of a family is tried with.
+
+    Attributes:
+        steps, warmup: of each trial.
+        rates: learning rates, the same for all types.
+        second: steps of the second round, as in recipes.SHORT; 0 for none.
+    """
+
+    steps: int
+    warmup: int
+    rates: tuple[float, ...]
+    second: int = 0
+
+
+# Assignment is not learned at all before some 2,000 steps, so its trials are as long as its trainings. Of three rates
+# the lowest was the best for two of its four types, so there is a fourth.
+PLANS = {"assignment": Sweep(3000, 100, (2.5e-4, 5e-4, 1e-3, 2e-3)),
+         "stories": Sweep(160, 40, (4e-3, 8e-3, 16e-3), 1200), "masked": Sweep(120, 30, (4e-3, 8e-3, 16e-3), 900),
+         "translation": Sweep(120, 30, (2e-3, 4e-3, 8e-3))}
+
+
+def read(family: str, folder: Path | None = None) -> list[dict[str, Any]]:
+    """The trials of a family; none if there was no sweep, or one of another budget."""
+    path = (folder or SWEEPS) / f"{family}.json"
+    if not path.exists():
+        return []
+    table = json.loads(path.read_text(encoding="utf-8") or "{}")
+    return table["runs"] if table.get("steps") == PLANS[family].steps else []
+
+
+def add(family: str, trial: dict[str, Any], folder: Path | None = None) -> None:
+    """Adds one trial to the table, while other processes may do the same."""
+    path = (folder or SWEEPS) / f"{family}.json"
+    with alone(path.parent):
+        trials = [old for old in read(family, folder) if key(old) != key(trial)]
+        table = {"family": family, "steps": PLANS[family].steps, "seed": SEED,
+                 "runs": sorted([*trials, trial], key=key)}
+        partial = path.with_suffix(".partial")
+        partial.write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
+        partial.replace(path)
+
+
+def key(trial: dict[str, Any]) -> tuple[str, float, float, int]:
+    return trial["attention"], trial["learning_rate"], trial["table_rate"], trial.get("steps", 0)
+
+
+def _loss(trial: dict[str, Any]) -> float:
+    """Infinite where the training diverged: a NaN is neither better nor worse than anything."""
+    return math.inf if math.isnan(trial["loss"]) else trial["loss"]
+
+
+def best_rate(trials: list[dict[str, Any]], attention: str, rates: tuple[float, ...]) -> float | None:
+    """The learning rate of lowest loss in the first round, at the usual table rate; None until all were tried."""
+    losses = {t["learning_rate"]: _loss(t) for t in trials
+              if t["attention"] == attention and t["table_rate"] == USUAL_TABLE_RATE and "steps" not in t}
+    return min(rates, key=losses.__getitem__) if all(rate in losses for rate in rates) else None
+
+
+def best_table_rate(trials: list[dict[str, Any]], attention: str, rate: float) -> float:
+    """The table rate of lowest loss at a learning rate, in the first round; the usual one until all were tried."""
+    losses = {t["table_rate"]: _loss(t) for t in trials
+              if t["attention"] == attention and t["learning_rate"] == rate and "steps" not in t}
+    known = all(table in losses for table in TABLE_RATES)
+    return min(TABLE_RATES, key=losses.__getitem__) if known else USUAL_TABLE_RATE
+
+
+def second_round(trials: list[dict[str, Any]], attention: str, plan: Sweep, first: float) -> tuple[float, bool]:
+    """(learning rate, False) to try next; (the best, True) when it is over.
+
+    Args:
+        first: what the first round found.
+    """
+    losses = {t["learning_rate"]: _loss(t) for t in trials
+              if t["attention"] == attention and t.get("steps") == plan.second}
+    best = rate = first
+    while rate in losses and losses[rate] <= losses[best]:
+        best, rate = rate, rate / 2
+    return (best, True) if rate in losses else (rate, False)
+
+
+def chosen(family: str, attention: str, folder: Path | None = None) -> dict[str, float]:
+    """What a recipe takes: `learning_rate` and `table_rate`, or nothing where the sweep has not decided."""
+    trials, plan = read(family, folder), PLANS[family]
+    first = best_rate(trials, attention, plan.rates)
+    if first is None:
+        return {}
+    rate, is_over = second_round(trials, attention, plan, first)
+    return {"learning_rate": rate if is_over else first, "table_rate": best_table_rate(trials, attention, first)}

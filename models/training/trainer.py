@@ -1,0 +1,306 @@
+"""Trains models, and resumes where it was stopped.
+
+    python -m models.training stories-softmax stories-selective
+    python -m models.training assignment-selective --seed 1
+    python -m models.training stories-softmax --seed 1 --short
+
+Progress is a plain file, runs/NAME/seed-0/log.txt; the state beside it is written once a minute, and curve.json has
+the loss on the validation split. The finished model goes to models/checkpoints/NAME for seed 0 (or where --target
+says), to runs/NAME/seed-K for the others, whose numbers the card of seed 0 shows as spread. With --short a fraction of
+the steps is trained and no model is kept, only its numbers, in models/studies/seed_metrics/NAME.json. On a GPU if
+there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from models.nets.attention.base import Record
+from models.nets.attention.selective import memory_in_use
+from models.nets.seq2seq import CROSS, DECODER, ENCODER, Interventions, Seq2Seq
+from models.nets.transformer import Model, Transformer
+from models.storage.checkpoint import CHECKPOINTS, build, finish
+from models.storage.datasets import add_data_option
+from models.studies import seeds
+from models.tasks.base import Batch, Pairs, Task, generator
+from models.tasks.translation import PADDING
+from models.training import disagreement
+from models.training.muon import Muon
+from models.training.recipes import RECIPES, PairRecipe, Recipe, short_recipe, task_of
+from models.training.resume import SAVE_EVERY, precision_of, read_curve, restore_state, save_state, write_curve
+
+REPORT_EVERY = 50  # steps
+CLIP = 1.0  # norm of the gradient
+BETA1 = 0.9
+CURVE_EARLY, CURVE_EVERY = (50, 100), 200  # steps after which, and after the last, the learning curve has a point
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+def rate(step: int, recipe: Recipe) -> float:
+    """Learning rate at a step: linear warm-up, then a cosine down to a tenth."""
+    if step < recipe.warmup:
+        return recipe.learning_rate * (step + 1) / recipe.warmup
+    done = (step - recipe.warmup) / max(1, recipe.steps - recipe.warmup)
+    return recipe.learning_rate * (0.1 + 0.45 * (1 + math.cos(math.pi * done)))
+
+
+def loss_of(model: Transformer, tokens: Tensor, places: Tensor, answers: Tensor,
+            memory_loss: float = 0.0) -> Tensor:
+    """Mean cross entropy in nats over the targets that count, and the memory loss times its weight.
+
+    Args:
+        tokens: (B, N) ids.
+        places: (K,) indices into the B · N tokens: where a target counts.
+        answers: (K,) ids, the targets there.
+    """
+    records: list[Record] | None = [] if memory_loss else None
+    hidden = model(tokens, records=records).flatten(0, 1)
+    # Logits only where they count: in variable assignment that is one token in four, of masked words one in seven.
+    hidden = hidden if len(places) == len(hidden) else hidden[places]
+    loss = functional.cross_entropy(model.logits(hidden).float(), answers)
+    if records is None:
+        return loss
+    return loss + memory_loss * memory_in_use([record.mask for record in records if record.mask is not None])
+
+
+def pair_loss_of(model: Seq2Seq, texts: Tensor, tokens: Tensor, targets: Tensor, label_smoothing: float = 0.0,
+                 terms: tuple[str, ...] = (), weight: float = 1.0,
+                 interventions: Interventions | None = None) -> Tensor:
+    """Mean cross entropy in nats over the targets that count, less what heads disagree, times its weight.
+
+    Logits of padding are computed and left out, so that a shape of batches is compiled once.
+
+    Args:
+        texts: (B, M) ids, padded.
+        tokens: (B, N) ids that the decoder reads.
+        targets: (B, N) ids that follow, -1 for padding.
+        label_smoothing: share of the target's probability that goes to all tokens alike.
+        terms: of disagreement.TERMS.
+        interventions: as in Seq2Seq; gates that are learned.
+    """
+    records: dict[str, list[Record]] | None = {ENCODER: [], DECODER: [], CROSS: []} if terms else None
+    logits = model.logits(model(texts, tokens, interventions, records)).float()
+    loss = functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1,
+                                    label_smoothing=label_smoothing)
+    if records is None:
+        return loss
+    exist = {kind: (queries != PADDING, keys != PADDING) for kind, (queries, keys) in
+             {ENCODER: (texts, texts), DECODER: (tokens, tokens), CROSS: (tokens, texts)}.items()}
+    layers = [(record, *exist[kind]) for kind, its in records.items() for record in its]
+    return loss - weight * disagreement.total(layers, terms)
+
+
+def batch_loss(model: Model, batch: Batch, objective: Callable[..., Tensor] | None = None,
+               memory_loss: float = 0.0) -> Tensor:
+    """`objective` on a batch, compiled or not; loss_of, or pair_loss_of for pairs, if there is none."""
+    device = model.embedding.weight.device
+    if isinstance(batch, Pairs):
+        parts = (part.to(device) for part in (batch.texts, batch.tokens, batch.targets))
+        of_pairs: Callable[..., Tensor] = objective or pair_loss_of
+        return of_pairs(model, *parts)
+    of_texts: Callable[..., Tensor] = objective or loss_of
+    targets = batch.targets.flatten()
+    places = (targets >= 0).nonzero().squeeze(1)
+    return of_texts(model, batch.tokens.to(device), places.to(device), targets[places].to(device), memory_loss)
+
+
+def objective_of(recipe: Recipe) -> Callable[..., Tensor]:
+    """What a step of the recipe minimises, for batch_loss."""
+    if not isinstance(recipe, PairRecipe):
+        return torch.compile(loss_of, dynamic=False) if recipe.compiled else loss_of
+    its = functools.partial(pair_loss_of, label_smoothing=recipe.label_smoothing, terms=recipe.disagreement,
+                            weight=recipe.disagreement_weight)
+    return torch.compile(its, dynamic=False) if recipe.compiled else its
+
+
+def optimisers_of(model: Model, recipe: Recipe, precision: str = "float32") -> list[torch.optim.Optimizer]:
+    """One or two; between them they hold every parameter once. Each group says by `factor` what the rate is times.
+
+    Args:
+        precision: of Muon's products, a key of PRECISIONS.
+    """
+    matrices, tables, rest = [], [], []
+    for name, parameter in model.named_parameters():
+        if name.endswith("table"):
+            tables.append(parameter)
+        elif parameter.ndim == 2 and name.endswith("weight") and \
+                (not recipe.muon or parameter is not model.embedding.weight):
+            matrices.append(parameter)
+        else:
+            rest.append(parameter)
+    groups = [{"params": tables, "weight_decay": 0.0, "factor": recipe.table_rate},
+              {"params": rest, "weight_decay": 0.0, "factor": 1.0}]
+    decayed = {"params": matrices, "weight_decay": recipe.weight_decay, "factor": 1.0}
+    adam: dict[str, Any] = {"lr": recipe.learning_rate, "betas": (BETA1, recipe.beta2)}
+    if not recipe.muon:
+        return [torch.optim.AdamW([g for g in (decayed, *groups) if g["params"]], **adam)]
+    # Jordan et al. 2024; with the step size of Liu et al. 2025, arXiv 2502.16982, AdamW's rates can be kept.
+    matrix_steps = torch.optim.Muon([decayed], lr=recipe.learning_rate, adjust_lr_fn="match_rms_adamw") \
+        if precision == "bfloat16" else Muon([decayed], lr=recipe.learning_rate)
+    return [matrix_steps,
+            torch.optim.AdamW([g for g in groups if g["params"]], **adam)]
+
+
+@torch.inference_mode()
+def validation_loss(model: Model, task: Task, times: int = 1) -> float:
+    """Mean cross entropy in nats on the task's validation sample, `times` as large as usual."""
+    was_training, total, count = model.training, 0.0, 0
+    model.eval()
+    for batch in task.validation(times):
+        number = int((batch.targets >= 0).sum())
+        total, count = total + number * batch_loss(model, batch).item(), count + number
+    model.train(was_training)
+    return total / count
+
+
+def faster_precision(device: torch.device) -> str:
+    """Measured, in a fifth of a second: bfloat16 on a GPU, with AMX's tiles, and on AMD's Zen 5. A run that goes on
+    keeps what it began with, see precision_for.
+
+    A step of stories-softmax on one core, compiled: of a Xeon with AVX512_BF16 and without AMX, float32 716 ms and
+    bfloat16 920; of a Zen 5, whose float32 products have half its width, 640 and 266. What comes of them differs by
+    about what seeds do: after all 4,800 steps perplexity 35.8 and 35.4 of one seed, and curves that cross all the way.
+    """
+    if device.type == "cuda":
+        return "bfloat16"
+    best = {}
+    for name, dtype in PRECISIONS.items():
+        x, weight = torch.ones(2048, 192, dtype=dtype), torch.ones(192, 768, dtype=dtype)
+        times = []
+        for _ in range(8):
+            began = time.perf_counter()
+            x @ weight
+            times.append(time.perf_counter() - began)
+        best[name] = min(times)
+    return min(best, key=best.__getitem__)
+
+
+def precision_for(folder: Path, device: torch.device, asked: str | None = None) -> str:
+    """What a run in this folder is trained in: what it began with, else what is asked for, else what is faster here.
+
+    Raises:
+        FileExistsError: it began with another one than is asked for.
+    """
+    began = precision_of(folder)
+    if began and asked and began != asked:
+        raise FileExistsError(f"the run in {folder.name} began in {began}, not in {asked}; move it away to begin again")
+    return began or asked or faster_precision(device)
+
+
+def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.device,
+          precision: str = "float32", after: Callable[[int, Model], None] | None = None) -> Model:
+    """Trains to the recipe's last step, from the folder's state if there is one.
+
+    Args:
+        precision: of products, a key of PRECISIONS; weights and their updates are float32 in any case.
+        after: shown the model after each step, with the number of steps done; it changes nothing of it.
+
+    Raises:
+        FileExistsError: the state there is of another recipe.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(seed)
+    dropout = recipe.dropout if isinstance(recipe, PairRecipe) else 0.0
+    model = build(recipe.config, recipe.initial_std, recipe.embedding_std, dropout).to(device)
+    optimisers = optimisers_of(model, recipe, precision)
+    first, seconds = restore_state(folder, recipe, model, optimisers)
+    curve = read_curve(folder, first)
+    objective = objective_of(recipe)
+    began = saved = time.perf_counter()
+    with open(folder / "log.txt", "a") as log:
+        for step in range(first, recipe.steps):
+            batch = task.batch(step, recipe.steps, seed)
+            if dropout:  # what is left out is the step's own, so that a run that stopped goes on as it would have
+                torch.manual_seed(generator(seed, step).initial_seed())
+            loss = update(model, batch, recipe, optimisers, objective, rate(step, recipe), precision)
+            if after is not None:
+                after(step + 1, model)
+            if step + 1 in CURVE_EARLY or (step + 1) % CURVE_EVERY == 0 or step + 1 == recipe.steps:
+                curve.append((step + 1, round(validation_loss(model, task), 4)))
+                write_curve(folder, curve, precision)
+            now = time.perf_counter()
+            spent = seconds + now - began
+            if (step + 1) % REPORT_EVERY == 0:
+                left = (now - began) / (step + 1 - first) * (recipe.steps - step - 1)
+                print(f"step {step + 1} loss {loss.item():.4f} rate {rate(step, recipe):.2e} "
+                      f"seconds {spent:.0f} left {left:.0f}", file=log, flush=True)
+            if now - saved > SAVE_EVERY or step + 1 == recipe.steps:
+                save_state(folder, recipe, model, optimisers, step + 1, spent)
+                saved = now
+    return model.eval()
+
+
+def update(model: Model, batch: Batch, recipe: Recipe, optimisers: list[torch.optim.Optimizer],
+           objective: Callable[..., Tensor], learning_rate: float, precision: str) -> Tensor:
+    """One step of a training; the loss before it.
+
+    Args:
+        objective: of the recipe; see objective_of.
+        learning_rate: of this step; groups of weights have it times their own factor.
+        precision: as in `train`.
+    """
+    for group in (group for optimiser in optimisers for group in optimiser.param_groups):
+        group["lr"] = learning_rate * group["factor"]
+    with torch.autocast(model.embedding.weight.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+        loss = batch_loss(model, batch, objective, recipe.memory_loss)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+    for optimiser in optimisers:
+        optimiser.step()
+        optimiser.zero_grad()
+    return loss
+
+
+def short_folder(runs: Path, name: str, recipe: Recipe, seed: int) -> Path:
+    """Where a short training goes on from: by its rates, since the second round of a sweep is made of the same ones."""
+    return runs / name / f"short-{recipe.learning_rate:g}-{recipe.table_rate:g}-{seed}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="+", choices=RECIPES, metavar="NAME", help=", ".join(RECIPES))
+    add_data_option(parser)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of logs and states")
+    parser.add_argument("--target", type=Path, default=CHECKPOINTS, help="folder of the finished models' folders")
+    parser.add_argument("--precision", choices=PRECISIONS,
+                        help="of products; by default what the run began with, else what is faster here")
+    parser.add_argument("--short", action="store_true", help="fewer steps; keeps the numbers, not the model")
+    arguments = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        for name in arguments.names:
+            _train_one(name, arguments, device)
+    except (FileNotFoundError, FileExistsError) as error:
+        parser.error(str(error))
+
+
+def _train_one(name: str, arguments: argparse.Namespace, device: torch.device) -> None:
+    task = task_of(name, arguments.data, arguments.runs)
+    if arguments.short:
+        recipe = short_recipe(name)
+        folder = short_folder(arguments.runs, name, recipe, arguments.seed)
+        precision = precision_for(folder, device, arguments.precision)
+        model = train(recipe, task, folder, arguments.seed, device, precision).cpu()
+        how = {"precision": precision, "learning_rate": recipe.learning_rate,
+               "table_rate": recipe.table_rate}
+        seeds.add(name, recipe.steps, arguments.seed, seeds.measured(model, task) | how)
+        return
+    folder = arguments.runs / name / f"seed-{arguments.seed}"
+    precision = precision_for(folder, device, arguments.precision)
+    model = train(RECIPES[name], task, folder, arguments.seed, device, precision).cpu()
+    finish(name, model, task, folder, arguments.seed, arguments.target / name if arguments.seed == 0 else folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Developers' commands: catalogues of texts, tables in the README."""
