@@ -119,7 +119,7 @@ def _translations(spoken: str) -> gettext.NullTranslations:
     if spoken == ENGLISH:
         return gettext.NullTranslations()
     file = io.BytesIO()
-    write_mo(file, catalogue(spoken))
+    write_mo(file, catalogue(spoken), use_fuzzy=True)
     file.seek(0)
     return gettext.GNUTranslations(file)
 
@@ -144,6 +144,6 @@ def for_browser() -> str:
 
 def _of_scripts(texts: Catalog) -> Iterable[tuple[str, str]]:
     for message in texts:
-        if any(file.endswith((".js", GLOSSARY.name)) for file, _line in message.locations) and \
+        if any(area in ("browser", GLOSSARY.stem) for area, _line in message.locations) and \
                 isinstance(message.id, str) and isinstance(message.string, str) and message.string:
             yield message.id, message.string

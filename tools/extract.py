@@ -1,7 +1,11 @@
-"""Finds every text that people read and renews the catalogues: `python -m tools.extract`.
+"""Collects every interface text and updates the catalogues of translations: `python -m tools.extract`.
 
-What a catalogue has translated stays; texts that are new stand there without a translation, and tests fail until they
-have one (tests/app/test_texts.py). Texts that are gone are removed. Commit what it writes.
+- An unchanged text keeps its translation.
+- An edited text keeps the translation of its former wording, marked fuzzy: it is shown, and a person confirms it.
+- A new text has an empty translation and is shown in English.
+- A removed text leaves the catalogue.
+
+In a merge conflict of a catalogue, run it as it is: it reads both sides from Git. Commit what it writes.
 """
 
 from __future__ import annotations
@@ -10,11 +14,14 @@ import argparse
 import ast
 import json
 import re
+import string
+import subprocess
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from io import BytesIO
 from pathlib import Path
 
-from babel.messages.catalog import Catalog
+from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
@@ -23,7 +30,7 @@ from app.state.lessons import lesson_files
 from app.texts import ENGLISH, FOLDER, LANGUAGES, catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
-TEMPLATE = FOLDER / "app.pot"
+BROWSER = "browser"  # the area of texts in JavaScript
 ONE, TWO = ("_", "N_", "told"), ("ngettext", "told_n")  # functions whose first, or first two arguments are texts
 KEYWORDS = {f"{lab}{name}": None if name in ONE else (1, 2) for name in (*ONE, *TWO) for lab in ("", "lab.")}
 METHODS = [*((f"{folder}/**.py", "tools.extract:python") for folder in ("app", "components", "models")),
@@ -84,65 +91,130 @@ def lesson(file: BytesIO, keywords: object, tags: object, options: object) -> It
 
 
 def template() -> Catalog:
-    """All texts, without translations, each with the files that it stands in."""
-    found = Catalog(project="Attention Lab", version="1", charset="utf-8", creation_date=None)
+    """Returns every text without a translation, each with the areas that show it."""
+    texts = Catalog(project="Attention Lab", version="1", charset="utf-8", creation_date=None)
     for name, _line, text, _comments, context in extract_from_dir(
             ROOT, METHODS, {path: {"encoding": "utf-8"} for path, _method in METHODS}, KEYWORDS,
             directory_filter=lambda path: Path(path).name not in (".venv", "runs", "data", "checkpoints")
             and not Path(path).name.startswith(".")):
-        found.add(text, None, [(name.replace("\\", "/"), 1)], context=context)
-    return found
+        texts.add(text, None, [(area(Path(name)), 1)], context=context)
+    return texts
+
+
+def area(path: Path) -> str:
+    """Returns the part of the application that a file belongs to. Catalogues name areas instead of files, so that
+    moving a file does not change them."""
+    if path.suffix == ".js":
+        return BROWSER
+    return path.parts[0] if path.parts[0] != "assets" else Path(path.parts[1]).stem
 
 
 def renewed(texts: Catalog, *known: Catalog) -> Catalog:
-    """A language's catalogue with exactly these texts, and the translations of the first that knows one."""
-    new = Catalog(locale=known[0].locale)
+    """Returns a language's catalogue with exactly these texts.
+
+    A text without a translation takes that of the most similar text that has been removed, marked fuzzy, provided
+    that both have the same {names}. A fuzzy translation is shown until somebody confirms or replaces it.
+
+    Args:
+        texts: the template.
+        known: catalogues of the language; the first that has a translation of a text supplies it.
+    """
+    new, removed, added = (Catalog(locale=known[0].locale) for _ in range(3))
     for message in texts:
         if message.id:
-            strings = [its.string for its in (old.get(message.id, message.context) for old in known) if its]
-            new.add(message.id, next((its for its in strings if its and all(its)), None), message.locations,
-                    context=message.context)
+            entries = [entry for entry in (old.get(message.id, message.context) for old in known) if entry]
+            entry = next((entry for entry in entries if translated(entry)), None)
+            if entry is None:
+                added[message.id] = message
+            else:
+                new.add(message.id, entry.string, message.locations, flags=entry.flags & {"fuzzy"},
+                        user_comments=entry.user_comments if entry.fuzzy else ())
+    for message in (message for old in known for message in old):
+        if message.id and translated(message) and message.id not in texts and message.id not in removed:
+            removed[message.id] = message
+    removed.update(added)
+    for message in (message for message in removed if message.id):
+        if message.fuzzy and keeps_values(message) and resembles(message.previous_id[-1], english(message)):
+            message.user_comments = [f"was: {message.previous_id[-1]}"]
+        elif message.fuzzy:
+            message.string, message.flags, message.user_comments = "", set(), []
+        new.add(message.id, message.string, message.locations, flags=message.flags & {"fuzzy"},
+                user_comments=message.user_comments)
     return new
 
 
-def untranslated(texts: Catalog) -> list[str]:
-    """The texts that have no translation, or lack a form of it."""
-    return [message.id if isinstance(message.id, str) else message.id[0] for message in texts if message.id and
-            not (message.string if isinstance(message.string, str) else message.string and all(message.string))]
+def resembles(old: str, new: str) -> bool:
+    """Returns whether a text is likely to be an edit of another one. Babel's 0.6 pairs unrelated labels."""
+    return len(new) > 30 or SequenceMatcher(None, old.lower(), new.lower()).ratio() >= 0.8
+
+
+def english(message: Message) -> str:
+    """Returns the English text of a message, of a plural the form for several."""
+    return message.id if isinstance(message.id, str) else message.id[-1]
+
+
+def values(text: str) -> set[tuple[str, str]]:
+    """Returns the {names} of a text, each with its format."""
+    return {(name, form or "") for _, name, form, _ in string.Formatter().parse(text) if name is not None}
+
+
+def forms(message: Message) -> tuple[str, ...]:
+    """Returns the translation of a message, of a plural all its forms."""
+    return (message.string,) if isinstance(message.string, str) else tuple(message.string or ("",))
+
+
+def keeps_values(message: Message) -> bool:
+    """Returns whether each form of the translation has the {names} of the English text."""
+    try:
+        return all(values(form) == values(english(message)) for form in forms(message))
+    except ValueError:  # a brace by itself
+        return False
+
+
+def translated(message: Message) -> bool:
+    """Returns whether a message has a translation with all its forms, confirmed or fuzzy."""
+    return all(forms(message))
 
 
 def as_file(texts: Catalog) -> bytes:
-    """What stands in its file. Nothing in it changes because a line moved or a day passed."""
+    """Returns the catalogue's file: sorted by text, without dates, files and line numbers, so that only a changed text
+    changes it."""
     file = BytesIO()
-    write_po(file, texts, width=120, include_lineno=False, omit_header=True)
-    header = ["Content-Type: text/plain; charset=utf-8"]
-    if texts.locale:
-        header = [f"Language: {texts.locale}", *header, f"Plural-Forms: {texts.plural_forms}"]
-    return "".join(("# Renewed by `python -m tools.extract`; translate what has no msgstr.\n", 'msgid ""\nmsgstr ""\n',
+    write_po(file, texts, width=120, include_lineno=False, omit_header=True, sort_output=True, ignore_obsolete=True)
+    header = [f"Language: {texts.locale}", "Content-Type: text/plain; charset=utf-8",
+              f"Plural-Forms: {texts.plural_forms}"]
+    return "".join(("# Written by `python -m tools.extract`. An empty msgstr is shown in English. After reading a\n"
+                    "# fuzzy entry, correct its msgstr and remove the word fuzzy.\n", 'msgid ""\nmsgstr ""\n',
                     *(f'"{line}\\n"\n' for line in header), "\n")).encode() + file.getvalue()
 
 
+def sides_of_merge(path: Path) -> list[Catalog]:
+    """Returns both sides of a catalogue that Git could not merge; nothing if there is no such conflict."""
+    name = path.relative_to(ROOT).as_posix()
+    sides = [subprocess.run(["git", "show", f":{stage}:{name}"], cwd=ROOT, capture_output=True) for stage in (2, 3)]
+    return [read_po(BytesIO(side.stdout)) for side in sides if side.returncode == 0 and side.stdout]
+
+
 def main() -> None:
-    """Writes the template and each language's catalogue, and says what lacks a translation."""
+    """Writes the catalogue of each language and prints what lacks a translation or has a fuzzy one."""
     parser = argparse.ArgumentParser(prog="python -m tools.extract", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("others", nargs="*", type=Path, metavar="FILE.po",
-                        help="the other side of a merge, whose translations fill what is missing")
-    others = []
-    for path in parser.parse_args().others:
-        with path.open("rb") as file:
-            others.append(read_po(file))
+    parser.add_argument("--list", action="store_true", help="print the texts without a confirmed translation")
+    listed = parser.parse_args().list
     texts = template()
-    TEMPLATE.write_bytes(as_file(texts))
     for language in LANGUAGES:
         if language == ENGLISH:
             continue
         path = FOLDER / language / "LC_MESSAGES" / "app.po"
         path.parent.mkdir(parents=True, exist_ok=True)
-        old = catalogue(language) if path.exists() else Catalog(locale=language)
-        new = renewed(texts, old, *(other for other in others if other.locale == old.locale))
+        known = sides_of_merge(path) or [catalogue(language) if path.exists() else Catalog(locale=language)]
+        new = renewed(texts, *known)
         path.write_bytes(as_file(new))
-        print(f"{language}: {len(new)} texts, {len(untranslated(new))} without a translation")
+        open_texts = [message for message in new if message.id and (message.fuzzy or not translated(message))]
+        fuzzy = sum(message.fuzzy for message in open_texts)
+        print(f"{language}: {len(new)} texts, {fuzzy} fuzzy, {len(open_texts) - fuzzy} without a translation")
+        for message in open_texts if listed else ():
+            print(f"  {'fuzzy' if message.fuzzy else 'empty'}: {english(message)}")
 
 
 if __name__ == "__main__":
