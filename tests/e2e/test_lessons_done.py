@@ -13,7 +13,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app import texts
-from app.state.lessons.lesson_files import ORDER, Place, Step, lesson_files
+from app.state.lessons import lesson_files
+from app.state.lessons.lesson_files import ORDER, Place, Step
 from app.texts import LANGUAGES, _
 from components.charts import called
 from models import HeadPlan
