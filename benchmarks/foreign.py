@@ -26,7 +26,7 @@ from benchmarks.forward import interleaved
 from models import HeadPlan
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening.folder import open_folder
-from models.labs.foreign.reading.readers import Continues
+from models.labs.foreign.reading.readers import CausalReader
 from models.tasks.base import Prompt
 from models.tasks.stories import BOS, TOKENIZER
 from models.trace import run_prompt
@@ -41,7 +41,7 @@ def measure() -> list[dict[str, Any]]:
     serving.tune()
     rows = []
     for lab, eager in (minilm(), gpt2()):
-        lens = lens_of(lab, eager) if isinstance(lab.task, Continues) else None
+        lens = lens_of(lab, eager) if isinstance(lab.task, CausalReader) else None
         for n in LENGTHS:
             prompt = prompt_of(lab, n)
             constant = lab.with_constant({"self": torch.ones(*lab.shape["self"], n, n).softmax(-1)})

@@ -137,7 +137,7 @@ def twins(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_of_two_folders_of_one_name_the_last_one_is_shown(twins, monkeypatch):
-    monkeypatch.setattr(model_cache, "_shelf", model_cache.Shelf(lambda: 2**30))
+    monkeypatch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: 2**30))
     first, second = (models.load_folder(folder) for folder in twins)
     assert first.name == second.name == "folder:twin"
     assert models.held("folder:twin") is second
@@ -162,7 +162,7 @@ def test_models_that_see_are_compared_on_the_picture_of_the_page(tmp_path, monke
     kept: dict = {}
     for module in (visitor_models, limits):
         monkeypatch.setattr(module, "st", SimpleNamespace(session_state=kept))
-    monkeypatch.setattr(model_cache, "_shelf", model_cache.Shelf(lambda: 2**30))
+    monkeypatch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: 2**30))
     first, second = (models.load_folder(shutil.copytree(folder_of("vit"), tmp_path / name)) for name in "ab")
     state = LabState(first.name, compared=(second.name,))
     example = compare.read(second.name, state, "")

@@ -21,8 +21,8 @@ import models
 from models import HeadPlan, Trace
 from models.kind import TARGET
 from models.labs.foreign.lab import ForeignLab
-from models.labs.foreign.reading.readers import Fills, Rewrites
-from models.labs.foreign.reading.vision import Sees
+from models.labs.foreign.reading.readers import MaskedReader, Seq2SeqReader
+from models.labs.foreign.reading.vision import PictureReader
 from models.labs.foreign.running.writing import TargetPrompt, with_target
 from models.labs.sketch import bytes_of_maps, sketch_of
 from models.tasks.base import Prompt
@@ -53,10 +53,10 @@ def with_random_constant(lab: ForeignLab) -> ForeignLab:
 
 def prompt_of(lab: ForeignLab) -> Prompt:
     """A text that asks for something; with a decoder's row where there is a decoder, so that maps have one size."""
-    if isinstance(lab.task, Sees):
+    if isinstance(lab.task, PictureReader):
         return lab.read_picture(picture())
-    prompt = lab.read(TEXT.replace("mat", "[mat]") if isinstance(lab.task, Fills) else TEXT)
-    if isinstance(lab.task, Rewrites):
+    prompt = lab.read(TEXT.replace("mat", "[mat]") if isinstance(lab.task, MaskedReader) else TEXT)
+    if isinstance(lab.task, Seq2SeqReader):
         row = tuple(5 + 7 * i % 90 for i in range(6))
         return TargetPrompt(**{**vars(with_target(lab, prompt)), "target": row})
     return prompt
@@ -112,7 +112,7 @@ def some(lab: ForeignLab) -> list[tuple[str, int, int]]:
 
 
 def test_the_hooks_know_every_layer(name: str, lab: ForeignLab):
-    found = layers_of(eager_of(name), isinstance(lab.task, Rewrites))
+    found = layers_of(eager_of(name), isinstance(lab.task, Seq2SeqReader))
     for kind, (layers, _) in lab.shape.items():
         assert sum(its == kind for its, _, _ in found) == (1 if name == "albert" else layers)
 
@@ -181,7 +181,7 @@ def test_norms_are_of_what_the_projection_reads(name: str, lab: ForeignLab):
     read: dict[str, list[torch.Tensor]] = {}
     hooks = [output.register_forward_pre_hook(
         lambda _, arguments, kind=kind: read.setdefault(kind, []).append(arguments[0][0]) and None)
-        for kind, _, output in layers_of(model, isinstance(lab.task, Rewrites))]
+        for kind, _, output in layers_of(model, isinstance(lab.task, Seq2SeqReader))]
     inputs = dict(lab.task.inputs(prompt))
     if isinstance(prompt, TargetPrompt):
         inputs["decoder_input_ids"] = torch.tensor([prompt.target])

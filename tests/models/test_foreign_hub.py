@@ -42,7 +42,7 @@ class Hub:
         patch.setattr(huggingface_hub, "model_info", self.model_info)
         patch.setattr(huggingface_hub, "hf_hub_download", self.download)
         patch.setattr(huggingface_hub, "try_to_load_from_cache", lambda repo, file: None)
-        patch.setattr(model_cache, "_shelf", model_cache.Shelf(lambda: LOCAL.held_bytes))
+        patch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: LOCAL.held_bytes))
 
     def model_info(self, repo: str, *, files_metadata: bool, timeout: float, token: Any) -> Any:
         self.tokens.add(token)
@@ -220,7 +220,7 @@ def fake(size: int, its: str = "") -> Any:
 def test_two_visitors_do_not_evict_each_other():
     """Two are held, whatever their size; a third lets go of the one that was asked for longest ago."""
     made: list[str] = []
-    small = model_cache.Shelf(lambda: 10)
+    small = model_cache.ModelCache(lambda: 10)
 
     def ask(key: str) -> None:
         small.get(key, lambda: made.append(key) or fake(1000))
@@ -238,7 +238,7 @@ def test_two_visitors_do_not_evict_each_other():
 
 def test_one_that_pages_ask_for_by_name_stays():
     """Every click does so; the one that was loaded first would go first, however much it is used."""
-    small = model_cache.Shelf(lambda: 10)
+    small = model_cache.ModelCache(lambda: 10)
     for key in "ab":
         small.get(key, lambda key=key: fake(1000, key))
     used = small.called("a")
@@ -247,7 +247,7 @@ def test_one_that_pages_ask_for_by_name_stays():
 
 
 def test_one_in_use_is_not_loaded_again():
-    small = model_cache.Shelf(lambda: 10)
+    small = model_cache.ModelCache(lambda: 10)
     used = small.get("a", lambda: fake(1000))
     for key in "bcd":
         small.get(key, lambda: fake(1000))
@@ -255,14 +255,14 @@ def test_one_in_use_is_not_loaded_again():
 
 
 def test_a_budget_holds_many():
-    large = model_cache.Shelf(lambda: 5000)
+    large = model_cache.ModelCache(lambda: 5000)
     for key in "abcdefg":
         large.get(key, lambda: fake(1000))
     assert [key for key in "abcdefg" if large.find(key)] == list("cdefg")
 
 
 def test_one_load_for_two_who_ask_and_none_waits_for_another_model():
-    shared, made, started, go = model_cache.Shelf(lambda: 10), [], threading.Event(), threading.Event()
+    shared, made, started, go = model_cache.ModelCache(lambda: 10), [], threading.Event(), threading.Event()
 
     def slow() -> Any:
         started.set()

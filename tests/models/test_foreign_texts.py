@@ -25,7 +25,7 @@ from models.kind import TEXT as TYPED
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.reading.texts import unmark
 from models.labs.foreign.reading.vision import MOST_PIXELS
-from models.labs.foreign.running.vector_shift import moved
+from models.labs.foreign.running.vector_shift import vector_shift
 from models.labs.foreign.running.writing import with_target
 from models.tasks.base import InputError
 
@@ -157,13 +157,13 @@ def test_how_far_vectors_moved():
     """1 - cosine, by token and of the mean of all."""
     lab = lab_of("bert-bare")
     before, after = (models.run(lab, TEXT, plan) for plan in (HeadPlan(), HeadPlan().gate("self", 0, 0, 0.0)))
-    tokens, sentence = moved(before, after)
+    tokens, sentence = vector_shift(before, after)
     for i, token in enumerate(tokens):
         a, b = before.vectors[i].astype(float), after.vectors[i].astype(float)
         assert token == pytest.approx(1 - a @ b / math.sqrt(a @ a * (b @ b)), abs=1e-6)
     a, b = before.vectors.astype(float).mean(0), after.vectors.astype(float).mean(0)
     assert sentence == pytest.approx(1 - a @ b / math.sqrt(a @ a * (b @ b)), abs=1e-6) and sentence > 1e-4
-    still, none = moved(before, before)
+    still, none = vector_shift(before, before)
     assert_array_equal(still, numpy.zeros(len(before.tokens))) and none == 0
 
 
@@ -181,7 +181,7 @@ def test_a_picture():
     assert hash(prompt) == hash(lab.read_picture(picture(width=16, height=16))) != hash(lab.read_picture(picture(1)))
     trace = models.trace.run_prompt(lab, prompt)
     assert trace.output.names == ("LABEL_0", "LABEL_1", "LABEL_2")
-    laid = prompt.laid(trace.weights["self"][0, 1, 0])
+    laid = prompt.over_patches(trace.weights["self"][0, 1, 0])
     assert laid.shape == (4, 4) and laid[1, 2] == trace.weights["self"][0, 1, 0, prompt.tokens.index("2,3")]
 
 

@@ -24,8 +24,8 @@ from models.analysis.head_groups import FACILITATING, INTERFERING, IRRELEVANT, U
 from models.cancellation import CancelledError
 from models.kind import Kind, Traits
 from models.lab import Lab
-from models.labs.foreign.reading.readers import Fills
-from models.labs.foreign.reading.vision import Sees
+from models.labs.foreign.reading.readers import MaskedReader
+from models.labs.foreign.reading.vision import PictureReader
 from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from models.plan import HeadPlan
@@ -86,8 +86,8 @@ def test_gates_of_models_of_two_texts_are_plans(attention: str):
 @pytest.mark.parametrize("name", FOREIGN)
 def test_gates_of_foreign_models_are_plans(name: str):
     lab = lab_of(name)
-    prompt = lab.read_picture(picture()) if isinstance(lab.task, Sees) else \
-        lab.read(TEXT.replace("mat", "[mat]") if isinstance(lab.task, Fills) else TEXT)
+    prompt = lab.read_picture(picture()) if isinstance(lab.task, PictureReader) else \
+        lab.read(TEXT.replace("mat", "[mat]") if isinstance(lab.task, MaskedReader) else TEXT)
     same_as_plans(lab, prompt)
 
 

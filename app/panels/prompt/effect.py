@@ -14,7 +14,7 @@ from app.texts import _, spelt
 from components import effect
 from components.effect import Fact, Strip
 from models import Lab, Output
-from models.labs.foreign.running.vector_shift import moved
+from models.labs.foreign.running.vector_shift import vector_shift
 from models.trace import divergence
 
 
@@ -40,7 +40,7 @@ def predictions(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
 
 def in_vectors(before: Seen, after: Seen) -> dict[str, Any]:
     """What the panel shows of a model that predicts nothing: 1 - cosine of each token's vector, and the sentence's."""
-    by_token, of_all = moved(before, after)
+    by_token, of_all = vector_shift(before, after)
     tokens = [{"token": token, "before": None, "after": float(value)}
               for token, value in zip(spelt(before.tokens), by_token, strict=True)]
     unit = _("1 − cosine")

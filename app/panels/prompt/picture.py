@@ -72,7 +72,7 @@ def laid_over(prompt: Prompt, row: ndarray) -> Image.Image:
         row: (N,) weights of one query.
     """
     seen = Image.open(io.BytesIO(prompt.seen)).convert("L").convert("RGB")  # type: ignore[attr-defined]
-    patches = prompt.laid(row)  # type: ignore[attr-defined]
+    patches = prompt.over_patches(row)  # type: ignore[attr-defined]
     share = numpy.sqrt(patches / max(float(patches.max()), 1e-9))
     mask = Image.fromarray((share * 200).astype(numpy.uint8)).resize(seen.size, Image.Resampling.NEAREST)
     tint = Image.new("RGB", seen.size, COLOURS["light"]["diverging"][-4])

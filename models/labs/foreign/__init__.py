@@ -1,12 +1,11 @@
-"""Any model of `transformers` behind our protocol: `hf:ORG/NAME` from the Hub, `folder:NAME` from a folder.
+"""Any `transformers` model behind the Lab protocol: `hf:ORG/NAME` from the Hub, `folder:NAME` from a folder.
 
-    attention.py     what its layers call; adapters.py for those that do not
-    lab.py           the model behind the protocol; writing.py what it writes, records.py what is kept of a pass
-    readers.py       what it reads and says, with texts.py and vision.py; facts.py what its config says
-    constants.py     PAPA's matrices, laid out by layout.py
-    opening.py       what may be opened, with files.py; hub.py whence; shelf.py how many are held
+    opening/         finds, checks and loads a model: hub.py, files.py, facts.py (config), folder.py
+    reading/         inputs and answers: readers.py by model head, texts.py tokens, vision.py pictures
+    running/         one forward pass: attention.py, adapters.py, records.py, writing.py, constants.py
+    lab.py           the Lab; model_cache.py the models that are in memory
 
-Nothing here imports transformers, or anything that does, before such a model is asked for.
+transformers is imported when such a model is opened, and not before.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ def held(name: str) -> ForeignLab | None:
 
 def in_memory() -> list[ForeignLab]:
     """Those that are held."""
-    # Nobody has opened one before the shelf is imported; while another thread imports it, it has no names yet.
+    # Nobody has opened one before the cache is imported; while another thread imports it, it has no names yet.
     labs = getattr(sys.modules.get("models.labs.foreign.model_cache"), "labs", None)
     return labs() if labs else []
 

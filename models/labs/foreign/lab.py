@@ -16,11 +16,11 @@ from torch import Tensor, nn
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import Kind
 from models.lab import Lab, Touch, UnderGates, Watch
-from models.labs.foreign.reading.readers import Answer, Rewrites, Words
-from models.labs.foreign.reading.vision import PicturePrompt, Sees
+from models.labs.foreign.reading.readers import Answer, Seq2SeqReader, TextReader
+from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
 from models.labs.foreign.running import layout, writing
-from models.labs.foreign.running.attention import Pass, Sink, Watched, during
-from models.labs.foreign.running.records import Everything, Only, Small
+from models.labs.foreign.running.attention import BatchPass, ForwardPass, Sink, during
+from models.labs.foreign.running.records import FullRecorder, LayerRecorder, ThumbnailRecorder
 from models.labs.sketch import Sketch
 from models.nets.attention.base import UNTOUCHED, Intervention
 from models.plan import TRAINED, HeadPlan, Scale
@@ -43,7 +43,7 @@ class ForeignLab(Lab):
     """
 
     name: str
-    task: Words
+    task: TextReader
     model: Any = field(repr=False)
     sites: Mapping[nn.Module, str] = field(repr=False)
     families: tuple[Kind, ...]
@@ -106,7 +106,7 @@ class ForeignLab(Lab):
 
     def read_picture(self, data: bytes) -> PicturePrompt:
         """A picture's bytes as this model reads it; raises InputError if it is no picture or the model reads text."""
-        if not isinstance(self.task, Sees):
+        if not isinstance(self.task, PictureReader):
             raise ValueError(f"{self.name} reads text")
         return self.task.read_picture(data)
 
@@ -121,25 +121,25 @@ class ForeignLab(Lab):
         return self._fitted.of(self.kind(kind), queries, keys, self.task, prompt)[layer]
 
     @functools.cached_property
-    def _fitted(self) -> layout.Fitted | None:
-        return None if self.constant is None else layout.Fitted(self.constant)
+    def _fitted(self) -> layout.FittedConstants | None:
+        return None if self.constant is None else layout.FittedConstants(self.constant)
 
     def anchored(self, prompt: Prompt) -> Prompt:
-        if not isinstance(self.task, Rewrites) or isinstance(prompt, TargetPrompt):
+        if not isinstance(self.task, Seq2SeqReader) or isinstance(prompt, TargetPrompt):
             return prompt
         return writing.with_target(self, prompt)
 
     def rewrite(self, prompt: Prompt, plan: HeadPlan) -> str:
         self.check(plan)
-        if not isinstance(self.task, Rewrites):
+        if not isinstance(self.task, Seq2SeqReader):
             return ""
         return self.task.wrote(tuple(writing.write(self, self.task, prompt, plan)))
 
     def under_gates(self, prompt: Prompt) -> UnderGates:
-        if not (prompt.asked or isinstance(self.task, Rewrites)):
+        if not (prompt.asked or isinstance(self.task, Seq2SeqReader)):
             raise ValueError(f"{self.name} predicts nothing")
         inputs: dict[str, Any] = dict(self.task.inputs(prompt))
-        if isinstance(self.task, Rewrites):
+        if isinstance(self.task, Seq2SeqReader):
             target = writing.with_target(self, prompt).target
             inputs |= {"decoder_input_ids": torch.tensor([target]), "use_cache": False}
 
@@ -150,7 +150,7 @@ class ForeignLab(Lab):
             count = len(next(iter(gates.values())))
             given = {name: value.expand(count, *value.shape[1:]) if isinstance(value, Tensor) else value
                      for name, value in inputs.items()}
-            with during(Pass(self.sites, intervention)):
+            with during(ForwardPass(self.sites, intervention)):
                 logits = self.model(**given).logits
             # Of a class there is one prediction, for the whole text.
             return (logits[:, list(places)] if logits.ndim > 2 else logits.unsqueeze(1)).log_softmax(-1)
@@ -159,9 +159,9 @@ class ForeignLab(Lab):
 
     def states(self, batch: Tensor, touch: Touch = lambda kind, layer: UNTOUCHED,
                watch: Watch | None = None) -> list[Tensor]:
-        if len(self.kinds) > 1 or isinstance(self.task, Sees):
+        if len(self.kinds) > 1 or isinstance(self.task, PictureReader):
             raise ValueError(f"{self.name} is no model of one text")
-        with during(Watched(self.sites, touch, watch)):  # without its head: a vocabulary costs more than a layer
+        with during(BatchPass(self.sites, touch, watch)):  # without its head: a vocabulary costs more than a layer
             return [*self.model.base_model(input_ids=batch, attention_mask=torch.ones_like(batch),
                                            output_hidden_states=True).hidden_states]
 
@@ -172,7 +172,7 @@ class ForeignLab(Lab):
         return [self._trace(prompt, plan) for plan in plans]
 
     def _trace(self, prompt: Prompt, plan: HeadPlan) -> Trace:
-        sink = Everything(self.kinds, any(state.constant for state in plan.heads.values()))
+        sink = FullRecorder(self.kinds, any(state.constant for state in plan.heads.values()))
         answer, rows, written = self._pass(prompt, plan, sink)
         return Trace(**_said(answer, rows, prompt, written), norms=sink.of("norms"), scores=sink.of("scores"),
                      live=sink.of("live"), weights=sink.of("weights"), mask=None)
@@ -181,7 +181,7 @@ class ForeignLab(Lab):
         """`run` without full maps: no more than one layer's are in memory at any time."""
         sketches = []
         for plan in plans:
-            sink = Small(self.kinds)
+            sink = ThumbnailRecorder(self.kinds)
             answer, rows, written = self._pass(prompt, plan, sink)
             sketches.append(Sketch(**_said(answer, rows, prompt, written), norms=sink.norms,
                                    thumbnails=sink.thumbnails, sizes=sink.sizes))
@@ -189,7 +189,7 @@ class ForeignLab(Lab):
 
     def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:
         """One layer's maps, by a pass that keeps no other's."""
-        sink = Only(kind, layer)
+        sink = LayerRecorder(kind, layer)
         self._pass(prompt, plan, sink)
         if sink.layer is None:
             raise ValueError(f"{self.name} has no layer {layer} of {kind}")
@@ -204,16 +204,16 @@ class ForeignLab(Lab):
               sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str | None]:
         """One pass that is recorded: what the model said, the rows of tokens, and what it wrote."""
         self.check(plan)
-        if not isinstance(self.task, Rewrites):
+        if not isinstance(self.task, Seq2SeqReader):
             result = self.forward(self.task.inputs(prompt), prompt, plan, sink)
             return self.task.answer(prompt, result), self.task.rows(prompt, ()), ""
-        return writing.read_and_write(self, self.task, prompt, plan, sink)
+        return writing.run_with_target(self, self.task, prompt, plan, sink)
 
     def forward(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None,
                 module: nn.Module | None = None) -> Any:
         """What the model, or this part of it, returns for these inputs under the plan."""
         base = plan.scale.base if plan.scale.policy == "logn" else None
-        with during(Pass(self.sites, self._interventions(prompt, plan), base, sink)):
+        with during(ForwardPass(self.sites, self._interventions(prompt, plan), base, sink)):
             return (module or self.model)(**inputs)
 
     def _interventions(self, prompt: Prompt, plan: HeadPlan) -> Callable[[str, int, int, int], Intervention]:
@@ -240,10 +240,10 @@ class ForeignLab(Lab):
         """A whole pass a token: constant heads and gates mean what they mean in `run`. What a decoder writes of another
         text is always the likeliest token."""
         self.check(plan)
-        if isinstance(self.task, Rewrites):
+        if isinstance(self.task, Seq2SeqReader):
             steps = writing.write(self, self.task, prompt, plan, count)
         elif self.task.writes:
-            steps = writing.go_on(self, self.task, prompt, plan, count, sampling)
+            steps = writing.continue_text(self, self.task, prompt, plan, count, sampling)
         else:
             return
         for token in steps:

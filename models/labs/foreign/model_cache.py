@@ -26,7 +26,7 @@ from models.quoting import cut
 LEAST = 2  # models that are held, whatever their size
 
 
-class Shelf:
+class ModelCache:
     """Labs by key, those that were asked for last; safe between threads."""
 
     def __init__(self, limit: Callable[[], int], least: int = LEAST) -> None:
@@ -83,7 +83,7 @@ class Shelf:
             self._held.popitem(last=False)
 
 
-_shelf = Shelf(lambda: hub.access().held_bytes)
+_cache = ModelCache(lambda: hub.access().held_bytes)
 _folders: dict[str, Path] = {}  # name -> the folder that was opened last under it
 
 
@@ -93,7 +93,7 @@ def load(name: str, progress: Callable[[int, int], None], cancelled: Callable[[]
         return load_folder(_folder(name))
     repo = hub.repo_of(name)
     hub.access().check(repo)
-    return _shelf.get(repo, lambda: _from_hub(HUB + repo, progress, cancelled))
+    return _cache.get(repo, lambda: _from_hub(HUB + repo, progress, cancelled))
 
 
 def _from_hub(name: str, progress: Callable[[int, int], None], cancelled: Callable[[], bool]) -> ForeignLab:
@@ -118,25 +118,25 @@ def load_folder(folder: Path) -> ForeignLab:
     except (OSError, RuntimeError, ValueError) as error:  # too long a name, nobody's home, a zero character
         raise ForeignError(told("there is no such folder")) from error
     name = FOLDER + folder.name
-    lab = _shelf.get(f"{folder} {stamp}", lambda: open_folder(name, folder))
+    lab = _cache.get(f"{folder} {stamp}", lambda: open_folder(name, folder))
     _folders[name] = folder
     return lab
 
 
 def held(name: str) -> ForeignLab | None:
     """As models.labs.foreign.held."""
-    return _shelf.called(name)  # folders may have the same name, and a folder may change
+    return _cache.called(name)  # folders may have the same name, and a folder may change
 
 
 def labs() -> list[ForeignLab]:
     """As models.labs.foreign.in_memory."""
-    return _shelf.labs
+    return _cache.labs
 
 
 def family(name: str) -> list[str]:
     """As models.labs.foreign.family."""
     mine = held(name)
-    return [name] if mine is None else sorted({lab.name for lab in _shelf.labs if type(lab.task) is type(mine.task)})
+    return [name] if mine is None else sorted({lab.name for lab in _cache.labs if type(lab.task) is type(mine.task)})
 
 
 def entry(name: str) -> Entry:

@@ -8,8 +8,8 @@ from typing import Any
 
 from models.kind import TARGET, Kind, Traits
 from models.labs.foreign.errors import ForeignError
-from models.labs.foreign.reading.readers import Classifies, Continues, Fills, Rewrites, Words
-from models.labs.foreign.reading.vision import Names, Sees
+from models.labs.foreign.reading.readers import CausalReader, ClassReader, MaskedReader, Seq2SeqReader, TextReader
+from models.labs.foreign.reading.vision import PictureClassReader, PictureReader
 from models.messages import N_, told
 
 # Positions of these start after the id of padding, so that their tables are longer than the longest text.
@@ -17,11 +17,11 @@ OFFSET = {"roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "c
           "ibert", "xmod", "esm", "longformer"}
 UNLIMITED = {"t5", "mt5", "umt5", "deberta-v2"}  # relative positions, beside those that are rotary
 
-HEADS: tuple[tuple[str, type[Words]], ...] = (  # how the name of an architecture ends
-    (r"(ForCausalLM|LMHeadModel)$", Continues),
-    (r"(ForMaskedLM|BertForPreTraining)$", Fills),
-    (r"ForSequenceClassification$", Classifies),
-    (r"(ForConditionalGeneration|MTModel)$", Rewrites),
+HEADS: tuple[tuple[str, type[TextReader]], ...] = (  # how the name of an architecture ends
+    (r"(ForCausalLM|LMHeadModel)$", CausalReader),
+    (r"(ForMaskedLM|BertForPreTraining)$", MaskedReader),
+    (r"ForSequenceClassification$", ClassReader),
+    (r"(ForConditionalGeneration|MTModel)$", Seq2SeqReader),
 )
 
 TRAITS = Traits(N_("Softmax, as the model has it"), "A = softmax(q kᵀ · scale + bias)", policies=("trained", "logn"))
@@ -63,7 +63,7 @@ def _why(folder: Path) -> str:
     return told("its config.json is damaged, or needs code of its own, which is never run here")
 
 
-def reader_class(config: Any) -> type[Words]:
+def reader_class(config: Any) -> type[TextReader]:
     """How the model reads and answers: its architecture's head, else what is usual for its type."""
     from transformers.models.auto.modeling_auto import (
         MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
@@ -73,24 +73,24 @@ def reader_class(config: Any) -> type[Words]:
 
     named = (config.architectures or [""])[0]
     if config.model_type in MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES and hasattr(config, "patch_size"):
-        return Names if named.endswith("ForImageClassification") else Sees
+        return PictureClassReader if named.endswith("ForImageClassification") else PictureReader
     if config.is_encoder_decoder:
         if config.model_type not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES or "Classification" in named:
             raise ForeignError(told("a model like {named} cannot be shown; one that writes text can",
                                     named=named or config.model_type))
-        return Rewrites
+        return Seq2SeqReader
     if not hasattr(config, "vocab_size"):
         raise ForeignError(told("a model of type {model_type} reads neither plain text nor pictures",
                                 model_type=config.model_type))
     decodes = config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and is_causal(config)
-    default = Continues if decodes else Words
+    default = CausalReader if decodes else TextReader
     reader = next((reader for pattern, reader in HEADS if re.search(pattern, named)), default)
-    if reader is Rewrites:
+    if reader is Seq2SeqReader:
         raise ForeignError(told("a model like {named} reads more than text; its text model alone can be shown",
                                 named=named))
     if named.endswith("ForSequenceClassification") and (
             config.num_labels < 2 or config.problem_type in ("regression", "multi_label_classification")):
-        return Words  # it gives a number, or several: no distribution
+        return TextReader  # it gives a number, or several: no distribution
     return reader
 
 
@@ -128,7 +128,7 @@ def lengths_of(config: Any) -> tuple[int | None, int]:
     return None if free else most, most
 
 
-def make_reader(name: str, folder: Path) -> Words:
+def make_reader(name: str, folder: Path) -> TextReader:
     """The reader of the model in a folder."""
     config = read_config(folder)
     return reader_class(config)(name, folder, config, *lengths_of(config))

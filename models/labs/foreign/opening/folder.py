@@ -22,9 +22,9 @@ from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening.facts import kinds_of, make_reader
 from models.labs.foreign.opening.files import check_folder
-from models.labs.foreign.reading.readers import Rewrites, Words
-from models.labs.foreign.reading.vision import Sees
-from models.labs.foreign.running.attention import NAME, Pass, Step, during
+from models.labs.foreign.reading.readers import Seq2SeqReader, TextReader
+from models.labs.foreign.reading.vision import PictureReader
+from models.labs.foreign.running.attention import NAME, ForwardPass, LayerRecord, during
 from models.messages import told
 from models.nets.attention.base import UNTOUCHED
 
@@ -45,7 +45,7 @@ def open_folder(name: str, folder: Path, root: Path | None = None) -> ForeignLab
     with _opening:
         reader = make_reader(name, folder)
         kinds = kinds_of(reader.config)
-        if not isinstance(reader, Sees):
+        if not isinstance(reader, PictureReader):
             _ = reader.tokenizer  # without one, weights need not be read
         model = _read(reader, folder)
         return ForeignLab(name, reader, model, _surveyed(model, reader, kinds), kinds)
@@ -54,7 +54,7 @@ def open_folder(name: str, folder: Path, root: Path | None = None) -> ForeignLab
 _opening = threading.Lock()  # transformers exchanges functions of torch's while it makes a model
 
 
-def _read(reader: Words, folder: Path) -> nn.Module:
+def _read(reader: TextReader, folder: Path) -> nn.Module:
     level = logging.get_verbosity()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -78,7 +78,7 @@ def _read(reader: Words, folder: Path) -> nn.Module:
     return model.eval().requires_grad_(False)
 
 
-class _Survey(Pass):
+class _Survey(ForwardPass):
     """Notes who calls the attention function, and what for."""
 
     def __init__(self, sizes: Mapping[tuple[int, int], str]) -> None:
@@ -87,7 +87,7 @@ class _Survey(Pass):
         self.weights: dict[str, list[Tensor]] = {}
         super().__init__(self.sites, lambda *_: UNTOUCHED, None, self._note)
 
-    def _note(self, kind: str, layer: int, step: Step) -> None:
+    def _note(self, kind: str, layer: int, step: LayerRecord) -> None:
         self.weights.setdefault(kind, []).append(step.live)
 
     def finish(self, module: nn.Module, scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
@@ -99,7 +99,7 @@ class _Survey(Pass):
 
 
 @torch.inference_mode()
-def _surveyed(model: nn.Module, reader: Words, kinds: tuple[Kind, ...]) -> dict[nn.Module, str]:
+def _surveyed(model: nn.Module, reader: TextReader, kinds: tuple[Kind, ...]) -> dict[nn.Module, str]:
     """Attention module -> kind; raises ForeignError unless what is shown would be what the model does."""
     inputs, sizes = _inputs(reader)
     try:
@@ -133,21 +133,21 @@ def _surveyed(model: nn.Module, reader: Words, kinds: tuple[Kind, ...]) -> dict[
     return survey.sites
 
 
-def _inputs(reader: Words) -> tuple[dict[str, Any], dict[tuple[int, int], str]]:
+def _inputs(reader: TextReader) -> tuple[dict[str, Any], dict[tuple[int, int], str]]:
     """What a model is tried with, and the kind that each size of its maps tells."""
-    if isinstance(reader, Sees):
+    if isinstance(reader, PictureReader):
         n = reader.limit
         return {"pixel_values": torch.randn(1, 3, *reader.size, generator=torch.Generator().manual_seed(0))}, \
             {(n, n): "self"}
     ids = torch.arange(3, 3 + CHECKED)[None] % reader.config.vocab_size
     given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    if not isinstance(reader, Rewrites):
+    if not isinstance(reader, Seq2SeqReader):
         return given, {(CHECKED, CHECKED): "self"}
     return {**given, "decoder_input_ids": ids[:, :WRITTEN], "use_cache": False}, \
         {(CHECKED, CHECKED): "encoder", (WRITTEN, WRITTEN): "decoder", (WRITTEN, CHECKED): "cross"}
 
 
-def _listen(model: Any, reader: Words) -> None:
+def _listen(model: Any, reader: TextReader) -> None:
     """From here on the model's layers call our function."""
     from models.labs.foreign.running.adapters import adapt
 

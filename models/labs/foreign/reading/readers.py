@@ -23,7 +23,7 @@ from models.messages import N_, told
 from models.tasks.base import HidesWords, InputError, Prompt, Reader, readable
 from models.trace import Output, fixed
 
-MOST_TOKENS = 512  # of a typed text, whatever the model could read
+MAX_TOKENS = 512  # of a typed text, whatever the model could read
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Answer:
     vectors: ndarray | None = None
 
 
-class Words(Reader):
+class TextReader(Reader):
     """A bare encoder: it reads text, predicts nothing, and its last hidden vectors are what can be seen to change."""
 
     title = N_("Vectors")
@@ -52,7 +52,7 @@ class Words(Reader):
         """
         self.name, self.config, self._folder = name, config, folder
         self.longest, self.trained_length = longest, trained_length
-        self.limit = min(longest or MOST_TOKENS, MOST_TOKENS)
+        self.limit = min(longest or MAX_TOKENS, MAX_TOKENS)
 
     @cached_property
     def tokenizer(self) -> Any:
@@ -125,7 +125,7 @@ class Words(Reader):
         return {TEXT: prompt.tokens}
 
 
-class Continues(Words):
+class CausalReader(TextReader):
     """A causal language model: the next token after each."""
 
     title = N_("Next token")
@@ -147,7 +147,7 @@ class Continues(Words):
         return predicted(prompt, result.logits[0], self.labels)
 
 
-class Fills(HidesWords, Words):
+class MaskedReader(HidesWords, TextReader):
     """A masked language model guesses what is hidden: `[word]` hides a word, `[MASK]` what nobody knows."""
 
     title = N_("Hidden token")
@@ -180,7 +180,7 @@ class Fills(HidesWords, Words):
         return predicted(prompt, result.logits[0], self.labels)
 
 
-class OneClass:
+class ClassAnswer:
     """How readers answer whose models have one class for all that they read."""
 
     config: Any
@@ -199,7 +199,7 @@ class OneClass:
         return classified(prompt, result.logits[0], self.labels)
 
 
-class Classifies(OneClass, Words):  # type: ignore[override]
+class ClassReader(ClassAnswer, TextReader):  # type: ignore[override]
     """A class for the whole text."""
 
     title = N_("Class")
@@ -207,7 +207,7 @@ class Classifies(OneClass, Words):  # type: ignore[override]
     examples = texts.OPINIONS
 
 
-class Rewrites(Words):
+class Seq2SeqReader(TextReader):
     """An encoder with a decoder: a translation, a summary, an answer; the decoder's row is what it writes."""
 
     title = N_("Written text")

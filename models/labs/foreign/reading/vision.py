@@ -14,7 +14,7 @@ import torch
 from numpy import ndarray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from models.labs.foreign.reading.readers import OneClass, Words
+from models.labs.foreign.reading.readers import ClassAnswer, TextReader
 from models.messages import N_, told
 from models.tasks.base import InputError, Prompt
 
@@ -39,12 +39,12 @@ class PicturePrompt(Prompt):
     before: int = 1
     seen: bytes = b""
 
-    def laid(self, row: ndarray) -> ndarray:
+    def over_patches(self, row: ndarray) -> ndarray:
         """(..., M) what a query gives each key -> (..., rows, columns) over the picture."""
         return row[..., self.before:].reshape(*row.shape[:-1], *self.patches)
 
 
-class Sees(Words):
+class PictureReader(TextReader):
     """A bare vision Transformer."""
 
     title = N_("Picture")
@@ -107,7 +107,7 @@ class Sees(Words):
         return {"pixel_values": torch.from_numpy(pixels.copy())}
 
 
-class Names(OneClass, Sees):  # type: ignore[override]
+class PictureClassReader(ClassAnswer, PictureReader):  # type: ignore[override]
     """A vision Transformer that says what is on a picture."""
 
     title = N_("Class of a picture")

@@ -28,7 +28,7 @@ NAME = "lab"  # of the function, in transformers' tables
 
 
 @dataclass(frozen=True)
-class Step:
+class LayerRecord:
     """What one layer did to one text.
 
     Attributes:
@@ -42,10 +42,10 @@ class Step:
     norms: Tensor
 
 
-Sink = Callable[[str, int, Step], None]  # kind, layer, what it did
+Sink = Callable[[str, int, LayerRecord], None]  # kind, layer, what it did
 
 
-class Pass:
+class ForwardPass:
     """One forward pass: which layer runs, what the plan does to it, and who is told. Made anew for each.
 
     Layers are numbered in the order in which they run, as several models do not number theirs, and ALBERT runs one
@@ -84,12 +84,12 @@ class Pass:
         weights = intervene(live, intervention)
         outputs = gated(torch.matmul(weights, value), intervention)
         if self._sink is not None:
-            self._sink(kind, layer, Step(scores[0], live[0], live[0] if weights is live else weights[0],
+            self._sink(kind, layer, LayerRecord(scores[0], live[0], live[0] if weights is live else weights[0],
                                          outputs[0].norm(dim=-1)))
         return outputs, weights
 
 
-class Watched(Pass):
+class BatchPass(ForwardPass):
     """A pass of several texts of one length, for the one who is told of the weights of all of them."""
 
     def __init__(self, sites: Mapping[nn.Module, str], touch: Callable[[str, int], Intervention],
@@ -106,11 +106,11 @@ class Watched(Pass):
         return outputs, weights
 
 
-_current: ContextVar[Pass | None] = ContextVar("pass", default=None)
+_current: ContextVar[ForwardPass | None] = ContextVar("pass", default=None)
 
 
 @contextmanager
-def during(what: Pass) -> Iterator[None]:
+def during(what: ForwardPass) -> Iterator[None]:
     """The forward passes inside are this one; other threads' are not."""
     token = _current.set(what)
     try:

@@ -17,7 +17,7 @@ from torch import Tensor
 from models.cancellation import CancelledError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.running import layout
-from models.labs.foreign.running.attention import Step
+from models.labs.foreign.running.attention import LayerRecord
 from models.messages import told
 from models.nets.constants import seen
 from models.plan import HeadPlan
@@ -75,7 +75,7 @@ def _add(lab: ForeignLab, prompt: Prompt, sums: dict[str, Tensor], counts: dict[
     """One text's weights, onto the sums."""
     kinds = {kind.name: kind for kind in lab.kinds}
 
-    def sink(kind: str, layer: int, step: Step) -> None:
+    def sink(kind: str, layer: int, step: LayerRecord) -> None:
         size = sums[kind].shape[-1]
         live = step.live[:, :size, :size] if kinds[kind].causal else step.live[:, :size]  # what is written has no limit
         rows, columns = layout.grid(kinds[kind], live.shape[1], live.shape[2], size, lab.task, prompt)

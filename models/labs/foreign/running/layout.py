@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from models.kind import TEXT, Kind
-from models.labs.foreign.reading.readers import Words
-from models.labs.foreign.reading.vision import Sees
+from models.labs.foreign.reading.readers import TextReader
+from models.labs.foreign.reading.vision import PictureReader
 from models.nets.constants import cut_to
 from models.tasks.base import Prompt
 
@@ -37,7 +37,7 @@ def places(n: int, size: int, first_break: int | None = None) -> list[int]:
     return [*range(last), size - 1]
 
 
-class Fitted:
+class FittedConstants:
     """Constant matrices cut to the sizes that were asked for last: a click on a head does not cut them again."""
 
     def __init__(self, matrices: Mapping[str, Tensor]) -> None:
@@ -46,9 +46,10 @@ class Fitted:
         self._cut: OrderedDict[Hashable, Tensor] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, kind: Kind, queries: int, keys: int, task: Words, prompt: Prompt | None) -> Tensor:
+    def of(self, kind: Kind, queries: int, keys: int, task: TextReader, prompt: Prompt | None) -> Tensor:
         """(L, H, queries, keys), rows sum to 1."""
-        pair = None if prompt is None or kind.causal or isinstance(task, Sees) else first_break(task, prompt.ids)
+        may_be_pair = not kind.causal and not isinstance(task, PictureReader)
+        pair = first_break(task, prompt.ids) if prompt is not None and may_be_pair else None
         key = (kind.name, queries, keys, pair)
         with self._lock:
             if key in self._cut:
@@ -62,7 +63,7 @@ class Fitted:
         return cut
 
 
-def fitted(matrix: Tensor, kind: Kind, queries: int, keys: int, task: Words, prompt: Prompt | None) -> Tensor:
+def fitted(matrix: Tensor, kind: Kind, queries: int, keys: int, task: TextReader, prompt: Prompt | None) -> Tensor:
     """(L, H, size, size) -> (L, H, queries, keys): models.nets.constants.cut_to the text's places."""
     size = matrix.shape[-1]
     if max(queries, keys) > size:
@@ -71,20 +72,21 @@ def fitted(matrix: Tensor, kind: Kind, queries: int, keys: int, task: Words, pro
     return cut_to(matrix, rows, columns, kind.causal)
 
 
-def grid(kind: Kind, queries: int, keys: int, size: int, task: Words, prompt: Prompt | None) -> tuple[Tensor, Tensor]:
+def grid(kind: Kind, queries: int, keys: int, size: int, task: TextReader,
+         prompt: Prompt | None) -> tuple[Tensor, Tensor]:
     """The places of a text's queries and keys on a grid of this size."""
     return (torch.tensor(_places(kind, kind.query_row, queries, size, task, prompt)),
             torch.tensor(_places(kind, kind.key_row, keys, size, task, prompt)))
 
 
-def _places(kind: Kind, row: str, n: int, size: int, task: Words, prompt: Prompt | None) -> Sequence[int]:
+def _places(kind: Kind, row: str, n: int, size: int, task: TextReader, prompt: Prompt | None) -> Sequence[int]:
     """The places of one row of tokens."""
-    if kind.causal or row != TEXT or isinstance(task, Sees):
+    if kind.causal or row != TEXT or isinstance(task, PictureReader):
         return range(n)
     return places(n, size, None if prompt is None else first_break(task, prompt.ids))
 
 
-def first_break(task: Words, ids: Sequence[int]) -> int | None:
+def first_break(task: TextReader, ids: Sequence[int]) -> int | None:
     """The separator between two texts, where the tokens are a pair: one that is neither first nor last."""
     separator = task.tokenizer.sep_token_id
     return next((i for i, token in enumerate(ids[:-1]) if i and token == separator), None)

@@ -10,12 +10,12 @@ from numpy import ndarray
 from torch import Tensor
 
 from models.kind import Kind
-from models.labs.foreign.running.attention import Step
+from models.labs.foreign.running.attention import LayerRecord
 from models.labs.thumbnails import thumbnails
 from models.trace import Layer, fixed
 
 
-class Everything:
+class FullRecorder:
     """All maps of all layers, each written once into its place."""
 
     def __init__(self, kinds: Iterable[Kind], constant: bool) -> None:
@@ -25,7 +25,7 @@ class Everything:
         self._held: dict[str, dict[str, Tensor]] = {name: {} for name in self._names}
         self._arrays: dict[str, dict[str, ndarray]] = {}
 
-    def __call__(self, kind: str, layer: int, step: Step) -> None:
+    def __call__(self, kind: str, layer: int, step: LayerRecord) -> None:
         for name in self._names:
             part, held = getattr(step, name), self._held[name]
             if kind not in held:
@@ -41,7 +41,7 @@ class Everything:
         return self._arrays[name]
 
 
-class Small:
+class ThumbnailRecorder:
     """Thumbnails and norms; a layer's maps are let go of when the next one runs."""
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
@@ -50,7 +50,7 @@ class Small:
         self._norms: dict[str, list[ndarray]] = {name: [] for name in names}
         self.sizes: dict[str, tuple[int, int]] = {}
 
-    def __call__(self, kind: str, layer: int, step: Step) -> None:
+    def __call__(self, kind: str, layer: int, step: LayerRecord) -> None:
         self._tiles[kind].append(thumbnails(step.weights.numpy()))
         self._norms[kind].append(step.norms.numpy())
         self.sizes[kind] = (step.weights.shape[-2], step.weights.shape[-1])
@@ -66,14 +66,14 @@ class Small:
         return {kind: fixed(numpy.stack(layers)) for kind, layers in self._norms.items()}
 
 
-class Only:
+class LayerRecorder:
     """One layer of one kind."""
 
     def __init__(self, kind: str, layer: int) -> None:
         self._wanted = (kind, layer)
         self.layer: Layer | None = None
 
-    def __call__(self, kind: str, layer: int, step: Step) -> None:
+    def __call__(self, kind: str, layer: int, step: LayerRecord) -> None:
         if (kind, layer) == self._wanted:
             live = fixed(step.live.numpy())
             weights = live if step.weights is step.live else fixed(step.weights.numpy())

@@ -9,7 +9,7 @@ from models.labs.sketch import Sketch
 from models.trace import Trace
 
 
-def moved(before: Trace | Sketch, after: Trace | Sketch) -> tuple[ndarray, float]:
+def vector_shift(before: Trace | Sketch, after: Trace | Sketch) -> tuple[ndarray, float]:
     """1 - cosine of each token's last vector before and after, (tokens,); and of the sentence's, the mean of all.
 
     0 is not moved at all, 1 at a right angle, 2 turned round.

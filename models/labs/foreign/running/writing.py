@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from models.generate.sampling import GREEDY, Sampling
-from models.labs.foreign.reading.readers import Answer, Rewrites, Words, nothing
+from models.labs.foreign.reading.readers import Answer, Seq2SeqReader, TextReader, nothing
 from models.labs.foreign.running.attention import Sink
 from models.plan import HeadPlan
 from models.tasks.base import Prompt, TargetPrompt
@@ -17,20 +17,20 @@ from models.tasks.base import Prompt, TargetPrompt
 if TYPE_CHECKING:
     from models.labs.foreign.lab import ForeignLab
 
-MOST_WRITTEN = 64  # tokens of a decoder's row, its first included
+MAX_WRITTEN = 64  # tokens of a decoder's row, its first included
 
 
 def with_target(lab: ForeignLab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> TargetPrompt:
     """The text with what the model writes under this plan (by default untouched) as its decoder's row."""
     if isinstance(prompt, TargetPrompt):
         return prompt
-    if not isinstance(lab.task, Rewrites):
+    if not isinstance(lab.task, Seq2SeqReader):
         raise ValueError(f"{lab.name} has no decoder beside its encoder")
     return TargetPrompt.of(prompt, (_start(lab), *write(lab, lab.task, prompt, plan)))
 
 
 @torch.inference_mode()
-def go_on(lab: ForeignLab, task: Words, prompt: Prompt, plan: HeadPlan, count: int,
+def continue_text(lab: ForeignLab, task: TextReader, prompt: Prompt, plan: HeadPlan, count: int,
           sampling: Sampling = GREEDY) -> Iterator[int]:
     """Ids of a continuation; stops at the end of a text, or at the limit."""
     ends, ids = _ends(lab), list(prompt.ids)
@@ -44,14 +44,15 @@ def go_on(lab: ForeignLab, task: Words, prompt: Prompt, plan: HeadPlan, count: i
 
 
 @torch.inference_mode()
-def write(lab: ForeignLab, task: Rewrites, prompt: Prompt, plan: HeadPlan, count: int = MOST_WRITTEN) -> Iterator[int]:
+def write(lab: ForeignLab, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
+          count: int = MAX_WRITTEN) -> Iterator[int]:
     """Ids that the decoder writes, without the one that starts it and the one that ends it."""
     inputs = task.inputs(prompt)
     said: Any = lab.model.generation_config
     encoded = lab.forward(inputs, prompt, plan, module=lab.model.get_encoder())
     row, ends = [_start(lab)], _ends(lab)
     never = [i for i in {said.pad_token_id, row[0]} if i is not None and i not in ends]
-    for _ in range(min(count, MOST_WRITTEN - 1, lab.limit - 1)):
+    for _ in range(min(count, MAX_WRITTEN - 1, lab.limit - 1)):
         given = {"encoder_outputs": encoded, "attention_mask": inputs["attention_mask"], "use_cache": False,
                  "decoder_input_ids": torch.tensor([row])}
         logits = lab.forward(given, prompt, plan).logits[0, -1]
@@ -65,7 +66,7 @@ def write(lab: ForeignLab, task: Rewrites, prompt: Prompt, plan: HeadPlan, count
         yield token
 
 
-def read_and_write(lab: ForeignLab, task: Rewrites, prompt: Prompt, plan: HeadPlan,
+def run_with_target(lab: ForeignLab, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
                    sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str | None]:
     """What the model writes, None of an anchored text under a plan; and a pass over the text and the decoder's row that
     is recorded."""
