@@ -24,7 +24,8 @@ LARGE = 32 * 2**20  # bytes of a trace's maps beyond which it is sketched: 12 x 
 # interpreter from the thread that sends, and a core from the browser. Maps 176 -> 133 ms after a key, the translation
 # 225 -> 224 (benchmarks/translation.py).
 PICTURES_FIRST = 0.05
-WRITING = 7  # passes that a beam search of a sentence takes, by time
+WRITING = 7  # passes that a beam search over LONG_SENTENCE tokens takes, by time
+LONG_SENTENCE = 24  # tokens up to which a text that is written costs WRITING; its cost grows with its square
 LONG = 2000  # characters of a text beyond which reading it takes longer than another visitor should wait
 
 Seen = Trace | Sketch  # what a page shows of a pass
@@ -38,8 +39,10 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
     before, after = caches.traces.find(first), caches.traces.find(second)
     if before is None or after is None:
         missing = [HeadPlan()] * (before is None) + [plan] * (after is None and bool(plan))
-        limits.spend(limits.PASSES, len(missing))
-        with serving.computing(_is_light(lab, prompt)):
+        writes = _writes(lab) and (before is None)
+        limits.spend(limits.PASSES, len(missing) * _passes(prompt) + (writes and _beam_passes(prompt)))
+        long = writes and len(prompt.ids) > LONG_SENTENCE
+        with serving.computing_long() if long else serving.computing(_is_light(lab, prompt)):
             text = lab.anchored(prompt if before is None else before.prompt)
             found: list[Seen] = [*(lab.sketch(text, missing) if _is_large(lab, prompt) else lab.run(text, missing))]
         before = found[0] if before is None else before
@@ -55,10 +58,10 @@ def rewritten(lab: Lab, prompt: Prompt, plan: HeadPlan) -> str:
     key = (lab.identity, prompt, plan)
     found = caches.written.find(key)
     if found is None:
-        limits.spend(limits.PASSES, WRITING)
+        limits.spend(limits.PASSES, _beam_passes(prompt))
         with serving.aside():
             time.sleep(PICTURES_FIRST)
-        with serving.computing():
+        with serving.computing_long() if len(prompt.ids) > LONG_SENTENCE else serving.computing():
             found = caches.Written(lab.rewrite(prompt, plan))
         caches.written.keep(key, found)
     return found.text
@@ -75,6 +78,21 @@ def _is_light(lab: Lab, prompt: Prompt) -> bool:
     """True for one text of our own models that is no longer than LIGHT; what writes too takes four times as long."""
     return not is_foreign(lab.name) and len(prompt.ids) <= LIGHT and all(kind.key_row == TEXT and kind.query_row == TEXT
                                                                          for kind in lab.kinds)
+
+
+def _writes(lab: Lab) -> bool:
+    """True if a pass of the model begins with a beam search: the baseline translation."""
+    return any(kind.query_row == TARGET for kind in lab.kinds)
+
+
+def _passes(prompt: Prompt) -> int:
+    """Passes that one pass over the prompt is charged as: one per LIGHT tokens."""
+    return -(-len(prompt.ids) // LIGHT)
+
+
+def _beam_passes(prompt: Prompt) -> int:
+    """Passes that a beam search is charged as; its time grows with the square of the length."""
+    return max(WRITING, round(WRITING * (len(prompt.ids) / LONG_SENTENCE) ** 2))
 
 
 def _is_large(lab: Lab, prompt: Prompt) -> bool:

@@ -19,10 +19,11 @@ import streamlit as st  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 from starlette.routing import Route  # noqa: E402
 
-from app.server import gate, health, logs  # noqa: E402
+from app.server import connections, gate, health, logs  # noqa: E402
 from models.labs.foreign.opening import hub  # noqa: E402
 
 os.environ.setdefault(hub.SETTING, "1")
+connections.bound_server()
 
 
 @asynccontextmanager

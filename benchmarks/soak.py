@@ -40,7 +40,7 @@ from websockets.typing import Origin, Subprotocol
 
 from app.state.lab_state import FIRST_PAGE, PAGES
 from app.state.link import query_of, read_query
-from benchmarks.visitors import queries
+from benchmarks.visitors import FINISHED, queries
 from components.payload import unpack
 from tests.browser import ROOT
 
@@ -103,7 +103,7 @@ async def answer(socket: Any) -> Answer:
         kind = message.WhichOneof("type")
         if kind == "delta":
             look_at(message.delta, found)
-        elif kind == "script_finished" and message.script_finished in (0, 2):
+        elif kind == "script_finished" and message.script_finished in FINISHED:
             return found
 
 

@@ -21,6 +21,8 @@ WORDS = ["once", "upon", "time", "there", "was", "little", "dragon", "girl", "ki
          "dog", "in", "forest", "and", "ran", "away", "home"]
 
 WARMUP = 6.0  # seconds
+# Statuses of a run that ended by itself. One that was cut short for the next run is no answer.
+FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 
 
 def queries(count: int, seed: int = 0) -> list[str]:
@@ -100,5 +102,5 @@ async def act(socket: Any, query: str) -> tuple[float, list[str]]:
         kind = answer.WhichOneof("type")
         if kind == "delta" and answer.delta.new_element.HasField("exception"):
             failed.append(answer.delta.new_element.exception.message[:120])
-        if kind == "script_finished" and answer.script_finished in (0, 2):
+        if kind == "script_finished" and answer.script_finished in FINISHED:
             return (time.perf_counter() - began) * 1e3, failed

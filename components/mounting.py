@@ -130,7 +130,8 @@ def _new(key: str) -> list[dict[str, Any]]:
     events = value.get("event") if isinstance(value, dict) else None
     if not isinstance(events, list):
         return []
-    return [event for event in events if _number(event) > received(key)][:MAX_EVENTS]
+    newest = received(key)
+    return [event for event in events[:MAX_EVENTS] if _number(event) > newest]
 
 
 def _number(event: object) -> int:

@@ -1,11 +1,13 @@
-"""The gate: what strangers reach of the server, and the headers that tell browsers what they may do with the app.
+"""The gate: which requests and websocket messages reach Streamlit, and the headers that browsers obey.
 
 An ASGI middleware around all of Streamlit's routes (app/host.py).
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import contextlib
 import hashlib
 import os
 import re
@@ -15,16 +17,18 @@ from urllib.parse import urlsplit
 
 import streamlit
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from app.server.health import HEALTH, uploaded
+from app.server import connections, messages, uploads
+from app.server.health import HEALTH
 
 HOSTS, FRAMES = "ATTENTION_LAB_HOSTS", "ATTENTION_LAB_FRAMES"  # in the environment: words with blanks between
 # Streamlit's own: numbers about the process (ours have a port of their own), and ways in that nothing here uses.
 CLOSED = ("/_stcore/metrics", "/_stcore/script-health-check", "/_stcore/agent", "/oauth2callback", "/auth")
-UPLOADS = "/_stcore/upload_file/"
-MOST_UPLOADED = 64 * 2**20  # bytes of all visitors' files; what one of them chooses is 8 MB at most
+_NEW_SESSION = ForwardMsg.DESCRIPTOR.fields_by_name["new_session"].number
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _HOST = re.compile(r"[\w.-]+(:\d+)?|\[[\da-fA-F:]+\](:\d+)?", re.ASCII)
 
@@ -43,21 +47,42 @@ class Gate:
         self._frames = " ".join(["'self'", *frames])
         # Components' scripts come as blobs; WebAssembly does the 64-bit numbers of Streamlit's messages.
         self._scripts = " ".join(["'self'", "blob:", "'wasm-unsafe-eval'", *inline_scripts()])
+        self._sockets = connections.sockets()
+        base = streamlit.get_option("server.baseUrlPath").strip("/")
+        self._base = f"/{base}" if base else ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        headers, path = Headers(scope=scope), scope["path"]
-        refused = self._refused(headers, path, scope)
-        if refused and scope["type"] == "websocket":
-            await receive()  # websocket.connect
-            await send({"type": "websocket.close", "code": 1008})
-        elif refused:
-            status, told = refused
-            await PlainTextResponse(told, status)(scope, receive, self._with_headers(headers, send))
+        headers, path = Headers(scope=scope), scope["path"].removeprefix(self._base)
+        refusal = self._refused(headers, path, scope)
+        if scope["type"] == "websocket":
+            await self._socket(scope, receive, send, headers, refused=refusal is not None)
+        elif refusal:
+            await self._answer(refusal, scope, receive, send)
+        elif path.startswith(uploads.PATH) and scope["method"] == "PUT":
+            with uploads.place(path, headers.get("content-length")) as refusal:
+                if refusal:
+                    await self._answer(refusal, scope, receive, send)
+                else:
+                    with contextlib.suppress(ClientDisconnect):  # it took too long, or its browser is gone
+                        await self._app(scope, uploads.within_time(receive), self._with_headers(headers, send))
         else:
             await self._app(scope, receive, self._with_headers(headers, send))
+
+    async def _answer(self, refusal: tuple[int, str], scope: Scope, receive: Receive, send: Send) -> None:
+        status, message = refusal
+        await PlainTextResponse(message, status)(scope, receive, self._with_headers(Headers(scope=scope), send))
+
+    async def _socket(self, scope: Scope, receive: Receive, send: Send, headers: Headers, refused: bool) -> None:
+        """One websocket, as long as it lives: a place for it, messages of allowed types, and no faster than Pace."""
+        with self._sockets.place((scope.get("client") or ("",))[0]) as free:
+            if refused or not free:
+                await receive()  # websocket.connect
+                await send({"type": "websocket.close", "code": 1008 if refused else 1013})
+                return
+            await self._app(scope, _paced(receive), _discreet(self._with_headers(headers, send)))
 
     def _refused(self, headers: Headers, path: str, scope: Scope) -> tuple[int, str] | None:
         """Status and words for what does not get in; None for what does."""
@@ -69,8 +94,6 @@ class Gate:
         if not _is_own(headers.get("origin"), host) and (scope["type"] == "websocket" or scope["method"] != "GET"):
             # Streamlit would ask the internet for this machine's own address, to compare.
             return 403, "This page belongs to another site."
-        if path.startswith(UPLOADS) and scope["method"] == "PUT" and uploaded() > MOST_UPLOADED:
-            return 503, "Too many files are held here at the moment."
         return None
 
     def _knows(self, host: str) -> bool:
@@ -98,6 +121,41 @@ class Gate:
                 headers["Permissions-Policy"] = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
             await send(message)
         return sent
+
+
+def _paced(receive: Receive) -> Receive:
+    """`receive` of a websocket without the messages that no page of the app sends, at the pace of one visitor."""
+    pace = messages.Pace()
+
+    async def received() -> Message:
+        while True:
+            message = await receive()
+            if message["type"] != "websocket.receive":
+                return message
+            data = message.get("bytes") or b""
+            if delay := pace.delay(len(data)):
+                await asyncio.sleep(delay)
+            if messages.is_allowed(data):
+                return message
+    return received
+
+
+def _discreet(send: Send) -> Send:
+    """`send` of a websocket without what Streamlit says of this machine: its paths, versions and installation ids."""
+    async def sent(message: Message) -> None:
+        data = message.get("bytes")
+        if data and _NEW_SESSION in (messages.fields_of(data) or ()):
+            forward = ForwardMsg()
+            forward.ParseFromString(data)
+            session = forward.new_session
+            session.main_script_path = ""
+            for part in (session.initialize.environment_info, session.initialize.user_info):
+                for field in part.DESCRIPTOR.fields:
+                    if field.type == field.TYPE_STRING:
+                        setattr(part, field.name, "")  # the browser expects the parts to be there
+            message = {**message, "bytes": forward.SerializeToString()}
+        await send(message)
+    return sent
 
 
 def words(setting: str) -> list[str]:

@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse
 from streamlit.runtime import Runtime
 
 import models
-from app.server import caches, limits, logs, serving
+from app.server import caches, limits, logs, serving, uploads
 from app.state.lab_state import default_model, example_text
 
 HEALTH = "/healthz"
@@ -55,12 +55,6 @@ def _warm_up() -> None:
         _ready.set()
 
 
-def uploaded() -> int:
-    """Bytes of the files that visitors have chosen and that are held for them."""
-    files = getattr(Runtime.instance().uploaded_file_mgr, "file_storage", {}) if Runtime.exists() else {}
-    return sum(len(file.data) for held in [*files.values()] for file in [*held.values()])
-
-
 class Numbers:
     """What is counted, read at each request; nothing in it is about one visitor, nor from a text."""
 
@@ -73,7 +67,7 @@ class Numbers:
         yield waiting
         memory = GaugeMetricFamily("attention_lab_memory_bytes", "Memory, by what holds it.", labels=["what"])
         held = {"models": sum(lab.nbytes for lab in models.in_memory()), "traces": caches.traces.nbytes,
-                "layers": caches.layers.nbytes, "uploads": uploaded(), "process": serving.resident()}
+                "layers": caches.layers.nbytes, "uploads": uploads.held(), "process": serving.resident()}
         for what, count in held.items():
             memory.add_metric([what], count)
         yield memory

@@ -1,4 +1,4 @@
-"""Work that takes longer than a click: done beside the page, with progress, and cancelled when it is asked to be."""
+"""Long work beside a page: with progress, cancelled by its visitor, or when the visitor has left."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from streamlit.runtime import Runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
 from models.cancellation import CancelledError
 from models.labs.foreign import ForeignError
 from models.messages import told
 from models.tasks.base import InputError
 
 T = TypeVar("T")
+
+LEFT_SECONDS = 15.0  # without a connection after which a visitor counts as gone; a reload takes one or two
 
 Progress = Callable[[int, int], None]  # done, of so many
 Cancelled = Callable[[], bool]
@@ -44,9 +49,13 @@ class Job(Generic[T]):
     _cancel: threading.Event = field(default_factory=threading.Event)
     _finished: threading.Event = field(default_factory=threading.Event)
     _began: float = field(default_factory=time.monotonic)
+    _session: str = ""
+    _seen: float = 0.0
 
     def start(self) -> Job[T]:
-        """Begins; returns itself."""
+        """Starts the work in a thread, for the session whose run this is; returns itself."""
+        context = get_script_run_ctx(suppress_warning=True)
+        self._session, self._seen = context.session_id if context else "", time.monotonic()
         threading.Thread(target=self._run, daemon=True).start()
         return self
 
@@ -75,15 +84,25 @@ class Job(Generic[T]):
         spent = time.monotonic() - self._began
         return spent / self.share * (1 - self.share) if self.share > 0 and spent > 1 else None
 
+    def _stopped(self) -> bool:
+        """True once it is cancelled, or its session has had no connection for LEFT_SECONDS."""
+        if self._cancel.is_set():
+            return True
+        if not self._session or not Runtime.exists() or Runtime.instance().is_active_session(self._session):
+            self._seen = time.monotonic()
+        elif time.monotonic() - self._seen > LEFT_SECONDS:
+            self._cancel.set()
+        return self._cancel.is_set()
+
     def _run(self) -> None:
         work = self.work
         assert work is not None  # it is begun once
         try:
             while not _places.acquire(timeout=0.1):
-                if self._cancel.is_set():
+                if self._stopped():
                     raise CancelledError
             try:
-                self.result = work(self._tell, self._cancel.is_set)
+                self.result = work(self._tell, self._stopped)
             finally:
                 _places.release()
         except CancelledError:

@@ -1,6 +1,7 @@
-"""What a visitor may ask for within a minute, where strangers visit; counted everywhere (app/server/health.py).
+"""Limits per visit and per address on what costs time, in hosted mode; usage is counted everywhere for the metrics.
 
-A visitor is a session: a lecture hall often has one address, so addresses are for the balancer (deploy/haproxy.cfg).
+A lecture hall often has one address, so an address has PER_ADDRESS times the allowance of a visit. A new connection
+therefore brings a new visit, but no new allowance for the address.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import contextlib
 import math
 import threading
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -22,6 +23,10 @@ from models.labs.foreign.opening import hub
 from models.messages import told
 
 MINUTE = 60.0  # seconds
+PER_ADDRESS = 30  # times the allowance of one visit
+MOST_ADDRESSES = 20_000  # that are remembered
+
+Purse = dict[str, tuple[float, float]]  # name of an allowance -> what was left, and when
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ ALL = (PASSES, GENERATIONS, DOWNLOADS)
 
 asked: Counter[str] = Counter()  # name of an allowance -> how many all visitors together have asked for
 refused: Counter[str] = Counter()  # and how often one of them met the limit
+_addresses: OrderedDict[str, Purse] = OrderedDict()
 _lock = threading.Lock()
 _alone: ContextVar[bool] = ContextVar("counted alone", default=False)
 
@@ -69,19 +75,40 @@ def counted_alone() -> Iterator[None]:
 
 
 def spend(what: Allowance, amount: int = 1) -> None:
-    """Notes that this visitor asks for something; raises LimitError where that is too much for now."""
+    """Charges this visit, and the address that it comes from, for an amount of something.
+
+    Raises:
+        LimitError: on a host, where the visit or its address has none left. Nothing is charged then.
+    """
     if hub.access().hosted and not _alone.get():
-        now = time.monotonic()
-        left, since = st.session_state.setdefault(session.ALLOWANCES, {}).get(what.name, (float(what.most), now))
-        left = min(what.most, left + (now - since) * what.most / MINUTE)
-        if left < amount:
-            seconds = math.ceil((min(amount, what.most) - left) * MINUTE / what.most)
-            _count(refused, what, 1)
-            raise LimitError(told(what.told, most=what.most, seconds=max(1, seconds)))
-        st.session_state[session.ALLOWANCES][what.name] = left - amount, now
-    _count(asked, what, amount)
-
-
-def _count(counter: Counter[str], what: Allowance, amount: int) -> None:
+        visit = st.session_state.setdefault(session.ALLOWANCES, {})
+        with _lock:
+            purses = [(visit, what.most), (_purse_of(st.context.ip_address), what.most * PER_ADDRESS)]
+            now = time.monotonic()
+            for purse, most in purses:
+                left = _left(purse, what, most, now)
+                if left < amount:
+                    refused[what.name] += 1
+                    seconds = math.ceil((min(amount, most) - left) * MINUTE / most)
+                    raise LimitError(told(what.told, most=what.most, seconds=max(1, seconds)))
+            for purse, most in purses:
+                purse[what.name] = _left(purse, what, most, now) - amount, now
     with _lock:
-        counter[what.name] += amount
+        asked[what.name] += amount
+
+
+def _left(purse: Purse, what: Allowance, most: int, now: float) -> float:
+    """What a purse holds of an allowance: it fills within a minute."""
+    left, since = purse.get(what.name, (float(most), now))
+    return min(most, left + (now - since) * most / MINUTE)
+
+
+def _purse_of(address: str | None) -> Purse:
+    """The purse of an address; an empty one, kept by nobody, where Streamlit does not tell the address."""
+    if address is None:
+        return {}
+    purse = _addresses.setdefault(address, {})
+    _addresses.move_to_end(address)
+    while len(_addresses) > MOST_ADDRESSES:
+        _addresses.popitem(last=False)
+    return purse

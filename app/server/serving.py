@@ -38,6 +38,8 @@ _computing = Turns(max(2, os.cpu_count() or 1))
 # Pages under way, drawn or waiting for a pass: each may hold 50 MB of maps (Compare with four models). Without a limit
 # twenty visitors took 2 GB. And who gave the turn to draw away for a pass waits behind three others to get it back.
 _pages = Turns(4)
+# Beam searches and the like take seconds: one at a time, so that a place to compute is always left for short passes.
+_long = Turns(1)
 
 
 @contextlib.contextmanager
@@ -55,16 +57,27 @@ def give_way() -> None:
 
 
 @contextlib.contextmanager
-def aside() -> Iterator[None]:
-    """For work that needs no turn: others draw meanwhile. Inside drawing() or outside of it."""
-    held = _drawing.is_mine()
-    if held:
-        _drawing.release()
+def aside(page: bool = False) -> Iterator[None]:
+    """Lets other pages draw meanwhile, for work that needs no turn. Inside drawing() or outside of it.
+
+    Args:
+        page: gives the place among the pages under way to another visitor, too.
+    """
+    held = [turns for turns in (_drawing, _pages) if turns.is_mine() and (page or turns is _drawing)]
+    for turns in held:
+        turns.release()
     try:
         yield
     finally:
-        if held:
-            _drawing.acquire()
+        for turns in reversed(held):
+            turns.acquire()
+
+
+@contextlib.contextmanager
+def computing_long() -> Iterator[None]:
+    """The turn for work of seconds, such as beam search: one at a time, and no page waits for it."""
+    with aside(page=True), _long, _computing:
+        yield
 
 
 @contextlib.contextmanager
@@ -132,7 +145,8 @@ def tune() -> None:
 
 def waiting() -> dict[str, int]:
     """Threads that wait for a turn."""
-    return {"page": _pages.queue, "drawing": _drawing.queue, "computing": _computing.queue}
+    return {"page": _pages.queue, "drawing": _drawing.queue, "computing": _computing.queue,
+            "long": _long.queue}
 
 
 def resident() -> int:

@@ -11,12 +11,17 @@ import re
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from google.protobuf.internal import encoder
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from app.server import gate, health, limits, logs
+from app.server import connections, gate, health, limits, logs, messages, uploads
 from app.server.gate import Gate
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -107,10 +112,131 @@ def test_pages_of_other_sites_open_no_visit(origin: str | None, own: bool, monke
     assert status(Gate(inner), "/static/js/a.js", asking) == 200
 
 
+UPLOAD = "/_stcore/upload_file/visit/file"
+
+
 def test_files_are_held_up_to_a_limit(monkeypatch):
-    monkeypatch.setattr(gate, "uploaded", lambda: gate.MOST_UPLOADED + 1)
-    assert status(Gate(inner), "/_stcore/upload_file/a/b", method="PUT") == 503
-    assert status(Gate(inner), "/_stcore/upload_file/a/b", method="DELETE") == 200
+    monkeypatch.setattr(uploads, "held", lambda session=None: uploads.IN_ALL if session is None else 0)
+    assert status(Gate(inner), UPLOAD, method="PUT") == 503
+    assert status(Gate(inner), UPLOAD, method="DELETE") == 200
+
+
+def test_one_visit_holds_no_more_than_its_share(monkeypatch):
+    monkeypatch.setattr(uploads, "held", lambda session=None: uploads.PER_VISIT - 100)
+    assert status(Gate(inner), UPLOAD, OWN | {"content-length": "101"}, "PUT") == 413
+    assert status(Gate(inner), UPLOAD, OWN | {"content-length": "100"}, "PUT") == 200
+    assert status(Gate(inner), UPLOAD, OWN | {"content-length": "x"}, "PUT") == 413  # counted as the largest
+
+
+def test_files_on_their_way_count_too():
+    size = str(uploads.LARGEST)
+    first, second, third = (f"/_stcore/upload_file/a/{number}" for number in range(3))
+    with uploads.place(first, size) as none, uploads.place(second, size) as neither:
+        assert none is neither is None
+        with uploads.place(third, size) as refusal:
+            assert refusal and refusal[0] == 413
+        with uploads.place("/_stcore/upload_file/b/1", size) as other:
+            assert other is None
+    with uploads.place(third, size) as refusal:
+        assert refusal is None
+    assert not uploads._arriving
+
+
+def test_a_file_that_takes_too_long_is_given_up(monkeypatch):
+    monkeypatch.setattr(uploads, "SECONDS", 0.05)
+
+    async def never() -> dict[str, Any]:
+        await asyncio.sleep(60)
+        return {}
+
+    async def ask() -> Any:
+        return await uploads.within_time(never)()
+
+    assert run(ask())["type"] == "http.disconnect"
+
+
+def back(**fields: Any) -> BackMsg:
+    """A message of a browser."""
+    message = BackMsg()
+    for name, value in fields.items():
+        setattr(message, name, value)
+    return message
+
+
+def rerun(widgets: int = 1, text: str = "x", fragment: str = "") -> bytes:
+    message = BackMsg()
+    message.rerun_script.fragment_id = fragment
+    for number in range(widgets):
+        message.rerun_script.widget_states.widgets.add(id=f"widget {number}", string_value=text)
+    return message.SerializeToString()
+
+
+def files(count: int) -> bytes:
+    message = BackMsg()
+    message.file_urls_request.file_names.extend(f"{number}.png" for number in range(count))
+    return message.SerializeToString()
+
+
+@pytest.mark.parametrize(("data", "allowed"), [
+    (rerun(), True), (rerun(text="中" * 100_000), True), (rerun(text="x" * 800 * 1024), False),
+    (rerun(messages.MOST_WIDGETS), True), (rerun(messages.MOST_WIDGETS + 1), False),
+    (rerun(fragment="f" * 1001), False), (files(2), True), (files(500), False),
+    (back(stop_script=True).SerializeToString(), True), (back(app_heartbeat=True).SerializeToString(), True),
+    (back(load_git_info=True).SerializeToString(), False), (back(clear_cache=True).SerializeToString(), False),
+    (back(set_run_on_save=True).SerializeToString(), False),
+    (back(debug_shutdown_runtime=True).SerializeToString(), False),
+    (back(debug_disconnect_websocket=True).SerializeToString(), False),
+    (b"", False), (b"\xff" * 20, False), (b"\x0a\xff\xff\xff\xff\x0f", False),
+    (back(load_git_info=True).SerializeToString() * 400, False),
+    (back(stop_script=True).SerializeToString() + back(clear_cache=True).SerializeToString(), False)])
+def test_only_messages_of_the_pages_reach_streamlit(data: bytes, allowed: bool):
+    assert messages.is_allowed(data) == allowed
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_judged(data: bytes):
+    """Whatever passes is a message that Streamlit can parse."""
+    if messages.is_allowed(data):
+        assert BackMsg.FromString(data).WhichOneof("type") in messages._BYTES
+
+
+@given(st.dictionaries(st.integers(1, 2000), st.binary(max_size=40), max_size=messages.MOST_FIELDS))
+def test_fields_are_read_as_protobuf_writes_them(parts: dict[int, bytes]):
+    written = b"".join(_bytes_field(number, value) for number, value in parts.items())
+    assert messages.fields_of(written) == set(parts)
+
+
+def _bytes_field(number: int, value: bytes) -> bytes:
+    found: list[bytes] = []
+    encoder.BytesEncoder(number, False, False)(found.append, value, None)
+    return b"".join(found)
+
+
+def test_who_sends_too_fast_is_read_more_slowly(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(messages, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    pace = messages.Pace()
+    assert not any(pace.delay(100) for _ in range(int(messages.MESSAGES_AT_ONCE)))
+    assert pace.delay(100) == pytest.approx(1 / messages.MESSAGES_PER_SECOND)
+    now[0] += 60
+    assert pace.delay(100) == 0
+    assert pace.delay(4 * int(messages.BYTES_AT_ONCE)) == pytest.approx(
+        (3 * messages.BYTES_AT_ONCE + 100) / messages.BYTES_PER_SECOND)
+
+
+def test_an_address_and_a_process_have_so_many_sockets():
+    sockets = connections.Sockets(4, per_address=2)
+    with sockets.place("a") as one, sockets.place("a") as two, sockets.place("a") as three:
+        assert (one, two, three) == (True, True, False)
+        with sockets.place("b") as four, sockets.place("c") as five, sockets.place("d") as six:
+            assert (four, five, six) == (True, True, False)
+    assert sockets.count == 0 and not sockets._open
+
+
+def test_descriptors_are_raised_to_what_the_system_allows():
+    resource = pytest.importorskip("resource")
+    limit = connections.raise_descriptors()
+    assert limit == resource.getrlimit(resource.RLIMIT_NOFILE)[0] or limit == connections.DESCRIPTORS
 
 
 def policy(*args: Any, **named: Any) -> dict[str, list[str]]:
@@ -184,24 +310,39 @@ def fails(text: str) -> None:
     raise KeyError(text)
 
 
-def test_an_error_is_one_line_without_what_was_typed(writing, caplog):
+def test_an_error_has_its_traceback_and_nothing_that_was_typed(writing, caplog):
     before = logs.errors()
     try:
         fails("my secret text")
     except KeyError as error:
         logging.getLogger("a library").error("Uncaught app execution", exc_info=error)
     (record,) = caplog.records
+    first, *frames = record.getMessage().splitlines()
     line = fails.__code__.co_firstlineno + 1
-    assert record.getMessage() == f"error: KeyError in tests/app/test_gate.py, line {line} (fails)"
-    assert "secret" not in logging.Formatter().format(record) and "\n" not in logging.Formatter().format(record)
+    assert first == f"error: KeyError in tests/app/test_gate.py, line {line} (fails)"
+    assert any(f"line {line}, in fails" in frame for frame in frames)
+    assert "my secret" not in logging.Formatter().format(record).replace('fails("my secret text")', "")
     assert logs.errors() == before + 1
     logging.getLogger("streamlit").warning("A line %s", "as it is")
-    assert logs.errors() == before + 1
+    assert logs.errors() == before + 1 and caplog.records[-1].getMessage() == "A line as it is"
 
 
-def test_an_error_of_a_thread_is_one_line_too(writing, caplog):
+def test_an_error_of_a_thread_is_written_too(writing, caplog):
     logging.getLogger("attention_lab").propagate = True
     thread = threading.Thread(target=fails, args=("my secret text",))
     thread.start()
     thread.join()
-    assert "KeyError in tests/app/test_gate.py" in caplog.text and "secret" not in caplog.text
+    record = caplog.records[0]
+    assert record.getMessage().startswith("error: KeyError in tests/app/test_gate.py")
+    assert "my secret text" not in record.getMessage()
+
+
+@pytest.mark.parametrize(("message", "line"), [
+    ("fragment a\n2026 forged line\x1b[31m", "fragment a\\n2026 forged line\\x1b[31m"),
+    ("x" * 3_000_000, "x" * logs.LONGEST + "…"), ("a 中文 \u202e", "a 中文 \\u202e"),
+    ("session 0f8fad5b-d9cb-469f-a165-70867728950e gone", "session (id) gone"), ("100% of %s", "100% of %s")])
+def test_a_message_is_one_short_line(message: str, line: str, writing, caplog):
+    """Ids in it could be used to take a visit over."""
+    logging.getLogger("streamlit").warning(message)
+    logging.getLogger("streamlit").warning("%s", message)
+    assert [record.getMessage() for record in caplog.records] == [line, line]

@@ -1,0 +1,277 @@
+"""Strangers who try to stop a hosted replica, each beside a neighbour who keeps working: one line per attack.
+
+    python -m tests.strangers                  # all attacks, about two minutes
+    python -m tests.strangers --only events    # one of them
+    python -m tests.strangers --root FOLDER    # the app of another checkout, to compare
+
+Starts `app/host.py` on the loopback and sends only there. Every attack is bounded in count and time. A line has the
+neighbour's p50 and p95 before and during the attack (milliseconds for a new text) and how much memory, descriptors and
+threads the process kept afterwards. The exit status is 1 if a bound in BOUNDS is broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import random
+import sys
+import time
+import urllib.parse
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.typing import Origin, Subprotocol
+
+from benchmarks.visitors import WORDS, act
+from tests.browser import ROOT, Server
+
+SECONDS = 8.0  # that an attack and the measurement beside it take
+EVERY = 0.3  # seconds between two texts of the neighbour
+BOUNDS = {"p95 ms": 300.0, "kept MB": 100.0}
+
+
+@contextlib.asynccontextmanager
+async def visit(address: str) -> AsyncIterator[Any]:
+    """A websocket of the app, as a browser opens it."""
+    url = address.replace("http", "ws", 1) + "/_stcore/stream"
+    async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None, origin=Origin(address),
+                                  open_timeout=20, close_timeout=1) as opened:
+        yield opened
+
+
+async def send_all(address: str, data: bytes, count: int) -> None:
+    """Sends the same message `count` times on one websocket and reads what comes back."""
+    with contextlib.suppress(websockets.WebSocketException, OSError):
+        async with visit(address) as opened:
+            await act(opened, "")
+
+            async def drain() -> None:
+                with contextlib.suppress(websockets.WebSocketException):
+                    async for _ in opened:
+                        pass
+
+            reader = asyncio.create_task(drain())
+            for _ in range(count):
+                await opened.send(data)
+            await asyncio.sleep(SECONDS / 2)
+            reader.cancel()
+
+
+def back(**fields: Any) -> bytes:
+    message = BackMsg()
+    for name, value in fields.items():
+        setattr(message, name, value)
+    return message.SerializeToString()
+
+
+async def events(address: str) -> None:
+    """Component events: a list of empty objects, 700 kB, under the id of a component that is on the page."""
+    async with visit(address) as opened:
+        message = BackMsg()
+        message.rerun_script.query_string = ""
+        await opened.send(message.SerializeToString())
+        ids: list[str] = []
+        while True:
+            answer = ForwardMsg.FromString(await asyncio.wait_for(opened.recv(), 30))
+            if answer.WhichOneof("type") == "delta" and answer.delta.new_element.HasField("bidi_component"):
+                ids.append(answer.delta.new_element.bidi_component.id)
+            if answer.WhichOneof("type") == "script_finished":
+                break
+        message = BackMsg()
+        for its in ids[:1]:
+            state = message.rerun_script.widget_states.widgets.add(id=its)
+            state.json_value = json.dumps({"event": [{}] * 170_000})
+        with contextlib.suppress(websockets.WebSocketException, TimeoutError):
+            for _ in range(8):
+                await opened.send(message.SerializeToString())
+                await asyncio.sleep(SECONDS / 10)
+
+
+async def file_urls(address: str) -> None:
+    """Upload addresses for 60,000 files in one message, ten times."""
+    message = BackMsg()
+    message.file_urls_request.file_names.extend("a" for _ in range(60_000))
+    await send_all(address, message.SerializeToString(), 10)
+
+
+async def git_info(address: str) -> None:
+    """A question for developers, 400 times."""
+    await send_all(address, back(load_git_info=True), 400)
+
+
+async def clear_cache(address: str) -> None:
+    """Another one, which forgets what all visitors share, 100 times."""
+    await send_all(address, back(clear_cache=True), 100)
+
+
+async def many_fields(address: str) -> None:
+    """Messages of 300,000 fields."""
+    await send_all(address, back(load_git_info=True) * 300_000, 10)
+
+
+async def fragments(address: str) -> None:
+    """Three websockets with unfinished messages of up to 60 MB."""
+    async def one() -> None:
+        with contextlib.suppress(websockets.WebSocketException, OSError):
+            async with visit(address) as opened:
+                async def parts() -> AsyncIterator[bytes]:
+                    for _ in range(60):
+                        yield b"x" * 2**20
+                        await asyncio.sleep(0.02)
+                    await asyncio.sleep(SECONDS / 2)
+                await asyncio.wait_for(opened.send(parts()), SECONDS)
+
+    await asyncio.gather(*(one() for _ in range(3)), return_exceptions=True)
+
+
+async def text_of_megabytes(address: str) -> None:
+    """A text of 600 kB in a link, for as long as it is answered."""
+    with contextlib.suppress(websockets.WebSocketException, OSError, TimeoutError):
+        async with visit(address) as opened:
+            until = time.monotonic() + SECONDS
+            while time.monotonic() < until:
+                await act(opened, urllib.parse.urlencode({"text": "word " * 120_000}))
+
+
+async def idle_sockets(address: str) -> None:
+    """300 websockets that say nothing."""
+    async with contextlib.AsyncExitStack() as stack:
+        for _ in range(300):
+            with contextlib.suppress(websockets.WebSocketException, OSError, TimeoutError):
+                await stack.enter_async_context(visit(address))
+        await asyncio.sleep(SECONDS / 2)
+
+
+async def half_requests(address: str) -> None:
+    """300 connections with half a request."""
+    host, port = urllib.parse.urlsplit(address).hostname, urllib.parse.urlsplit(address).port
+    writers = []
+    for _ in range(300):
+        with contextlib.suppress(OSError):
+            _, writer = await asyncio.open_connection(host, port)
+            writer.write(b"GET / HTTP/1.1\r\nHost: " + str(host).encode())
+            writers.append(writer)
+    await asyncio.sleep(SECONDS)
+    for writer in writers:
+        writer.close()
+
+
+async def translations(address: str) -> None:
+    """Eight visitors compare four translation models on a new text of 200 words, again and again."""
+    models = "translation-random translation-dense translation-factorized-random"
+
+    async def one(number: int) -> None:
+        draw = random.Random(number)
+        until = time.monotonic() + SECONDS
+        with contextlib.suppress(websockets.WebSocketException, OSError, TimeoutError):
+            async with visit(address) as opened:
+                while time.monotonic() < until:
+                    text = " ".join(draw.choices(WORDS, k=200))
+                    await act(opened, urllib.parse.urlencode(
+                        {"page": "compare", "model": "translation-softmax", "with": models, "text": text}))
+
+    await asyncio.wait([asyncio.create_task(one(number)) for number in range(8)], timeout=SECONDS)
+
+
+ATTACKS: dict[str, Callable[[str], Awaitable[None]]] = {
+    "events": events, "file urls": file_urls, "git info": git_info, "clear cache": clear_cache,
+    "many fields": many_fields, "fragments": fragments, "text": text_of_megabytes, "idle sockets": idle_sockets,
+    "half requests": half_requests, "translations": translations}
+
+
+async def neighbour(address: str, stop: asyncio.Event) -> list[float]:
+    """Milliseconds for each new text of a visitor who types all the time."""
+    times: list[float] = []
+    draw = random.Random(time.monotonic())
+    async with visit(address) as opened:
+        await act(opened, "")
+        while not stop.is_set():
+            text = " ".join(draw.choices(WORDS, k=15))
+            taken, _ = await act(opened, urllib.parse.urlencode({"model": "stories-softmax", "text": text}))
+            times.append(taken)
+            await asyncio.sleep(EVERY)
+    return sorted(times)
+
+
+async def beside(address: str, attack: Callable[[str], Awaitable[None]] | None) -> list[float]:
+    """The neighbour's times while an attack goes on, or for SECONDS / 2 without one."""
+    stop = asyncio.Event()
+    working = asyncio.create_task(neighbour(address, stop))
+    await asyncio.sleep(1)
+    if attack is None:
+        await asyncio.sleep(SECONDS / 2)
+    else:
+        with contextlib.suppress(Exception):  # how the attack ends is not the question
+            await asyncio.wait_for(attack(address), 3 * SECONDS)
+    stop.set()
+    return await working
+
+
+def usage(process: int) -> dict[str, float]:
+    """Memory (MB), descriptors and threads of a process."""
+    status = Path(f"/proc/{process}/status").read_text()
+    fields = dict(line.split(":", 1) for line in status.splitlines())
+    return {"MB": int(fields["VmRSS"].split()[0]) / 1024, "threads": int(fields["Threads"]),
+            "descriptors": len(os.listdir(f"/proc/{process}/fd"))}
+
+
+def wait_until_ready(address: str, seconds: float = 60.0) -> None:
+    import urllib.request
+
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"{address}/healthz", timeout=5):
+            return
+        time.sleep(0.2)
+    raise RuntimeError("the host is not ready")
+
+
+def measure(name: str, root: Path = ROOT) -> dict[str, Any]:
+    """One attack on a fresh host: the neighbour before and during it, and what the process kept."""
+    server = Server("app/host.py", root)
+    server.start()
+    try:
+        wait_until_ready(server.address)
+        process = server._process
+        assert process is not None
+        asyncio.run(beside(server.address, None))  # models loaded, caches filled
+        before = asyncio.run(beside(server.address, None))
+        kept = usage(process.pid)
+        during = asyncio.run(beside(server.address, ATTACKS[name]))
+        time.sleep(5)
+        after = usage(process.pid)
+        return {"attack": name, "before p50 ms": before[len(before) // 2],
+                "before p95 ms": before[int(len(before) * 0.95)],
+                "p50 ms": during[len(during) // 2], "p95 ms": during[int(len(during) * 0.95)], "max ms": during[-1],
+                "kept MB": after["MB"] - kept["MB"], "threads": after["threads"] - kept["threads"],
+                "descriptors": after["descriptors"] - kept["descriptors"]}
+    finally:
+        server.stop(kill=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=ATTACKS)
+    parser.add_argument("--root", type=Path, default=ROOT)
+    asked = parser.parse_args()
+    broken = False
+    for name in [asked.only] if asked.only else ATTACKS:
+        try:
+            line = measure(name, asked.root.resolve())
+        except (RuntimeError, OSError, websockets.WebSocketException, TimeoutError) as error:
+            line = {"attack": name, "the neighbour was cut off": repr(error)[:100]}
+        broken = broken or any(line.get(what, most + 1) > most for what, most in BOUNDS.items())
+        print(json.dumps({key: round(value, 1) if isinstance(value, float) else value for key, value in line.items()}),
+              flush=True)
+    sys.exit(1 if broken else 0)
+
+
+if __name__ == "__main__":
+    main()
