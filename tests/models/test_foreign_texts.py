@@ -7,6 +7,7 @@ real pretrained encoder.
 from __future__ import annotations
 
 import importlib.util
+import io
 import math
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from foreign_tiny import ARCHITECTURES, TEXT, eager_of, folder_of, lab_of, pictu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from PIL import Image
 
 import models
 from models import HeadPlan
@@ -24,7 +26,7 @@ from models.kind import TARGET
 from models.kind import TEXT as TYPED
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.reading.texts import unmark
-from models.labs.foreign.reading.vision import MOST_PIXELS
+from models.labs.foreign.reading.vision import open_picture
 from models.labs.foreign.running.vector_shift import vector_shift
 from models.labs.foreign.running.writing import with_target
 from models.tasks.base import InputError
@@ -191,20 +193,28 @@ def test_what_is_no_picture(data: bytes):
         lab_of("vit").read_picture(data)
 
 
-def test_a_picture_of_100_megapixels_is_refused_before_it_is_read():
-    import io
-    import zlib
-    rows = zlib.compress(bytes(10_001) * 10_000)
-    import struct
+def encoded(form: str, width: int, height: int) -> bytes:
+    """A picture of one colour as a file."""
+    file = io.BytesIO()
+    Image.new("RGB", (width, height)).save(file, form)
+    return file.getvalue()
 
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    head = struct.pack(">IIBBBBB", 10_000, 10_000, 8, 0, 0, 0, 0)
-    file = io.BytesIO(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
-    with pytest.raises(InputError, match="100 megapixels"):
-        lab_of("vit").read_picture(file.getvalue())
-    assert MOST_PIXELS < 100_000_000
+@pytest.mark.parametrize("form", ["PNG", "WEBP"])
+def test_a_picture_of_few_bytes_and_many_pixels_is_refused_before_it_is_decoded(form: str):
+    with pytest.raises(InputError, match="49 megapixels; at most 12"):
+        lab_of("vit").read_picture(encoded(form, 7000, 7000))
+
+
+def test_a_large_photograph_is_decoded_at_a_reduced_size():
+    assert open_picture(encoded("JPEG", 4800, 4000)).size == (1200, 1000)
+    assert open_picture(encoded("JPEG", 4000, 3000)).size == (4000, 3000)
+
+
+@pytest.mark.parametrize("form", ["GIF", "BMP", "TIFF", "EPS"])
+def test_other_formats_are_no_pictures_here(form: str):
+    with pytest.raises(InputError, match="not a picture"):
+        lab_of("vit").read_picture(encoded(form, 10, 10))
 
 
 def test_pictures_and_texts_are_not_mixed_up():

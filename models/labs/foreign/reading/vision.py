@@ -18,7 +18,9 @@ from models.labs.foreign.reading.readers import ClassAnswer, TextReader
 from models.messages import N_, told
 from models.tasks.base import InputError, Prompt
 
-MOST_PIXELS = 50_000_000  # of an uploaded picture; a picture of few bytes can fill the memory of a host
+FORMATS = ("JPEG", "PNG", "WEBP")  # Pillow knows forty more, some of which run programs
+MOST_PIXELS = 100_000_000  # of a JPEG, which is decoded at a reduced size
+MOST_DECODED = 12_000_000  # pixels that are decoded: a kilobyte of WebP can hold 49 million, 934 MB in memory
 
 
 @dataclass(frozen=True)
@@ -115,17 +117,26 @@ class PictureClassReader(ClassAnswer, PictureReader):  # type: ignore[override]
 
 
 def open_picture(data: bytes) -> Image.Image:
-    """An RGB picture, turned as its camera says; its size is known before a pixel is read."""
+    """Returns an RGB picture, turned as its camera says.
+
+    The number of pixels is read from the header before any pixel is decoded.
+
+    Raises:
+        InputError: it is no JPEG, PNG or WebP picture, is damaged, or has too many pixels.
+    """
     try:
-        with Image.open(io.BytesIO(data)) as picture:
+        with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
             width, height = picture.size
-            if width * height > MOST_PIXELS:
+            if width * height > MOST_DECODED and picture.format == "JPEG" and width * height <= MOST_PIXELS:
+                picture.draft("RGB", (width // 4, height // 4))
+            width, height = picture.size
+            if width * height > MOST_DECODED:
                 raise InputError(told("This picture has {size:,.0f} megapixels; at most {most:,.0f} are read",
-                                      size=width * height / 1e6, most=MOST_PIXELS / 1e6))
+                                      size=width * height / 1e6, most=MOST_DECODED / 1e6))
             return ImageOps.exif_transpose(picture).convert("RGB")
     except Image.DecompressionBombError as error:
         raise InputError(told("This picture is too large; at most {most:,.0f} megapixels are read",
-                              most=MOST_PIXELS / 1e6)) from error
+                              most=MOST_DECODED / 1e6)) from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         if isinstance(error, InputError):
             raise
