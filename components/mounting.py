@@ -21,17 +21,13 @@ MAX_EVENTS = 256  # that are taken from one message; the browser sends no more a
 _NEWEST, _VISIT, _TEXT, _HEARING = (
     "components: newest event", "components: visit", "components: text", "components: hearing")
 
-# Streamlit sends a component's script and style with every change of its data, so all code and all styles live in the
-# library, which is sent once, and a component's own script only finds them there. See library/__init__.py. Styles made
-# two thirds of what a click on Explore is answered with, 59 kB at 16 tokens.
+# Streamlit sends a component's script and style with every change of its data. So all code and all styles live in the
+# library, which is sent once per visit (library/__init__.py), and a component's own script only calls the library.
 _LOADER = """
 const find = () => (globalThis.attentionLab ??= Promise.withResolvers()).promise;
 export default component => {
-  find().then(lab => {
-    lab.dress?.(component.parentElement, '%(name)s'); // a page that lives through an update may have an older library
-    lab.%(name)s.render(component);
-  });
-  return () => find().then(lab => lab.%(name)s.unmount?.(component.parentElement));
+  find().then(library => library.render('%(name)s', component));
+  return () => find().then(library => library.unmount('%(name)s', component.parentElement));
 };
 """
 
@@ -39,7 +35,7 @@ OnEvent = Callable[[dict[str, Any]], None]
 
 
 def register(name: str) -> Callable[..., Any]:
-    """A component's mount function; `lab.<name>` of the library draws it, the sheets of its folder style it.
+    """A component's mount function; `name` of components/main.js draws it, the sheets of its folder style it.
 
     Call it once, while its module is imported.
     """

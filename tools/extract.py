@@ -32,7 +32,7 @@ from app.texts import ENGLISH, FOLDER, LANGUAGES, catalogue
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER = "browser"  # the area of texts in JavaScript
 ONE, TWO = ("_", "N_", "told"), ("ngettext", "told_n")  # functions whose first, or first two arguments are texts
-KEYWORDS = {f"{lab}{name}": None if name in ONE else (1, 2) for name in (*ONE, *TWO) for lab in ("", "lab.")}
+KEYWORDS = {name: None if name in ONE else (1, 2) for name in (*ONE, *TWO)}
 METHODS = [*((f"{folder}/**.py", "tools.extract:python") for folder in ("app", "components", "models")),
            ("components/**.js", "tools.extract:javascript"), ("assets/about.md", "tools.extract:markdown"),
            ("assets/method.md", "tools.extract:markdown"), ("assets/glossary.json", "tools.extract:glossary"),
@@ -57,12 +57,12 @@ def python(file: BytesIO, keywords: object, tags: object, options: object) -> It
 
 
 _LITERAL = r"('(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
-_CALL = re.compile(rf"\blab\.({'|'.join(ONE)})\(\s*{_LITERAL}")
+_CALL = re.compile(rf"(?<![\w.$])({'|'.join(ONE)})\(\s*{_LITERAL}")
 
 
 def javascript(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
     """A script's texts; the form of an extractor of Babel's, whose own passes over a text among the values of another:
-    `lab._('{word} {number}', { word: lab._('itself') })`."""
+    `_('{word} {number}', { word: _('itself') })`."""
     source = file.read().decode("utf-8")
     for call in _CALL.finditer(source):
         name, text = call.groups()

@@ -1,57 +1,84 @@
 // A chart on the page: what the pointer or the arrow keys are at, and the menu to take it away.
 
+import { formatValue } from '../core/chart/axes.js';
+import { chartPicture, chartTable } from '../core/chart/chart.js';
+import { nearestLine, nearestValues, valuesAt } from '../core/chart/lines.js';
+import { PAPER } from '../core/picture/svg.js';
+import { _ } from '../core/texts.js';
+import { defineComponent } from '../runtime/component.js';
+import { groupPosition, moveGroup } from '../runtime/group.js';
+import { make, pointerPosition, setAttribute, setText } from '../widgets/dom.js';
+import { createDownloadMenu } from '../widgets/download_menu.js';
+import { svgElement } from '../widgets/menu.js';
+import { createPicking } from './picking.js';
+
 const TIP = 14; // px between the pointer's line and its words
 
 function create(state) {
-  const plot = lab.make('div', { className: 'plot', attributes: { role: 'group', 'aria-describedby': 'numbers' } });
-  const numbers = lab.make('div', { id: 'numbers', className: 'said', hidden: true });
-  const tip = lab.make('div', { className: 'tip', hidden: true });
-  const said = lab.make('div', { className: 'said', attributes: { role: 'status' } });
-  const take = lab.takeAway(() => offer(state));
-  state.root.append(lab.make('div', { className: 'corner' }, take.element), plot, tip, said, numbers);
+  const plot = make('div', { className: 'plot', attributes: { role: 'group', 'aria-describedby': 'numbers' } });
+  const numbers = make('div', { id: 'numbers', className: 'said', hidden: true });
+  const tip = make('div', { className: 'tip', hidden: true });
+  const said = make('div', { className: 'said', attributes: { role: 'status' } });
+  const take = createDownloadMenu(() => offer(state));
+  state.root.append(make('div', { className: 'corner' }, take.element), plot, tip, said, numbers);
   const pointed = event => {
-    const found = lab.nearest(state.drawing?.plots ?? [], ...lab.pointerIn(plot, event));
+    const found = nearestValues(state.drawing?.plots ?? [], ...pointerPosition(plot, event));
     point(state, found);
     return found;
   };
   const lines = act => event => state.drawing?.dots || act(event);
-  plot.addEventListener('pointermove', lines(event => {
-    const found = pointed(event);
-    const named = event.target.closest('[data-series]')?.dataset.series;
-    alone(state, named ?? (found && lab.nearestLine(found.plot, ...lab.pointerIn(plot, event))));
-  }));
-  plot.addEventListener('pointerleave', lines(() => {
-    point(state, null);
-    alone(state, null);
-  }));
-  plot.addEventListener('click', lines(event => choose(state, pointed(event))));
-  plot.addEventListener('keydown', lines(event => walk(state, event)));
-  plot.addEventListener('blur', lines(() => point(state, null)));
-  const picking = lab.picking(state, { plot, tip, said });
+  plot.addEventListener(
+    'pointermove',
+    lines(event => {
+      const found = pointed(event);
+      const named = event.target.closest('[data-series]')?.dataset.series;
+      alone(state, named ?? (found && nearestLine(found.plot, ...pointerPosition(plot, event))));
+    }),
+  );
+  plot.addEventListener(
+    'pointerleave',
+    lines(() => {
+      point(state, null);
+      alone(state, null);
+    }),
+  );
+  plot.addEventListener(
+    'click',
+    lines(event => choose(state, pointed(event))),
+  );
+  plot.addEventListener(
+    'keydown',
+    lines(event => walk(state, event)),
+  );
+  plot.addEventListener(
+    'blur',
+    lines(() => point(state, null)),
+  );
+  const picking = createPicking(state, { plot, tip, said });
   const observer = new ResizeObserver(() => draw(state));
   observer.observe(plot);
   return { plot, tip, said, numbers, take, observer, picking, at: null, width: 0, shown: '' };
 }
 
 function update(state, { spec, title, alt }) {
-  lab.write(state.numbers, alt);
+  setText(state.numbers, alt);
   // Most answers change no chart, or one of several: what is pointed at in the others stays.
   const shown = state.fresh ? JSON.stringify([spec, title, state.dark]) : state.shown;
   if (state.shown === shown) return mark(state);
   state.shown = shown;
-  state.take.rename(lab._('Download: {title}', { title }));
+  state.take.rename(_('Download: {title}', { title }));
   state.width = 0;
   const kept = state.at && [state.drawing.plots.indexOf(state.at.plot), state.at.x];
   state.at = null;
   draw(state);
   const plot = kept && state.plot.matches(':focus') && state.drawing?.plots[kept[0]];
-  if (plot?.xs.includes(kept[1])) point(state, { plot, x: kept[1], values: lab.at(plot, kept[1]) }); // the arrows go on from there
+  if (plot?.xs.includes(kept[1])) point(state, { plot, x: kept[1], values: valuesAt(plot, kept[1]) }); // the arrows go on from there
 }
 
 /** A line where the chart's group is (see components/dial), and what the lines are there. */
 function mark({ data, drawing, place }) {
   if (!data.group || !place) return;
-  const x = lab.placeOf(data);
+  const x = groupPosition(data);
   if (place.dataset.x === String(x)) return;
   place.dataset.x = x;
   place.replaceChildren(
@@ -64,10 +91,10 @@ function upright(plot, x, look) {
   const at = plot.toX(x);
   const { y, height } = plot.box;
   if (!Number.isFinite(at)) return [];
-  const dots = lab.at(plot, x).map(({ stroke, point: { x: cx, y: cy } }) =>
-    lab.vector(['circle', { cx, cy, r: 5, fill: stroke, stroke: THEME.ground, 'stroke-width': 1.5 }]),
+  const dots = valuesAt(plot, x).map(({ stroke, point: { x: cx, y: cy } }) =>
+    svgElement(['circle', { cx, cy, r: 5, fill: stroke, stroke: THEME.ground, 'stroke-width': 1.5 }]),
   );
-  return [lab.vector(['line', { x1: at, x2: at, y1: y, y2: y + height, ...look }]), ...dots];
+  return [svgElement(['line', { x1: at, x2: at, y1: y, y2: y + height, ...look }]), ...dots];
 }
 
 function draw(state) {
@@ -76,14 +103,18 @@ function draw(state) {
   if (!data || !width || width === state.width) return;
   state.width = width;
   const theme = { ...THEME, dark };
-  const drawing = (state.drawing = lab.chartPicture(data.spec, width, theme));
-  const svg = lab.vector(['svg', { width, height: Math.ceil(drawing.height), 'aria-hidden': 'true' }, ...drawing.nodes]);
-  [state.place, state.guide] = [0, 1].map(() => lab.vector(['g', { 'pointer-events': 'none' }]));
+  const drawing = (state.drawing = chartPicture(data.spec, width, theme));
+  const svg = svgElement([
+    'svg',
+    { width, height: Math.ceil(drawing.height), 'aria-hidden': 'true' },
+    ...drawing.nodes,
+  ]);
+  [state.place, state.guide] = [0, 1].map(() => svgElement(['g', { 'pointer-events': 'none' }]));
   svg.append(state.place, state.guide);
   plot.replaceChildren(svg);
   const walks = drawing.plots.length > 0 || Boolean(drawing.dots);
-  lab.set(plot, 'aria-label', data.title);
-  lab.set(plot, 'role', walks ? 'application' : 'img');
+  setAttribute(plot, 'aria-label', data.title);
+  setAttribute(plot, 'role', walks ? 'application' : 'img');
   plot.tabIndex = walks ? 0 : -1;
   plot.classList.toggle('chooses', Boolean(data.spec.chooses));
   plot.classList.toggle('picks', Boolean(drawing.dots));
@@ -126,12 +157,14 @@ function point(state, found) {
   state.guide.append(...shared.flatMap(plot => upright(plot, found.x, look)));
   const { percent } = state.data.spec.panels[plots.indexOf(found.plot)];
   const lines = found.values.map(({ name, stroke, point: { value } }) => [
-    lab.make('i', { style: { background: stroke } }),
-    lab.make('span', { textContent: name }),
-    lab.make('b', { textContent: lab.value(value[1], percent) + (value[2] ? ` ± ${lab.value(value[2], percent)}` : '') }),
+    make('i', { style: { background: stroke } }),
+    make('span', { textContent: name }),
+    make('b', {
+      textContent: formatValue(value[1], percent) + (value[2] ? ` ± ${formatValue(value[2], percent)}` : ''),
+    }),
   ]);
-  const head = `${state.data.spec.x.title} ${lab.value(found.x)}`;
-  state.tip.replaceChildren(lab.make('strong', { textContent: head }), ...lines.flat());
+  const head = `${state.data.spec.x.title} ${formatValue(found.x)}`;
+  state.tip.replaceChildren(make('strong', { textContent: head }), ...lines.flat());
   const { offsetWidth: wide } = state.tip;
   const at = found.plot.toX(found.x);
   const left = at + TIP + wide > state.width ? at - TIP - wide : at + TIP;
@@ -154,16 +187,17 @@ function walk(state, event) {
   const index = state.at ? plots.indexOf(state.at.plot) : 0;
   const plot = plots[Math.max(0, Math.min(plots.length - 1, index + down))];
   const last = plot.xs.length - 1;
-  const from = state.at && Number.isFinite(step) ? plot.xs.indexOf(state.at.x) : Number.isFinite(step) ? last - step : 0;
+  const from =
+    state.at && Number.isFinite(step) ? plot.xs.indexOf(state.at.x) : Number.isFinite(step) ? last - step : 0;
   const now = from + step;
   const x = plot.xs[Math.max(0, Math.min(last, now))];
-  point(state, { plot, x, values: lab.at(plot, x) });
-  lab.write(state.said, state.tip.hidden ? '' : state.tip.innerText.replace(/\n+/g, ' '));
+  point(state, { plot, x, values: valuesAt(plot, x) });
+  setText(state.said, state.tip.hidden ? '' : state.tip.innerText.replace(/\n+/g, ' '));
 }
 
 function choose(state, found) {
   if (!found || !state.data.spec.chooses) return;
-  if (state.data.group) lab.goTo(state, found.x);
+  if (state.data.group) moveGroup(state, found.x);
   else state.send({ type: 'at', x: found.x });
 }
 
@@ -172,7 +206,7 @@ const WIDTH = { lines: 720, dots: 640, squares: 720, groups: 720, gates: 720, po
 function offer({ data }) {
   const { title, about, models, what, here = '' } = data;
   // In a file the group's place is a rule of the chart.
-  const rules = data.group ? [{ x: lab.placeOf(data), label: here }] : [];
+  const rules = data.group ? [{ x: groupPosition(data), label: here }] : [];
   const panels = data.spec.panels?.map(panel => ({ ...panel, rules: [...(panel.rules ?? []), ...rules] }));
   const spec = rules.length ? { ...data.spec, panels } : data.spec;
   return {
@@ -180,12 +214,12 @@ function offer({ data }) {
     about,
     models,
     what,
-    picture: () => lab.chartPicture(spec, WIDTH[spec.form], lab.paper, true),
-    table: () => lab.chartTable(spec),
+    picture: () => chartPicture(spec, WIDTH[spec.form], PAPER, true),
+    table: () => chartTable(spec),
   };
 }
 
-lab.chart = lab.component({
+export const chart = defineComponent({
   create,
   update,
   parts: [],

@@ -1,9 +1,15 @@
 // The choice of a model: a button with what is chosen, and a dialog with what there is.
 
+import { colourTable } from '../core/attention/scales.js';
+import { _, currentLanguage, stateQuery } from '../core/texts.js';
+import { defineComponent } from '../runtime/component.js';
+import { paintMatrix } from '../widgets/canvas.js';
+import { make, setAttribute, setText } from '../widgets/dom.js';
+
 let known = null; // what the catalogue sent: {offered: language -> tasks, pictures}
 
 /** What there is to choose from is sent once, by a component that draws nothing. */
-lab.catalogue = lab.component({
+export const catalogue = defineComponent({
   create: () => ({}),
   update: (state, data) => {
     known = data;
@@ -14,20 +20,27 @@ const LONG = 16; // characters of a name that is written smaller, on two lines
 const MINE = 'mine'; // the task under which the visitor's own models stand
 
 function create(state) {
-  const part = (tag, className, properties = {}) => lab.make(tag, { className, ...properties });
+  const part = (tag, className, properties = {}) => make(tag, { className, ...properties });
   const [task, title] = [part('span', 'task'), part('span', 'title')];
-  const button = lab.make(
+  const button = make(
     'button',
     { type: 'button', className: 'choose', attributes: { 'aria-haspopup': 'dialog' } },
-    lab.make('span', { className: 'names' }, task, title),
+    make('span', { className: 'names' }, task, title),
     part('span', 'arrow', { attributes: { 'aria-hidden': true } }),
   );
-  const tasks = part('div', 'tasks', { attributes: { role: 'tablist', 'aria-label': lab._('What is asked of the model') } });
+  const tasks = part('div', 'tasks', {
+    attributes: { role: 'tablist', 'aria-label': _('What is asked of the model') },
+  });
   const line = part('p', 'line');
   const list = part('div', 'list', { id: 'models', attributes: { role: 'tabpanel', 'aria-labelledby': 'task' } });
-  const close = lab.make('button', { type: 'button', textContent: '×', attributes: { 'aria-label': lab._('Close') } });
-  const head = lab.make('div', { className: 'head' }, lab.make('h2', { id: 'choice', textContent: lab._('Choose a model') }), close);
-  const dialog = lab.make('dialog', { attributes: { 'aria-labelledby': 'choice' } }, head, tasks, line, list);
+  const close = make('button', { type: 'button', textContent: '×', attributes: { 'aria-label': _('Close') } });
+  const head = make(
+    'div',
+    { className: 'head' },
+    make('h2', { id: 'choice', textContent: _('Choose a model') }),
+    close,
+  );
+  const dialog = make('dialog', { attributes: { 'aria-labelledby': 'choice' } }, head, tasks, line, list);
   state.root.append(button, dialog);
   button.onclick = () => open(state);
   close.onclick = () => dialog.close();
@@ -68,30 +81,33 @@ function create(state) {
 /** The whole title where there is room for it, on two lines if need be, else what charts call the model. It makes the
  * browser lay out the header, so it is asked for a new name or a new width, and not at every answer. */
 function fit({ title: element, data: { title, short } }) {
-  const ways = [title, short].flatMap(text => (text.length > LONG ? [true] : [false, true]).map(isLong => [text, isLong]));
+  const ways = [title, short].flatMap(text =>
+    (text.length > LONG ? [true] : [false, true]).map(isLong => [text, isLong]),
+  );
   for (const [text, isLong] of ways) {
-    lab.write(element, text);
+    setText(element, text);
     element.classList.toggle('long', isLong);
     if (element.scrollHeight <= element.clientHeight + 1 && element.scrollWidth <= element.clientWidth) return;
   }
 }
 
 function update(state, { task, title }) {
-  lab.write(state.task, task);
+  setText(state.task, task);
   if (state.named !== title) fit(state);
   state.named = title;
-  lab.set(state.button, 'aria-label', lab._('Model: {task}, {title}. Choose another', { task, title }));
+  setAttribute(state.button, 'aria-label', _('Model: {task}, {title}. Choose another', { task, title }));
   if (state.dialog.open && state.made !== madeFrom(state)) show(state, state.shown); // else the focus stays
 }
 
 /** What the dialog's tabs and cards are made from. */
-const madeFrom = ({ data, dark }) => JSON.stringify([lab.language, dark, data.model, data.foreign, Boolean(known)]);
+const madeFrom = ({ data, dark }) =>
+  JSON.stringify([currentLanguage(), dark, data.model, data.foreign, Boolean(known)]);
 
 /** All tasks, and the visitor's own models as one more. */
 function offered({ data }) {
-  const tasks = known?.offered[lab.language] ?? [];
+  const tasks = known?.offered[currentLanguage()] ?? [];
   if (!data.foreign.length) return tasks;
-  const mine = { task: MINE, title: lab._('Your model'), line: lab._('Models that were opened on the page Your model.') };
+  const mine = { task: MINE, title: _('Your model'), line: _('Models that were opened on the page Your model.') };
   return [...tasks, { ...mine, groups: [{ source: '', models: data.foreign }] }];
 }
 
@@ -112,7 +128,7 @@ function show(state, task) {
   state.made = madeFrom(state);
   state.tasks.replaceChildren(
     ...all.map(({ task: key, title }) =>
-      lab.make('button', {
+      make('button', {
         type: 'button',
         ...(key === task && { id: 'task' }),
         textContent: title,
@@ -122,14 +138,14 @@ function show(state, task) {
       }),
     ),
   );
-  lab.write(state.line, now.line);
+  setText(state.line, now.line);
   state.list.replaceChildren(
     ...now.groups.map(({ source, models }) =>
-      lab.make(
+      make(
         'section',
         { style: { '--n': Math.min(3, models.length) } },
-        ...(source ? [lab.make('h3', { textContent: source })] : []),
-        lab.make('div', { className: 'cards' }, ...models.map(model => card(state, model))),
+        ...(source ? [make('h3', { textContent: source })] : []),
+        make('div', { className: 'cards' }, ...models.map(model => card(state, model))),
       ),
     ),
   );
@@ -137,30 +153,30 @@ function show(state, task) {
 
 function card(state, { name, title, line }) {
   const there = name === state.data.model;
-  const element = lab.make(
+  const element = make(
     'a',
-    { href: lab.address({ model: name }), dataset: { model: name } },
+    { href: stateQuery({ model: name }), dataset: { model: name } },
     picture(state, name),
-    lab.make('span', { className: 'words' }, lab.make('b', { textContent: title }), lab.make('span', { textContent: line })),
+    make('span', { className: 'words' }, make('b', { textContent: title }), make('span', { textContent: line })),
   );
-  if (there) lab.set(element, 'aria-current', 'true');
+  if (there) setAttribute(element, 'aria-current', 'true');
   return element;
 }
 
 /** Four heads of the model, small. */
 function picture({ dark }, name) {
-  const element = lab.make('span', { className: 'picture', attributes: { 'aria-hidden': true } });
+  const element = make('span', { className: 'picture', attributes: { 'aria-hidden': true } });
   const found = known?.pictures[name];
   if (!found) return element;
   const bytes = Uint8Array.from(atob(found.heads), letter => letter.charCodeAt(0));
   const { side } = found;
-  const table = lab.table(dark, 'sequential');
+  const table = colourTable(dark, 'sequential');
   for (let head = 0; head < bytes.length / side ** 2; head += 1) {
-    const canvas = lab.make('canvas');
-    lab.paint(canvas, side, side, table, (i, j) => bytes[(head * side + i) * side + j]);
+    const canvas = make('canvas');
+    paintMatrix(canvas, side, side, table, (i, j) => bytes[(head * side + i) * side + j]);
     element.append(canvas);
   }
   return element;
 }
 
-lab.chooser = lab.component({ create, update, destroy: ({ sizes }) => sizes.disconnect() });
+export const chooser = defineComponent({ create, update, destroy: ({ sizes }) => sizes.disconnect() });

@@ -3,7 +3,7 @@
 const TYPES = { uint8: Uint8Array, int32: Int32Array, float32: Float32Array, float64: Float64Array };
 
 /** The header and arrays of a blob made by payload.py: {...header, arrays: {name: {data, shape}}}. */
-lab.unpack = bytes => {
+export function unpack(bytes) {
   // Streamlit hands out a view into its message at any offset; typed arrays need an aligned start.
   const blob = bytes.slice();
   const length = new DataView(blob.buffer).getUint32(0, true);
@@ -14,16 +14,16 @@ lab.unpack = bytes => {
     header.arrays[name] = { data: new TYPES[dtype](blob.buffer, start + offset, count), shape };
   }
   return header;
-};
+}
 
 /** Whether two arrays have the same `size` numbers from `start` on. */
-lab.sameBytes = (one, other, start, size) => {
+export function sameBytes(one, other, start, size) {
   for (let i = start; i < start + size; i += 1) if (one[i] !== other[i]) return false;
   return true;
-};
+}
 
 /** Where (i, j) of a matrix lies: packed lower triangle or full, `columns` wide. */
-lab.place = (causal, columns) => (causal ? (i, j) => (i * (i + 1)) / 2 + j : (i, j) => i * columns + j);
+export const cellIndex = (causal, columns) => (causal ? (i, j) => (i * (i + 1)) / 2 + j : (i, j) => i * columns + j);
 
 const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte;
@@ -32,7 +32,7 @@ const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
 });
 
 /** What payloads name a text by: its length in UTF-16 units and their CRC-32; `fingerprint` of mounting.py. */
-lab.fingerprint = text => {
+export function fingerprint(text) {
   let value = 0xffffffff;
   for (let i = 0; i < text.length; i += 1) {
     const unit = text.charCodeAt(i);
@@ -40,4 +40,4 @@ lab.fingerprint = text => {
     value = (value >>> 8) ^ CRC[(value ^ (unit >> 8)) & 255];
   }
   return `${text.length}-${(value ^ 0xffffffff) >>> 0}`;
-};
+}

@@ -1,7 +1,14 @@
 // A slider over a few places, and what is so at the one that is chosen.
 
+import { visibleText } from '../core/format.js';
+import { sliderTicks } from '../core/pending.js';
+import { defineComponent } from '../runtime/component.js';
+import { groupPosition, moveGroup } from '../runtime/group.js';
+import { make, setAttribute } from '../widgets/dom.js';
+import { termElement } from '../widgets/tip.js';
+
 function create(state) {
-  const input = lab.make('input', { type: 'range', min: 0, step: 1, id: 'dial', oninput: () => turn(state, true) });
+  const input = make('input', { type: 'range', min: 0, step: 1, id: 'dial', oninput: () => turn(state, true) });
   let held = false; // by a pointer: a change is the end of a drag then, and a step of a run of keys else
   input.onpointerdown = () => {
     held = true;
@@ -13,19 +20,19 @@ function create(state) {
     if (held) turn(state, false);
     held = false;
   };
-  const name = lab.make('label', { htmlFor: 'dial' });
-  const ticks = lab.make('div', { className: 'ticks', attributes: { 'aria-hidden': true } });
-  const slider = lab.make('div', { className: 'slider' }, name, input, ticks);
-  const words = lab.make('span');
-  const told = lab.make('p', { className: 'told', attributes: { role: 'status' } }, words);
-  const head = lab.make('tr');
-  const body = lab.make('tbody');
-  const table = lab.make('table', {}, lab.make('thead', {}, head), body);
-  state.root.append(slider, told, lab.make('div', { className: 'wide' }, table));
+  const name = make('label', { htmlFor: 'dial' });
+  const ticks = make('div', { className: 'ticks', attributes: { 'aria-hidden': true } });
+  const slider = make('div', { className: 'slider' }, name, input, ticks);
+  const words = make('span');
+  const told = make('p', { className: 'told', attributes: { role: 'status' } }, words);
+  const head = make('tr');
+  const body = make('tbody');
+  const table = make('table', {}, make('thead', {}, head), body);
+  state.root.append(slider, told, make('div', { className: 'wide' }, table));
   return { input, name, ticks, slider, words, told, head, body, table, shown: '', placed: null };
 }
 
-const turn = (state, drag) => lab.goTo(state, state.data.places[state.input.value], drag);
+const turn = (state, drag) => moveGroup(state, state.data.places[state.input.value], drag);
 
 function update(state, data) {
   const { label = '', term = '', places, columns, told = [], tables, strong = [] } = data;
@@ -35,16 +42,16 @@ function update(state, data) {
     state.slider.hidden = !label;
     state.told.hidden = !told.length;
     state.table.hidden = !columns.length;
-    state.name.replaceChildren(term ? lab.term(term, label) : label);
+    state.name.replaceChildren(term ? termElement(term, label) : label);
     state.input.max = places.length - 1;
-    const ticks = lab.ticksOf(places);
+    const ticks = sliderTicks(places);
     state.slider.classList.toggle('many', ticks.length < places.length);
-    state.ticks.replaceChildren(...ticks.map(place => lab.make('span', { textContent: place })));
+    state.ticks.replaceChildren(...ticks.map(place => make('span', { textContent: place })));
     const longest = told.reduce((most, one) => (one.length > most.length ? one : most), '');
     state.told.dataset.longest = longest.replaceAll('**', '');
-    state.head.replaceChildren(...columns.map(textContent => lab.make('th', { textContent, scope: 'col' })));
+    state.head.replaceChildren(...columns.map(textContent => make('th', { textContent, scope: 'col' })));
   }
-  const place = lab.placeOf(data);
+  const place = groupPosition(data);
   if (state.placed === place) return;
   state.placed = place;
   show(state, Math.max(0, places.indexOf(place)));
@@ -53,20 +60,20 @@ function update(state, data) {
 function show(state, index) {
   const { places, told = [], tables, strong = [] } = state.data;
   state.input.value = index;
-  lab.set(state.input, 'aria-valuetext', places[index] ?? '');
+  setAttribute(state.input, 'aria-valuetext', places[index] ?? '');
   const parts = (told[index] ?? '').split('**');
-  state.words.replaceChildren(...parts.map((textContent, i) => lab.make(i % 2 ? 'strong' : 'span', { textContent })));
+  state.words.replaceChildren(...parts.map((textContent, i) => make(i % 2 ? 'strong' : 'span', { textContent })));
   const marked = new Set(strong.map(String));
   const cell = (textContent, row, column) =>
-    lab.make(
+    make(
       column ? 'td' : 'th',
       column ? {} : { scope: 'row' },
-      lab.make(marked.has(`${row},${column}`) ? 'strong' : 'bdi', { textContent: lab.visible(textContent) }),
+      make(marked.has(`${row},${column}`) ? 'strong' : 'bdi', { textContent: visibleText(textContent) }),
     );
   const rows = (tables[index] ?? []).map((cells, row) =>
-    lab.make('tr', {}, ...cells.map((text, column) => cell(text, row, column))),
+    make('tr', {}, ...cells.map((text, column) => cell(text, row, column))),
   );
   state.body.replaceChildren(...rows);
 }
 
-lab.dial = lab.component({ create, update });
+export const dial = defineComponent({ create, update });

@@ -1,16 +1,25 @@
 // The effect panel: one prediction as bars, before and after; the distance between them; the change token by
 // token.
 
+import { contrastColour, cssColour } from '../core/attention/scales.js';
+import { effectRow, factLines, stripLegend, stripSentence, stripSize, stripSteps } from '../core/effect_text.js';
+import { truncate } from '../core/format.js';
+import { _ } from '../core/texts.js';
+import { defineComponent } from '../runtime/component.js';
+import { isWideToken, joinTokens, make, setAttribute, setText, tokenElement } from '../widgets/dom.js';
+import { termElement } from '../widgets/tip.js';
+import { createEffectPeek } from './peek.js';
+
 const ROWS = 10;
 
 function create(state) {
-  const part = (tag, className, attributes) => lab.make(tag, { className, attributes });
+  const part = (tag, className, attributes) => make(tag, { className, attributes });
   const [title, count] = [part('h2', ''), part('span', 'count')];
   const [back, forth] = [
-    ['‹', lab._('Previous prediction'), -1],
-    ['›', lab._('Next prediction'), 1],
+    ['‹', _('Previous prediction'), -1],
+    ['›', _('Next prediction'), 1],
   ].map(([text, name, step]) =>
-    lab.make('button', {
+    make('button', {
       type: 'button',
       textContent: text,
       attributes: { 'aria-label': name },
@@ -22,16 +31,16 @@ function create(state) {
       },
     }),
   );
-  const pager = lab.make('div', { className: 'pager' }, back, count, forth);
+  const pager = make('div', { className: 'pager' }, back, count, forth);
   const key = part('div', 'key');
   const rows = part('div', 'rows', { role: 'list' });
   const facts = part('div', 'facts', { role: 'status' });
-  const heading = lab.make('h3');
+  const heading = make('h3');
   const strip = part('div', 'strip', { role: 'list', tabindex: '0' });
   const story = part('div', 'story', { 'aria-live': 'polite' });
-  const section = lab.make('section', { className: 'losses' }, heading, story, strip);
-  const numbers = lab.make('div', { className: 'values' }, key, rows, facts, section);
-  state.root.append(lab.make('div', { className: 'head' }, title, pager), numbers);
+  const section = make('section', { className: 'losses' }, heading, story, strip);
+  const numbers = make('div', { className: 'values' }, key, rows, facts, section);
+  state.root.append(make('div', { className: 'head' }, title, pager), numbers);
   strip.addEventListener('pointerover', event =>
     point(state, state.spans.indexOf(event.target.closest('[role="listitem"]'))),
   );
@@ -46,7 +55,7 @@ function create(state) {
     point(state, Math.max(0, Math.min(state.spans.length - 1, (state.pointed ?? -1) + step)));
   });
   return {
-    peek: lab.peek(state.root, rows),
+    peek: createEffectPeek(state.root, rows),
     ...{ title, pager, back, forth, count, key, rows, facts, losses: section, heading, strip, story, numbers },
     index: 0,
     pointed: -1,
@@ -62,14 +71,14 @@ function update(state, data) {
   state.index = wanted >= 0 && wanted < total ? wanted : total - 1;
   const shown = data.predictions[state.index];
   const predicts = shown || !data.facts;
-  const title = shown ? lab.cut(shown.title, 60) : predicts ? lab._('No prediction') : lab._('Effect');
-  state.title.replaceChildren(lab.make('bdi', { textContent: title }));
-  lab.set(state.rows, 'aria-label', title);
+  const title = shown ? truncate(shown.title, 60) : predicts ? _('No prediction') : _('Effect');
+  state.title.replaceChildren(make('bdi', { textContent: title }));
+  setAttribute(state.rows, 'aria-label', title);
   state.rows.hidden = !predicts;
   state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
-  lab.write(state.count, lab._('{index} of {total}', { index: state.index + 1, total }));
-  lab.set(state.back, 'aria-disabled', state.index <= 0); // not `disabled`, which loses the focus
-  lab.set(state.forth, 'aria-disabled', state.index >= total - 1);
+  setText(state.count, _('{index} of {total}', { index: state.index + 1, total }));
+  setAttribute(state.back, 'aria-disabled', state.index <= 0); // not `disabled`, which loses the focus
+  setAttribute(state.forth, 'aria-disabled', state.index >= total - 1);
   showKey(state, data);
   showRows(state, shown?.rows ?? [], data.changed);
   showFacts(state, shown, data);
@@ -79,11 +88,11 @@ function update(state, data) {
 }
 
 function showKey({ key }, { changed }) {
-  const swatch = className => lab.make('i', { className });
+  const swatch = className => make('i', { className });
   key.replaceChildren(
     ...(changed
-      ? [swatch('before'), lab._('as trained'), swatch('after'), lab._('with your change')]
-      : [lab._('Change a head to see what it does.')]),
+      ? [swatch('before'), _('as trained'), swatch('after'), _('with your change')]
+      : [_('Change a head to see what it does.')]),
   );
 }
 
@@ -92,18 +101,18 @@ function showRows({ rows }, list, changed) {
   while (rows.children.length > list.length) rows.lastChild.remove();
   while (rows.children.length < Math.min(ROWS, list.length)) {
     rows.append(
-      lab.make(
+      make(
         'div',
         { className: 'row', attributes: { role: 'listitem' } },
-        lab.make('bdi', { className: 'label' }),
-        lab.make(
+        make('bdi', { className: 'label' }),
+        make(
           'div',
           { className: 'bars', attributes: { 'aria-hidden': true } },
-          lab.make('i', { className: 'before' }),
-          lab.make('i', { className: 'after' }),
+          make('i', { className: 'before' }),
+          make('i', { className: 'after' }),
         ),
-        lab.make('span', { className: 'numbers' }),
-        lab.make('span', { className: 'points' }),
+        make('span', { className: 'numbers' }),
+        make('span', { className: 'points' }),
       ),
     );
   }
@@ -111,45 +120,52 @@ function showRows({ rows }, list, changed) {
   list.slice(0, ROWS).forEach((entry, index) => {
     const row = rows.children[index];
     const [name, bars, numbers, points] = row.children;
-    const shown = lab.effectRow(entry, changed);
+    const shown = effectRow(entry, changed);
     row.classList.toggle('right', shown.right);
-    lab.write(name, shown.label);
+    setText(name, shown.label);
     name.title = shown.title;
     bars.children[0].style.width = `${shown.before}%`;
     bars.children[1].style.width = `${shown.after}%`;
-    lab.write(numbers, shown.numbers);
-    lab.write(points, shown.points);
-    points.title = shown.points && lab._('change in percentage points');
+    setText(numbers, shown.numbers);
+    setText(points, shown.points);
+    points.title = shown.points && _('change in percentage points');
   });
 }
 
 function showFacts({ facts }, shown, data) {
-  const lines = lab.factLines(data, shown);
+  const lines = factLines(data, shown);
   const names = JSON.stringify(lines.map(({ name, term }) => [name, term]));
   // Names stay, and with them the focus and the tip of one that is explained.
   if (facts.dataset.names !== names) {
     facts.dataset.names = names;
     facts.replaceChildren(
       ...lines.map(({ name, term }) =>
-        lab.make('div', {}, lab.make('span', { className: 'name' }, term ? lab.term(term, name) : name), ' ', lab.make('span'), lab.make('b')),
+        make(
+          'div',
+          {},
+          make('span', { className: 'name' }, term ? termElement(term, name) : name),
+          ' ',
+          make('span'),
+          make('b'),
+        ),
       ),
     );
   }
   // A live region: what says the same is not written again.
   lines.forEach(({ text, verdict }, index) => {
     const [, value, judged] = facts.children[index].children;
-    lab.write(value, text);
-    lab.write(judged, verdict?.text ?? '');
+    setText(value, text);
+    setText(judged, verdict?.text ?? '');
     judged.className = verdict?.className ?? '';
   });
 }
 
 /** What the strip shows where Python says nothing else: the change of each token's loss; as trained, the loss. */
 const losses = changed => ({
-  unit: lab._('nats'),
+  unit: _('nats'),
   worse_is_more: true,
-  title: changed ? lab._('Change at each token (loss)') : lab._('Surprise at each token (loss)'),
-  what: lab._('loss'),
+  title: changed ? _('Change at each token (loss)') : _('Surprise at each token (loss)'),
+  what: _('loss'),
 });
 
 function showStrip(state, data) {
@@ -163,23 +179,23 @@ function showStrip(state, data) {
   const tokens = changed ? sent : sent.map(entry => ({ ...entry, before: null }));
   state.losses.style.visibility = known ? 'visible' : 'hidden'; // nothing moves when it comes
   state.strip.tabIndex = known ? 0 : -1;
-  state.strip.dataset.size = lab.stripSize(tokens.length);
+  state.strip.dataset.size = stripSize(tokens.length);
   Object.assign(state, { tokens, about: strip });
-  lab.write(state.heading, strip.title);
-  lab.set(state.strip, 'aria-label', strip.title);
+  setText(state.heading, strip.title);
+  setAttribute(state.strip, 'aria-label', strip.title);
   spell(state, known ? sent.map(({ token }) => token) : []);
   if (!known) return;
-  const { steps, single } = lab.stripSteps(tokens, strip);
+  const { steps, single } = stripSteps(tokens, strip);
   state.single = single;
   const scale = single ? 'sequential' : 'diverging';
   state.spans.forEach((span, index) => {
-    const [step, sentence] = [steps[index], lab.stripSentence(tokens[index], strip)];
+    const [step, sentence] = [steps[index], stripSentence(tokens[index], strip)];
     const part = step === null ? null : step / 255;
     span.title = sentence;
-    lab.set(span, 'aria-label', sentence);
+    setAttribute(span, 'aria-label', sentence);
     span.classList.toggle('unknown', part === null);
-    span.style.background = part === null ? '' : lab.shade(state.dark, scale, part);
-    span.style.color = part === null ? '' : lab.ink(state.dark, scale, part);
+    span.style.background = part === null ? '' : cssColour(state.dark, scale, part);
+    span.style.color = part === null ? '' : contrastColour(state.dark, scale, part);
   });
   tell(state);
 }
@@ -191,9 +207,13 @@ function spell(state, tokens) {
   state.spelt = spelt;
   state.pointed = -1;
   state.spans = tokens.map(token =>
-    lab.make('span', { className: lab.isWide(token) ? 'wide' : '', attributes: { role: 'listitem' } }, lab.bdi(token)),
+    make(
+      'span',
+      { className: isWideToken(token) ? 'wide' : '', attributes: { role: 'listitem' } },
+      tokenElement(token),
+    ),
   );
-  state.strip.replaceChildren(...lab.together(tokens, state.spans));
+  state.strip.replaceChildren(...joinTokens(tokens, state.spans));
 }
 
 function point(state, index) {
@@ -203,9 +223,6 @@ function point(state, index) {
 }
 
 const tell = ({ story, tokens, pointed, about, single }) =>
-  lab.write(
-    story,
-    tokens[pointed] ? lab.stripSentence(tokens[pointed], about) : lab.stripLegend(about, single),
-  );
+  setText(story, tokens[pointed] ? stripSentence(tokens[pointed], about) : stripLegend(about, single));
 
-lab.effect = lab.component({ create, update, parts: ['numbers'], destroy: ({ peek }) => peek.stop() });
+export const effect = defineComponent({ create, update, parts: ['numbers'], destroy: ({ peek }) => peek.stop() });

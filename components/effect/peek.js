@@ -1,15 +1,24 @@
 // The effect in one line at the foot of the window, while the panel itself stands below it: a press on a head and what
 // it does are on one screen, at every width.
 
+import { effectPeek } from '../core/effect_text.js';
+import { make, setText } from '../widgets/dom.js';
+
 const SEEN = 0.25; // of the prediction's rows, from which on the panel speaks for itself
 
 /** {show(data, prediction), stop()}: the line of a panel whose rows are `rows`; only of the panel beside the heads. */
-lab.peek = (root, rows) => {
+export function createEffectPeek(root, rows) {
   const around = root.parentNode;
   const beside = root.getRootNode().host?.closest('.st-key-work');
   for (const old of around.querySelectorAll('.peek')) old.remove(); // another version of the library's
-  const [title, text, verdict] = ['name', 'says', 'verdict'].map(className => lab.make('span', { className }));
-  const element = lab.make('div', { className: 'peek', hidden: true, attributes: { 'aria-hidden': true } }, title, text, verdict);
+  const [title, text, verdict] = ['name', 'says', 'verdict'].map(className => make('span', { className }));
+  const element = make(
+    'div',
+    { className: 'peek', hidden: true, attributes: { 'aria-hidden': true } },
+    title,
+    text,
+    verdict,
+  );
   element.addEventListener('click', () => root.scrollIntoView({ block: 'start' }));
   // Beside the root: its container is what `fixed` would be measured from.
   root.after(element);
@@ -23,10 +32,10 @@ lab.peek = (root, rows) => {
   observer.observe(rows);
   return {
     show(data, prediction) {
-      const said = lab.effectPeek(data, prediction);
-      lab.write(title, said.title);
-      lab.write(text, said.text);
-      lab.write(verdict, said.verdict?.text ?? '');
+      const said = effectPeek(data, prediction);
+      setText(title, said.title);
+      setText(text, said.text);
+      setText(verdict, said.verdict?.text ?? '');
       verdict.className = `verdict ${said.verdict?.className ?? ''}`;
     },
     stop() {
@@ -34,4 +43,4 @@ lab.peek = (root, rows) => {
       element.remove();
     },
   };
-};
+}

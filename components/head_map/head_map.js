@@ -1,57 +1,81 @@
 // The selected head, large: title, forms (words or a matrix), views, picture, readout and legend.
 
-lab.VIEWS = {
-  used: lab.N_('Used'),
-  live: lab.N_('Live'),
-  constant: lab.N_('Constant'),
-  difference: lab.N_('Difference'),
-  mask: lab.N_('Mask F'),
-};
+import { availableViews, cellValues, largestWeight } from '../core/attention/pattern.js';
+import { colourTable, differenceStep, weightStep } from '../core/attention/scales.js';
+import { scopeName, stateName } from '../core/head_state.js';
+import { pageData } from '../core/page_data.js';
+import { N_, _ } from '../core/texts.js';
+import { defineComponent } from '../runtime/component.js';
+import { make, setAttribute, setText } from '../widgets/dom.js';
+import { createDownloadMenu } from '../widgets/download_menu.js';
+import { addTip } from '../widgets/tip.js';
+import { VIEWS, mapOffer } from './download.js';
+import { createMaskingPlayer } from './masking_player.js';
+import { createMatrix } from './matrix.js';
+import { cellReading, createLegend, createReadout, weightLegend } from './readout.js';
+import { pointTogether } from './shared_pointer.js';
+import { createWordsPanel } from './words_panel.js';
+
 const WEIGHTS = {
-  used: lab.N_('Used weights, {name}: move with the arrow keys'),
-  live: lab.N_('Live weights, {name}: move with the arrow keys'),
-  constant: lab.N_('Constant weights, {name}: move with the arrow keys'),
-  difference: lab.N_('Difference between constant and live weights, {name}: move with the arrow keys'),
+  used: N_('Used weights, {name}: move with the arrow keys'),
+  live: N_('Live weights, {name}: move with the arrow keys'),
+  constant: N_('Constant weights, {name}: move with the arrow keys'),
+  difference: N_('Difference between constant and live weights, {name}: move with the arrow keys'),
 };
-const FORMS = { words: lab.N_('Words'), matrix: lab.N_('Matrix') };
+const FORMS = { words: N_('Words'), matrix: N_('Matrix') };
 
 /** What one looks at under a tab. */
 const noteOf = (view, mean, { constant, gate }) => {
-  if (mean !== 'head') return lab._('What counts now, of several heads at once.');
-  if (view === 'live') return lab._('What this head computes from your text by itself.');
-  if (view === 'constant') return lab._('Its mean over many texts, the same for every text.');
-  if (view === 'difference') return lab._('Constant less live: orange more, blue less.');
-  if (view === 'mask') return lab._('What was voted away before this head could look.');
-  if (constant || gate < 1) return lab._('What counts now, after what was done to this head.');
-  return lab._('What counts now: the same as Live, for this head is unchanged.');
+  if (mean !== 'head') return _('What counts now, of several heads at once.');
+  if (view === 'live') return _('What this head computes from your text by itself.');
+  if (view === 'constant') return _('Its mean over many texts, the same for every text.');
+  if (view === 'difference') return _('Constant less live: orange more, blue less.');
+  if (view === 'mask') return _('What was voted away before this head could look.');
+  if (constant || gate < 1) return _('What counts now, after what was done to this head.');
+  return _('What counts now: the same as Live, for this head is unchanged.');
 };
 
 function create(state) {
-  const title = lab.make('h2', { id: 'title' });
-  const forms = tabList(state, 'form', lab._('Form of the picture'));
-  const tabs = tabList(state, 'view', lab._('View of the head'));
+  const title = make('h2', { id: 'title' });
+  const forms = tabList(state, 'form', _('Form of the picture'));
+  const tabs = tabList(state, 'view', _('View of the head'));
   forms.classList.add('forms');
-  const [readout, legend] = [lab.readout(), lab.legend()];
-  const matrix = lab.matrix((i, j) => {
-    readout.say(...lab.cellReading(state, i, j));
-    lab.pointTogether(state, i, j);
+  const [readout, legend] = [createReadout(), createLegend()];
+  const matrix = createMatrix((i, j) => {
+    readout.say(...cellReading(state, i, j));
+    pointTogether(state, i, j);
   });
-  const take = lab.takeAway(() => lab.mapOffer(state), lab._('Download: this head'));
-  const words = lab.wordsPanel(state, readout, legend);
-  const map = lab.make('div', { className: 'map' }, words.element, matrix.element, readout.element, legend.element);
-  const player = lab.forgetting();
+  const take = createDownloadMenu(() => mapOffer(state), _('Download: this head'));
+  const words = createWordsPanel(state, readout, legend);
+  const map = make('div', { className: 'map' }, words.element, matrix.element, readout.element, legend.element);
+  const player = createMaskingPlayer();
   const attributes = { role: 'tabpanel', 'aria-labelledby': 'title' };
-  const panel = lab.make('div', { id: 'panel', className: 'panel', attributes }, map, player.element);
-  const note = lab.make('p', { className: 'note' });
-  const line = lab.make('div', { className: 'line' }, title, take.element, forms);
-  const head = lab.make('div', { className: 'head' }, line, tabs, note);
+  const panel = make('div', { id: 'panel', className: 'panel', attributes }, map, player.element);
+  const note = make('p', { className: 'note' });
+  const line = make('div', { className: 'line' }, title, take.element, forms);
+  const head = make('div', { className: 'head' }, line, tabs, note);
   state.root.append(head, panel);
-  return { take, title, forms, tabs, note, matrix, words, readout, legend, map, player, panel, numbers: panel, besideChanged: words.refresh };
+  return {
+    take,
+    title,
+    forms,
+    tabs,
+    note,
+    matrix,
+    words,
+    readout,
+    legend,
+    map,
+    player,
+    panel,
+    numbers: panel,
+    besideChanged: words.refresh,
+  };
 }
 
 /** Tabs that send {type: name, [name]: what was chosen}; showTabs fills them. */
 function tabList(state, name, label) {
-  const list = lab.make('div', { className: 'tabs', attributes: { role: 'tablist', 'aria-label': label } });
+  const list = make('div', { className: 'tabs', attributes: { role: 'tablist', 'aria-label': label } });
   const choose = tab => {
     if (!tab || tab.getAttribute('aria-disabled') === 'true' || tab.dataset.name === state[name]) return;
     state.send({ type: name, [name]: tab.dataset.name });
@@ -76,17 +100,17 @@ const chosen = (state, name) => state.waiting().findLast(({ type }) => type === 
 
 function update(state, data) {
   data.columns ??= data.rows; // one row of tokens
-  const views = lab.viewsOf(data);
+  const views = availableViews(data);
   const [form, mean, view] = ['form', 'mean', 'view'].map(name => chosen(state, name));
   const isMean = form === 'words' && mean !== 'head'; // which is of the weights as used
   Object.assign(state, { form, mean, view: views.includes(view) && !isMean ? view : 'used' });
-  state.most = lab.mostOf(data);
-  const name = lab.scopeName({ ...data, scope: 'head' }, data.kind_title);
-  lab.write(state.title, `${name} · ${lab.stateName(data.constant, data.gate).replace(', ', ' · ')}`);
+  state.most = largestWeight(data);
+  const name = scopeName({ ...data, scope: 'head' }, data.kind_title);
+  setText(state.title, `${name} · ${stateName(data.constant, data.gate).replace(', ', ' · ')}`);
   showTabs(state.forms, FORMS, Object.keys(FORMS), form);
-  showTabs(state.tabs, lab.VIEWS, views, state.view, isMean ? lab._('The mean is of the weights as used') : '');
+  showTabs(state.tabs, VIEWS, views, state.view, isMean ? _('The mean is of the weights as used') : '');
   const words = form === 'words';
-  lab.write(state.note, noteOf(state.view, words ? mean : 'head', data));
+  setText(state.note, noteOf(state.view, words ? mean : 'head', data));
   const player = state.view === 'mask' && !words;
   state.map.hidden = player;
   state.player.element.hidden = !player;
@@ -100,28 +124,28 @@ function update(state, data) {
 
 function showMatrix(state, data, name) {
   const difference = state.view === 'difference';
-  lab.set(state.matrix.element, 'aria-label', lab._(WEIGHTS[state.view], { name }));
-  state.values = lab.valuesOf(data, state.view);
+  setAttribute(state.matrix.element, 'aria-label', _(WEIGHTS[state.view], { name }));
+  state.values = cellValues(data, state.view);
   state.matrix.show(drawing(state, data));
-  state.legend.show({ dark: state.dark, ...lab.weightLegend(state.most, difference) });
-  state.readout.say(...lab.cellReading(state, ...(state.matrix.at() ?? [null])));
+  state.legend.show({ dark: state.dark, ...weightLegend(state.most, difference) });
+  state.readout.say(...cellReading(state, ...(state.matrix.at() ?? [null])));
 }
 
 function drawing({ dark, view, values: value, most }, { rows, columns, causal, gate }) {
   const difference = view === 'difference';
-  const step = difference ? lab.differenceStep : lab.weightStep;
+  const step = difference ? differenceStep : weightStep;
   return {
     rows,
     columns,
     causal,
     pruned: view === 'used' && gate === 0,
-    table: lab.table(dark, difference ? 'diverging' : 'sequential'),
+    table: colourTable(dark, difference ? 'diverging' : 'sequential'),
     step: (i, j) => (causal && j > i ? undefined : step(value(i, j), most)),
   };
 }
 
 /** With the tip of a word that a newcomer does not know; forms need none. */
-const tipped = (tab, name) => (Object.hasOwn(lab.glossary, name) ? lab.tip(tab, name) : tab);
+const tipped = (tab, name) => (Object.hasOwn(pageData.glossary, name) ? addTip(tab, name) : tab);
 
 /** Shows `names` as tabs, one selected; with a `reason`, the others cannot be chosen. */
 function showTabs(list, labels, names, selected, reason = '') {
@@ -130,9 +154,9 @@ function showTabs(list, labels, names, selected, reason = '') {
     list.replaceChildren(
       ...names.map(name =>
         tipped(
-          lab.make('button', {
+          make('button', {
             type: 'button',
-            textContent: lab._(labels[name]),
+            textContent: _(labels[name]),
             dataset: { name },
             attributes: { role: 'tab', 'aria-controls': 'panel' },
           }),
@@ -143,14 +167,14 @@ function showTabs(list, labels, names, selected, reason = '') {
   }
   for (const tab of list.children) {
     const on = tab.dataset.name === selected;
-    lab.set(tab, 'aria-selected', on);
-    lab.set(tab, 'aria-disabled', Boolean(reason) && !on);
+    setAttribute(tab, 'aria-selected', on);
+    setAttribute(tab, 'aria-disabled', Boolean(reason) && !on);
     tab.title = on ? '' : reason;
     tab.tabIndex = on ? 0 : -1;
   }
 }
 
-lab.head_map = lab.component({
+export const head_map = defineComponent({
   create,
   update,
   parts: ['numbers', 'selection'],

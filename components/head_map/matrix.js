@@ -1,6 +1,11 @@
 // A matrix with tokens on both axes and a crosshair, on two canvases: the lower one is drawn when data change, the
 // upper one whenever the pointer moves.
 
+import { cellAt, mapLayout, mapStep } from '../core/attention/layout.js';
+import { paintMatrix } from '../widgets/canvas.js';
+import { make, pointerPosition } from '../widgets/dom.js';
+import { drawCrosshair, drawMatrix, fitsLevel } from './matrix_drawing.js';
+
 const BELOW = 12; // px that stay free under a matrix before a class
 
 /** px from the element's top to the screen's end, on a page that is not scrolled: before a class a picture is seen
@@ -12,14 +17,9 @@ function roomOf(element) {
 }
 
 /** {element, show(matrix, dark), point(i, j)}; calls `onPoint(i, j)`, or `onPoint(null)` when nothing is pointed at. */
-lab.matrix = onPoint => {
-  const [lower, upper] = [lab.make('canvas'), lab.make('canvas', { className: 'upper' })];
-  const element = lab.make(
-    'div',
-    { className: 'plot', tabIndex: 0, attributes: { role: 'application' } },
-    lower,
-    upper,
-  );
+export function createMatrix(onPoint) {
+  const [lower, upper] = [make('canvas'), make('canvas', { className: 'upper' })];
+  const element = make('div', { className: 'plot', tabIndex: 0, attributes: { role: 'application' } }, lower, upper);
   const picture = document.createElement('canvas');
   let now = null; // what is shown: {rows, columns (tokens), causal, pruned, table, step}
   let size = null;
@@ -40,11 +40,11 @@ lab.matrix = onPoint => {
   const draw = () => {
     if (!now || !element.clientWidth) return;
     const ratio = (globalThis.devicePixelRatio || 1) * (element.currentCSSZoom ?? 1); // sharp in large type too
-    const layout = lab.mapLayout(element.clientWidth, ratio, now.rows.length, now.columns.length, roomOf(element));
-    size = { ...layout, level: lab.fitsLevel(now.columns, layout.cell) };
+    const layout = mapLayout(element.clientWidth, ratio, now.rows.length, now.columns.length, roomOf(element));
+    size = { ...layout, level: fitsLevel(now.columns, layout.cell) };
     element.style.height = `${size.height}px`;
-    lab.drawMatrix(lower, picture, now, size, colours());
-    lab.drawCrosshair(upper, at, now, size, colours());
+    drawMatrix(lower, picture, now, size, colours());
+    drawCrosshair(upper, at, now, size, colours());
   };
 
   const point = (i, j) => {
@@ -52,12 +52,12 @@ lab.matrix = onPoint => {
     const next = i === null ? null : [i, Math.min(j, now.causal ? i : j)];
     if (String(next) === String(at)) return;
     at = next;
-    lab.drawCrosshair(upper, at, now, size, colours());
+    drawCrosshair(upper, at, now, size, colours());
     onPoint(...(at ?? [null]));
   };
 
   const follow = event => {
-    if (size) point(...(lab.cellAt(size, ...lab.pointerIn(element, event), now.causal) ?? [null]));
+    if (size) point(...(cellAt(size, ...pointerPosition(element, event), now.causal) ?? [null]));
   };
   element.addEventListener('pointermove', follow);
   element.addEventListener('pointerdown', follow);
@@ -66,7 +66,7 @@ lab.matrix = onPoint => {
   });
   element.addEventListener('keydown', event => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const next = lab.mapStep(at, event.key, now.rows.length, now.columns.length, now.causal);
+    const next = mapStep(at, event.key, now.rows.length, now.columns.length, now.causal);
     if (next === undefined || (!next && !at)) return;
     event.preventDefault();
     point(...(next ?? [null]));
@@ -80,10 +80,10 @@ lab.matrix = onPoint => {
     point,
     show(matrix) {
       now = matrix;
-      lab.paint(picture, now.rows.length, now.columns.length, now.table, now.step);
+      paintMatrix(picture, now.rows.length, now.columns.length, now.table, now.step);
       if (at && (at[0] >= now.rows.length || at[1] >= now.columns.length || (now.causal && at[1] > at[0]))) at = null;
       draw();
     },
     stop: () => observer.disconnect(),
   };
-};
+}

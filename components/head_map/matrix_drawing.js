@@ -1,5 +1,9 @@
 // What a matrix looks like: on the lower canvas its picture, a net and its tokens, on the upper one a crosshair. `matrix`
-// is {rows, columns (tokens), causal, pruned}, `size` as lab.mapLayout has it, with `level`: whether key tokens are level.
+// is {rows, columns (tokens), causal, pruned}, `size` as mapLayout has it, with `level`: whether key tokens are level.
+
+import { isolateDirection, tokenText, truncate } from '../core/format.js';
+import { _ } from '../core/texts.js';
+import { canvasFont } from '../widgets/canvas.js';
 
 const TOP = 62; // px for the key tokens, of layout.js
 const LABEL = 12; // px that a label needs of its axis
@@ -14,24 +18,24 @@ function prepared(canvas, size) {
   canvas.height = size.height * size.ratio;
   const context = canvas.getContext('2d');
   context.scale(size.ratio, size.ratio);
-  context.font = lab.font(USUAL);
+  context.font = canvasFont(USUAL);
   return context;
 }
 
 /** The token, cut to `room` px. */
 function fitted(context, token, room) {
-  const whole = lab.token(token);
-  let [count, text] = [MOST, lab.cut(whole, MOST)];
-  while (count > 1 && context.measureText(text).width > room) text = lab.cut(whole, (count -= 1));
-  return lab.isolated(text);
+  const whole = tokenText(token);
+  let [count, text] = [MOST, truncate(whole, MOST)];
+  while (count > 1 && context.measureText(text).width > room) text = truncate(whole, (count -= 1));
+  return isolateDirection(text);
 }
 
 /** Whether every key's token has room above its column, `cell` px wide, without being turned. */
-lab.fitsLevel = (columns, cell) => {
+export function fitsLevel(columns, cell) {
   const context = document.createElement('canvas').getContext('2d');
-  context.font = lab.font(USUAL);
-  return columns.every(token => context.measureText(lab.cut(lab.token(token), MOST)).width <= cell - 6);
-};
+  context.font = canvasFont(USUAL);
+  return columns.every(token => context.measureText(truncate(tokenText(token), MOST)).width <= cell - 6);
+}
 
 function rowLabel(context, matrix, size, i) {
   context.textAlign = 'right';
@@ -84,7 +88,7 @@ function crossOut(context, { x, y, right, bottom }, ink) {
 /** As many tokens as have room. */
 function labels(context, matrix, size) {
   const every = Math.ceil(LABEL / size.cell);
-  context.font = lab.font(Math.max(SMALLEST, Math.min(USUAL, Math.floor(every * size.cell) - 1)));
+  context.font = canvasFont(Math.max(SMALLEST, Math.min(USUAL, Math.floor(every * size.cell) - 1)));
   matrix.rows.forEach((_, i) => {
     if (i % every === 0) rowLabel(context, matrix, size, i);
   });
@@ -94,16 +98,16 @@ function labels(context, matrix, size) {
 }
 
 function axes(context, { x, y }) {
-  context.font = lab.font(USUAL);
+  context.font = canvasFont(USUAL);
   context.globalAlpha = 0.72;
   context.textAlign = 'right';
   context.textBaseline = 'alphabetic';
-  context.fillText(lab._('key →'), x - 8, y - 26);
-  context.fillText(lab._('query ↓'), x - 8, y - 8);
+  context.fillText(_('key →'), x - 8, y - 26);
+  context.fillText(_('query ↓'), x - 8, y - 8);
 }
 
 /** @param {HTMLCanvasElement} picture the weights, a pixel each */
-lab.drawMatrix = (canvas, picture, matrix, size, colours) => {
+export function drawMatrix(canvas, picture, matrix, size, colours) {
   const context = prepared(canvas, size);
   const { x, y, right, bottom } = size;
   context.fillStyle = colours.panel;
@@ -120,10 +124,10 @@ lab.drawMatrix = (canvas, picture, matrix, size, colours) => {
   context.fillStyle = colours.ink;
   labels(context, matrix, size);
   axes(context, size);
-};
+}
 
 /** The crosshair at [query, key]; of null, nothing. */
-lab.drawCrosshair = (canvas, at, matrix, size, colours) => {
+export function drawCrosshair(canvas, at, matrix, size, colours) {
   const context = prepared(canvas, size);
   if (!at) return;
   const { x, y, cell, right, bottom, left } = size;
@@ -133,7 +137,7 @@ lab.drawCrosshair = (canvas, at, matrix, size, colours) => {
   if (size.level) context.fillRect(x + j * cell, y - 20, cell, 19);
   else context.fillRect(x + (j + 0.5) * cell - 9, 0, 18, y - 1);
   context.fillStyle = colours.accent;
-  context.font = `600 ${lab.font(13)}`;
+  context.font = `600 ${canvasFont(13)}`;
   rowLabel(context, matrix, size, i);
   columnLabel(context, matrix, size, j);
   context.strokeStyle = colours.accent;
@@ -143,4 +147,4 @@ lab.drawCrosshair = (canvas, at, matrix, size, colours) => {
   context.strokeStyle = colours.ink;
   context.lineWidth = 2;
   context.strokeRect(x + j * cell, y + i * cell, cell, cell);
-};
+}

@@ -1,12 +1,30 @@
 // The Words view of the large map: what is tinted, of which heads, and what is said of it.
 
+import { accumulateMask, cellValues } from '../core/attention/pattern.js';
+import {
+  MEANS,
+  fitsThumbnails,
+  labelledNumbers,
+  maskedShares,
+  meanPattern,
+  rowShares,
+  rowValues,
+  wordSentence,
+  wordStep,
+} from '../core/attention/words.js';
+import { _ } from '../core/texts.js';
+import { gridsBeside } from '../heads/heads.js';
+import { make, setAttribute, setText } from '../widgets/dom.js';
+import { rowReading, weightLegend } from './readout.js';
+import { createWordList } from './word_list.js';
+
 const TAKEN = [0, 0.25, 0.5, 0.75, 1].map(at => ({ at, label: `${100 * at}%` })); // ticks of what F takes away
 
 /** {element, show(), refresh()}: `show` when data or choices changed, `refresh` when the grids beside the map did. */
-lab.wordsPanel = (state, readout, legend) => {
-  const words = lab.words(() => paint());
+export function createWordsPanel(state, readout, legend) {
+  const words = createWordList(() => paint());
   const scopes = scopeButtons(state);
-  const element = lab.make('div', { className: 'reading' }, scopes.element, words.element);
+  const element = make('div', { className: 'reading' }, scopes.element, words.element);
   let now = null; // {what, row(i): the numbers of query i, about, value}; null where there is nothing
 
   const paint = () => {
@@ -21,16 +39,16 @@ lab.wordsPanel = (state, readout, legend) => {
     words.paint({
       dark,
       scale: what === 'change' ? 'diverging' : 'sequential',
-      steps: new Map(row.map((value, j) => [first + j, lab.wordStep(what, value)])),
-      numbers: new Map(pruned ? [] : Array.from(lab.writtenNumbers(what, row), ([j, number]) => [first + j, number])),
+      steps: new Map(row.map((value, j) => [first + j, wordStep(what, value)])),
+      numbers: new Map(pruned ? [] : Array.from(labelledNumbers(what, row), ([j, number]) => [first + j, number])),
       faded: pruned,
       unseen: place => own && data.causal && place > index,
     });
-    if (!now) return readout.say(lab._('All of these heads are pruned: nothing gets through.'), '');
+    if (!now) return readout.say(_('All of these heads are pruned: nothing gets through.'), '');
     const [word, others] = isKey ? [data.columns[index - n], data.rows] : [data.rows[index], data.columns];
     const self = own ? index : null;
     readout.say(
-      lab.wordSentence({ what, word, words: others, row, self, about: now.about, pruned }),
+      wordSentence({ what, word, words: others, row, self, about: now.about, pruned }),
       secondLine(state, now, isKey ? null : index, row.length),
     );
   };
@@ -41,15 +59,15 @@ lab.wordsPanel = (state, readout, legend) => {
       const { data, dark, view } = state;
       now = tinted(state);
       scopes.show(data);
-      const titles = [lab._('Words that look'), lab._('Words that are looked at')];
+      const titles = [_('Words that look'), _('Words that are looked at')];
       const rows = data.columns === data.rows ? [data.rows] : [data.rows, data.columns];
       words.show(rows, titles, data.at ?? data.rows.length - 1);
       paint();
       const change = view === 'difference';
       legend.show(
         view === 'mask'
-          ? { dark, scale: 'sequential', ticks: TAKEN, before: lab._('taken away'), after: '' }
-          : { dark, ...lab.weightLegend(1, change) },
+          ? { dark, scale: 'sequential', ticks: TAKEN, before: _('taken away'), after: '' }
+          : { dark, ...weightLegend(1, change) },
       );
     },
     refresh: () => {
@@ -57,7 +75,7 @@ lab.wordsPanel = (state, readout, legend) => {
     },
   };
   return panel;
-};
+}
 
 /** Head, its layer's mean, or the mean of all: {element, show(data)}. */
 function scopeButtons(state) {
@@ -66,34 +84,34 @@ function scopeButtons(state) {
     state.send({ type: 'mean', mean });
     state.refresh();
   };
-  const buttons = lab.MEANS.map(mean =>
-    lab.make('button', { type: 'button', attributes: { role: 'radio' }, onclick: () => choose(mean) }),
+  const buttons = MEANS.map(mean =>
+    make('button', { type: 'button', attributes: { role: 'radio' }, onclick: () => choose(mean) }),
   );
-  const element = lab.make(
+  const element = make(
     'div',
-    { className: 'scopes', attributes: { role: 'radiogroup', 'aria-label': lab._('Whose weights') } },
+    { className: 'scopes', attributes: { role: 'radiogroup', 'aria-label': _('Whose weights') } },
     ...buttons,
   );
   element.addEventListener('keydown', event => {
     const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    const index = (lab.MEANS.indexOf(state.mean) + step + buttons.length) % buttons.length;
-    choose(lab.MEANS[index]);
+    const index = (MEANS.indexOf(state.mean) + step + buttons.length) % buttons.length;
+    choose(MEANS[index]);
     buttons[index].focus();
   });
   return {
     element,
     show({ layer, head }) {
       const names = [
-        lab._('Head {head}', { head: head + 1 }),
-        lab._('Mean of layer {layer}', { layer: layer + 1 }),
-        lab._('Mean of all heads'),
+        _('Head {head}', { head: head + 1 }),
+        _('Mean of layer {layer}', { layer: layer + 1 }),
+        _('Mean of all heads'),
       ];
       buttons.forEach((button, index) => {
-        const on = lab.MEANS[index] === state.mean;
-        lab.write(button, names[index]);
-        lab.set(button, 'aria-checked', on);
+        const on = MEANS[index] === state.mean;
+        setText(button, names[index]);
+        setAttribute(button, 'aria-checked', on);
         button.tabIndex = on ? 0 : -1;
       });
     },
@@ -104,32 +122,32 @@ function scopeButtons(state) {
 function tinted(state) {
   const { data, view, mean } = state;
   const [queries, keys] = [data.rows.length, data.columns.length];
-  const numbers = value => i => lab.rowValues(value, i, data.causal ? i + 1 : keys);
-  const shares = value => i => lab.rowShares(numbers(value)(i));
+  const numbers = value => i => rowValues(value, i, data.causal ? i + 1 : keys);
+  const shares = value => i => rowShares(numbers(value)(i));
   if (mean !== 'head') {
-    const beside = lab.gridsBeside(state);
+    const beside = gridsBeside(state);
     const grid = beside?.grids.find(({ kind }) => kind === beside.selection.kind);
-    if (!grid || !lab.fitsThumbnails(grid, queries, keys)) return null;
+    if (!grid || !fitsThumbnails(grid, queries, keys)) return null;
     const tiles = beside.arrays[`tiles ${grid.kind}`].data;
-    const found = lab.meanOf(grid, tiles, mean === 'layer' ? data.layer : null, queries, keys);
+    const found = meanPattern(grid, tiles, mean === 'layer' ? data.layer : null, queries, keys);
     return found && { what: 'share', row: shares(found.value), about: !found.exact };
   }
   if (view === 'mask') {
-    const mask = lab.accumulate(data.arrays.selected.data, queries);
-    return { what: 'taken', row: numbers(lab.takenOf(mask, queries)) };
+    const mask = accumulateMask(data.arrays.selected.data, queries);
+    return { what: 'taken', row: numbers(maskedShares(mask, queries)) };
   }
   if (view === 'difference') {
-    const [constant, live] = ['constant', 'live'].map(name => shares(lab.valuesOf(data, name)));
+    const [constant, live] = ['constant', 'live'].map(name => shares(cellValues(data, name)));
     return { what: 'change', row: i => constant(i).map((value, j) => value - live(i)[j]) };
   }
-  const value = lab.valuesOf(data, view);
+  const value = cellValues(data, view);
   return { what: 'share', row: shares(value), value };
 }
 
 /** What is said under the sentence: how the row is spread, or what the numbers are. */
 function secondLine({ mean }, { what, about, value }, i, count) {
-  if (about) return lab._('Beyond 64 tokens the mean is made of the small maps, and is not exact.');
-  if (mean !== 'head') return lab._('The mean of the heads as used, each counted by its gate.');
-  if (i === null || what !== 'share') return lab._('Point at a word, or use the arrow keys.');
-  return lab.rowReading(value, i, count);
+  if (about) return _('Beyond 64 tokens the mean is made of the small maps, and is not exact.');
+  if (mean !== 'head') return _('The mean of the heads as used, each counted by its gate.');
+  if (i === null || what !== 'share') return _('Point at a word, or use the arrow keys.');
+  return rowReading(value, i, count);
 }

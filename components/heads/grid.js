@@ -1,9 +1,17 @@
 // One kind's heads as a table of tiles, layers down and heads across; several of them make the board.
 
+import { colourTable, tileSteps } from '../core/attention/scales.js';
+import { inScope, stateName } from '../core/head_state.js';
+import { sameBytes } from '../core/payload.js';
+import { _ } from '../core/texts.js';
+import { paintMatrix } from '../widgets/canvas.js';
+import { make, setAttribute, setText } from '../widgets/dom.js';
+import { addTip } from '../widgets/tip.js';
+
 const range = count => Array.from({ length: count }, (_, i) => i);
 
 function header(role, text, name, kind, scope, layer, head) {
-  const button = lab.make('button', {
+  const button = make('button', {
     type: 'button',
     className: 'name',
     textContent: text,
@@ -11,17 +19,17 @@ function header(role, text, name, kind, scope, layer, head) {
     attributes: { 'aria-label': name },
     dataset: { kind, scope, layer, head },
   });
-  return lab.make('div', { className: 'header', attributes: { role } }, button);
+  return make('div', { className: 'header', attributes: { role } }, button);
 }
 
 function tile(kind, layer, head) {
-  const canvas = lab.make('canvas');
-  const badge = lab.make('span', { className: 'badge', textContent: 'C' });
-  const role = lab.make('span');
-  const under = lab.make('div', { className: 'role', attributes: { 'aria-hidden': true } }, role);
-  const map = lab.make('div', { className: 'map', attributes: { 'aria-hidden': true } }, canvas, badge);
-  const foot = lab.make('div', { className: 'foot', attributes: { 'aria-hidden': true } }, lab.make('i'));
-  const cell = lab.make(
+  const canvas = make('canvas');
+  const badge = make('span', { className: 'badge', textContent: 'C' });
+  const role = make('span');
+  const under = make('div', { className: 'role', attributes: { 'aria-hidden': true } }, role);
+  const map = make('div', { className: 'map', attributes: { 'aria-hidden': true } }, canvas, badge);
+  const foot = make('div', { className: 'foot', attributes: { 'aria-hidden': true } }, make('i'));
+  const cell = make(
     'div',
     {
       className: 'tile',
@@ -37,13 +45,12 @@ function tile(kind, layer, head) {
 }
 
 /** {element, tiles: layers of {cell, canvas}, paint(data, tiles, dark, model), show(now)}. */
-lab.headGrid = ({ kind, title, layers, heads }) => {
-  const of = name => (title ? lab._('{name}, {kind}', { name, kind: title }) : name);
+export function createHeadGrid({ kind, title, layers, heads }) {
+  const of = name => (title ? _('{name}, {kind}', { name, kind: title }) : name);
   const tiles = range(layers).map(layer => range(heads).map(head => tile(kind, layer, head)));
-  const row = (...cells) => lab.make('div', { className: 'row', attributes: { role: 'row' } }, ...cells);
-  const word = (text, className) =>
-    lab.make('span', { className, textContent: text, attributes: { 'aria-hidden': true } });
-  const table = lab.make(
+  const row = (...cells) => make('div', { className: 'row', attributes: { role: 'row' } }, ...cells);
+  const word = (text, className) => make('span', { className, textContent: text, attributes: { 'aria-hidden': true } });
+  const table = make(
     'div',
     {
       className: 'grid',
@@ -54,25 +61,41 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
       },
     },
     row(
-      header('columnheader', lab._('All'), of(lab._('All heads')), kind, 'all', -1, -1),
+      header('columnheader', _('All'), of(_('All heads')), kind, 'all', -1, -1),
       ...range(heads).map(head =>
-        header('columnheader', head + 1, of(lab._('Head {head} of all layers', { head: head + 1 })), kind, 'column', -1, head),
+        header(
+          'columnheader',
+          head + 1,
+          of(_('Head {head} of all layers', { head: head + 1 })),
+          kind,
+          'column',
+          -1,
+          head,
+        ),
       ),
     ),
     ...tiles.map((cells, layer) =>
       row(
-        header('rowheader', layer + 1, of(lab._('All heads of layer {layer}', { layer: layer + 1 })), kind, 'row', layer, -1),
+        header(
+          'rowheader',
+          layer + 1,
+          of(_('All heads of layer {layer}', { layer: layer + 1 })),
+          kind,
+          'row',
+          layer,
+          -1,
+        ),
         ...cells.map(({ cell }) => cell),
       ),
     ),
   );
-  const name = lab.make('h3', { className: 'kind', textContent: title ?? '' });
-  const element = lab.make(
+  const name = make('h3', { className: 'kind', textContent: title ?? '' });
+  const element = make(
     'section',
     { className: 'part', style: { '--heads': heads } },
     ...(title ? [name] : []),
-    lab.tip(word(lab._('Head'), 'across'), 'head'),
-    lab.tip(word(lab._('Layer'), 'down'), 'layer'),
+    addTip(word(_('Head'), 'across'), 'head'),
+    addTip(word(_('Layer'), 'down'), 'layer'),
     table,
   );
   const buttons = Array.from(table.querySelectorAll('button'));
@@ -85,14 +108,14 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
     /** @param {string} model whose heads these are, for whoever hears and does not see where a grid stands */
     paint(data, packed, dark, model) {
       const whose = [model, title].filter(Boolean).join(', ');
-      lab.set(table, 'aria-label', whose ? lab._('Heads: {title}', { title: whose }) : lab._('Heads'));
-      const colours = lab.table(dark, 'sequential');
+      setAttribute(table, 'aria-label', whose ? _('Heads: {title}', { title: whose }) : _('Heads'));
+      const colours = colourTable(dark, 'sequential');
       const shape = JSON.stringify([data.rows, data.columns, data.causal, dark]);
       const old = painted?.shape === shape ? painted.packed : null;
       const size = packed.length / (layers * heads);
       tiles.flat().forEach(({ canvas }, index) => {
-        if (old && lab.sameBytes(old, packed, index * size, size)) return;
-        lab.paint(canvas, data.rows, data.columns, colours, lab.tileSteps(packed, index, data));
+        if (old && sameBytes(old, packed, index * size, size)) return;
+        paintMatrix(canvas, data.rows, data.columns, colours, tileSteps(packed, index, data));
       });
       painted = { shape, packed };
       shown = '';
@@ -100,7 +123,7 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
       tiles.forEach((cells, layer) =>
         cells.forEach(({ role }, head) => {
           const [short, words] = data.notes?.[layer]?.[head] ?? ['', ''];
-          lab.write(role, short);
+          setText(role, short);
           role.title = words;
         }),
       );
@@ -113,12 +136,12 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
       tiles.forEach((cells, layer) =>
         cells.forEach(({ cell, role }, head) => {
           const { constant, gate, touched } = states[kind][layer][head];
-          const inside = lab.inScope(selection, kind, layer, head);
+          const inside = inScope(selection, kind, layer, head);
           const chosen = kind === selection.kind && layer === selection.layer && head === selection.head;
-          const where = lab._('layer {layer}, head {head}', { layer: layer + 1, head: head + 1 });
-          const parts = [...(title ? [title] : []), where, lab.stateName(constant, gate), role.title].filter(Boolean);
-          lab.set(cell, 'aria-label', parts.join(', '));
-          lab.set(cell, 'aria-selected', inside);
+          const where = _('layer {layer}, head {head}', { layer: layer + 1, head: head + 1 });
+          const parts = [...(title ? [title] : []), where, stateName(constant, gate), role.title].filter(Boolean);
+          setAttribute(cell, 'aria-label', parts.join(', '));
+          setAttribute(cell, 'aria-selected', inside);
           const classes = { constant, gated: gate < 1, pruned: gate === 0, inside, chosen, awaited: all || touched };
           for (const [className, on] of Object.entries(classes)) cell.classList.toggle(className, on);
           cell.style.setProperty('--gate', gate);
@@ -134,9 +157,9 @@ lab.headGrid = ({ kind, title, layers, heads }) => {
         button.classList.toggle('whole', whole);
       }
     },
-    /** What stands in a row and column, as lab.gridStep counts. */
+    /** What stands in a row and column, as gridStep counts. */
     at: (row, column) => table.children[row].querySelectorAll('[data-scope]')[column],
     /** {row, column} of a tile or header. */
     placeOf: ({ dataset: { layer, head } }) => ({ row: Number(layer) + 1, column: Number(head) + 1 }),
   };
-};
+}

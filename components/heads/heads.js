@@ -1,15 +1,26 @@
 // The grids of all heads, one a kind. What they show is what Python sent plus the events that Python has not answered
 // yet, so a click shows at once and a late answer never turns it back.
 
+import { gridStep, tileSide } from '../core/attention/layout.js';
+import { clampSelection, keyChange, pendingState, selectedStates } from '../core/head_state.js';
+import { _ } from '../core/texts.js';
+import { defineComponent } from '../runtime/component.js';
+import { mounted, questions } from '../runtime/stale.js';
+import { TEXT_INPUTS, make, setText } from '../widgets/dom.js';
+import { createDownloadMenu } from '../widgets/download_menu.js';
+import { createHeadControls } from './controls.js';
+import { gridOffer } from './download.js';
+import { createHeadGrid } from './grid.js';
+
 const HEIGHT = 400; // px that the tiles may take
 const KEYS = ['c', 'p', 'r', '+', '=', '-'];
 
 function create(state) {
-  const board = lab.make('div', { className: 'board' });
-  const controls = lab.headControls(state, hint());
-  const lead = lab.make('p', { className: 'lead' });
+  const board = make('div', { className: 'board' });
+  const controls = createHeadControls(state, hint());
+  const lead = make('p', { className: 'lead' });
   state.root.append(lead, board, controls.element);
-  const take = lab.takeAway(() => lab.gridOffer(state), lab._('Download: all heads'));
+  const take = createDownloadMenu(() => gridOffer(state), _('Download: all heads'));
   controls.element.append(take.element);
   board.addEventListener('click', event => {
     const target = event.target.closest('[data-scope]');
@@ -49,14 +60,14 @@ function keepKeys(everywhere) {
 /** What keys do, and whether letters do it wherever the focus is: those who speak to their machine, or miss keys, may
  * not want that (WCAG 2.1.4). */
 function hint() {
-  const keys = lab._('Keys: arrows · C constant · P prune · R live · + − gate');
-  const box = lab.make('input', { type: 'checkbox', checked: keysEverywhere });
+  const keys = _('Keys: arrows · C constant · P prune · R live · + − gate');
+  const box = make('input', { type: 'checkbox', checked: keysEverywhere });
   box.onchange = () => keepKeys(box.checked);
-  return lab.make(
+  return make(
     'div',
     { className: 'hint' },
-    lab.make('span', { id: 'hint', textContent: keys }),
-    lab.make('label', {}, box, lab._('on the whole page')),
+    make('span', { id: 'hint', textContent: keys }),
+    make('label', {}, box, _('on the whole page')),
   );
 }
 
@@ -69,23 +80,23 @@ function update(state, data) {
     state.grids.forEach((grid, index) =>
       grid.paint(data.grids[index], data.arrays[`tiles ${data.grids[index].kind}`].data, state.dark, data.model),
     );
-  state.now = lab.presentState(data, state.waiting());
-  state.now.selection = lab.fittingSelection(state.now.selection, data.grids);
+  state.now = pendingState(data, state.waiting());
+  state.now.selection = clampSelection(state.now.selection, data.grids);
   showGrids(state);
   state.controls.show(state.now, data);
-  const lead = lab._('Each small picture is a head: every row looks at the columns, most where the colour is strongest.');
-  lab.write(state.lead, data.led ? lead : '');
+  const lead = _('Each small picture is a head: every row looks at the columns, most where the colour is strongest.');
+  setText(state.lead, data.led ? lead : '');
   state.controls.element.hidden = Boolean(data.bare);
   state.root.classList.toggle('bare', Boolean(data.bare));
-  if (state.fresh) for (const other of lab.living) other.besideChanged?.();
+  if (state.fresh) for (const other of mounted) other.besideChanged?.();
 }
 
 function build(state, grids) {
   const focused = addressOf(state.root.getRootNode().activeElement);
   const titled = grids.length > 1;
-  state.grids = grids.map(grid => lab.headGrid({ ...grid, title: titled ? grid.title : null }));
+  state.grids = grids.map(grid => createHeadGrid({ ...grid, title: titled ? grid.title : null }));
   // Many layers with few heads each: the controls stay on the first screen.
-  state.board.style.setProperty('--most', `${lab.tileSide(grids, HEIGHT)}px`);
+  state.board.style.setProperty('--most', `${tileSide(grids, HEIGHT)}px`);
   state.board.replaceChildren(...state.grids.map(({ element }) => element));
   if (focused) targetOf(state, focused)?.focus({ preventScroll: true });
 }
@@ -102,7 +113,7 @@ function showGrids(state) {
   if (!now) return;
   // Asked elsewhere (undo, another text) or of all heads (the scale): every number may change.
   const own = waiting().findLast(({ type }) => type === 'heads')?.sequence ?? data.answered ?? 0;
-  const all = awaitsText || lab.asking.newest(['numbers']) > own;
+  const all = awaitsText || questions.newest(['numbers']) > own;
   for (const grid of grids) grid.show(now, all);
   // One stop for the tab key: where the focus is, else the selected head.
   const focused = root.getRootNode().activeElement;
@@ -126,7 +137,7 @@ const addressed = (old, { kind, scope, layer, head }) => ({
 /** Selects what a tile or a header stands for. */
 function select(state, target) {
   const old = state.now.selection;
-  const next = lab.fittingSelection(addressed(old, target.dataset), state.data.grids);
+  const next = clampSelection(addressed(old, target.dataset), state.data.grids);
   target.focus({ preventScroll: true });
   if (Object.keys(next).some(part => next[part] !== old[part])) state.send({ type: 'select', ...next });
   state.refresh();
@@ -141,7 +152,7 @@ function walk(state, event) {
   const from = { grid, ...state.grids[grid].placeOf(target) };
   if (!/^(Arrow|Home$|End$)/.test(event.key)) return;
   event.preventDefault();
-  const next = lab.gridStep(grids, from, event.key, event.ctrlKey || event.metaKey);
+  const next = gridStep(grids, from, event.key, event.ctrlKey || event.metaKey);
   if (!next) return;
   const element = state.grids[next.grid].at(next.row, next.column);
   // Passing over a header does not select its row: Enter does.
@@ -156,8 +167,8 @@ function act(state, key, target) {
   const place = target?.closest?.('[data-scope]'); // a tile, or what stands for a row, a column or all
   const address = place ? addressed(now.selection, place.dataset) : now.selection;
   const grid = data.grids.find(({ kind }) => kind === address.kind);
-  const states = lab.chosenStates({ ...now, selection: address });
-  const change = lab.keyChange(key, states, grid.can_constant);
+  const states = selectedStates({ ...now, selection: address });
+  const change = keyChange(key, states, grid.can_constant);
   if (!change) return false;
   state.send({ type: 'heads', ...address, ...change });
   state.refresh();
@@ -169,12 +180,18 @@ function act(state, key, target) {
  * Heard before the page is: Streamlit's own C and R would clear its caches, or run everything again and take the focus
  * away.
  */
-lab.headKey = event => {
+export function onHeadKey(event) {
   const key = event.key?.toLowerCase();
   if (!KEYS.includes(key) || event.altKey || event.ctrlKey || event.metaKey || event.isComposing) return;
   const path = event.composedPath();
-  if (path.some(element => element instanceof HTMLElement && element.matches(`${lab.TYPED}, dialog, [role="dialog"], [role="menu"]`))) return;
-  const grids = Array.from(lab.living).filter(({ act, now, root }) => act && now && root.isConnected);
+  if (
+    path.some(
+      element =>
+        element instanceof HTMLElement && element.matches(`${TEXT_INPUTS}, dialog, [role="dialog"], [role="menu"]`),
+    )
+  )
+    return;
+  const grids = Array.from(mounted).filter(({ act, now, root }) => act && now && root.isConnected);
   const own = grids.find(({ root }) => path.includes(root));
   const state = own ?? grids[0];
   if (!state) return;
@@ -182,16 +199,16 @@ lab.headKey = event => {
   event.stopPropagation();
   if (!own && !keysEverywhere) return;
   if (!event.repeat || key === '+' || key === '=' || key === '-') state.act(key, path[0]);
-};
+}
 
 /** What the grids beside a map were sent: of several maps on a page, the n-th map's are those of the n-th component. */
-lab.gridsBeside = map => {
-  const inOrder = Array.from(lab.living).sort((a, b) => {
+export function gridsBeside(map) {
+  const inOrder = Array.from(mounted).sort((a, b) => {
     const [one, other] = [a, b].map(({ root }) => root.getRootNode().host);
     return one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1;
   });
   const index = inOrder.filter(({ besideChanged }) => besideChanged).indexOf(map);
   return inOrder.filter(({ act }) => act)[index]?.data ?? null;
-};
+}
 
-lab.heads = lab.component({ create, update, parts: ['numbers'], destroy: ({ take }) => take.close() });
+export const heads = defineComponent({ create, update, parts: ['numbers'], destroy: ({ take }) => take.close() });

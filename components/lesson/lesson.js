@@ -1,15 +1,19 @@
 // A step of a lesson. The elements stay from step to step; the focus goes to the new step's heading.
 
-const make = lab.make;
+import { choiceMarks, lessonAnswer, lessonKey } from '../core/lesson_text.js';
+import { _, stateQuery } from '../core/texts.js';
+import { defineComponent } from '../runtime/component.js';
+import { make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
 
 function create(state) {
   const part = (tag, className, attributes) => make(tag, { className, attributes });
-  const button = (className, text, act) => make('button', { type: 'button', className, textContent: text, onclick: act });
+  const button = (className, text, act) =>
+    make('button', { type: 'button', className, textContent: text, onclick: act });
   const title = part('h2', 'title');
   const count = part('span', 'count');
   const teach = button('teach', '', () => state.send({ type: 'teach', on: !state.data.teach }));
-  const leave = button('leave', lab._('Leave the lesson'), () => state.send({ type: 'leave' }));
-  const stops = part('ol', 'stops', { 'aria-label': lab._('Steps') });
+  const leave = button('leave', _('Leave the lesson'), () => state.send({ type: 'leave' }));
+  const stops = part('ol', 'stops', { 'aria-label': _('Steps') });
   const heading = make('h3', { tabIndex: -1 });
   const text = part('p', 'text');
   const tick = part('span', 'tick');
@@ -17,12 +21,12 @@ function create(state) {
   const task = make('p', { className: 'task' }, tick, what);
   const ask = part('p', 'ask', { id: 'ask' });
   const choices = part('div', 'choices', { role: 'group', 'aria-labelledby': 'ask' });
-  const show = button('show', lab._('Show the answer'), () => answer(state, null));
+  const show = button('show', _('Show the answer'), () => answer(state, null));
   const because = part('p', 'because', { role: 'status' });
   const question = make('div', { className: 'question' }, ask, choices, because);
   const said = part('p', 'said', { role: 'status' });
   const [back, forth] = [
-    button('back', lab._('Back'), () => go(state, 'back')),
+    button('back', _('Back'), () => go(state, 'back')),
     button('forth', '', () => go(state, 'forth')),
   ];
   const keys = (element, name) => {
@@ -56,8 +60,26 @@ function create(state) {
   state.root.keys?.abort(); // as the toolbar's: another version of the library must be able to end it
   state.root.keys = new AbortController();
   document.addEventListener('keydown', event => press(state, event), { signal: state.root.keys.signal });
-  return { title, count, teach, stops, heading, text, task, tick, what, ask, choices, show, because, question, back,
-    forth, said, place: null };
+  return {
+    title,
+    count,
+    teach,
+    stops,
+    heading,
+    text,
+    task,
+    tick,
+    what,
+    ask,
+    choices,
+    show,
+    because,
+    question,
+    back,
+    forth,
+    said,
+    place: null,
+  };
 }
 
 const open = (state, to) => {
@@ -75,7 +97,7 @@ function go(state, way) {
 
 function answer(state, choice) {
   const { question } = state.data;
-  if (!question || question.right !== null || lab.lessonAnswer(state.waiting())) return;
+  if (!question || question.right !== null || lessonAnswer(state.waiting())) return;
   state.send({ type: 'answer', choice });
   state.refresh();
 }
@@ -84,7 +106,7 @@ function press(state, event) {
   if (!state.data || event.defaultPrevented) return; // an Escape that ended something smaller
   const path = event.composedPath();
   const isOwn = path.includes(state.root) || state.data.teach;
-  const way = lab.lessonKey(event, isOwn);
+  const way = lessonKey(event, isOwn);
   if (way) {
     event.preventDefault();
     go(state, way);
@@ -96,21 +118,21 @@ function press(state, event) {
 function update(state, data) {
   const { question, stops, place } = data;
   const index = stops.findIndex(({ to }) => to === place);
-  lab.write(state.title, data.title);
-  lab.write(state.count, `${index + 1} / ${stops.length}`);
-  lab.write(state.teach, data.teach ? lab._('Small type') : lab._('Large type'));
+  setText(state.title, data.title);
+  setText(state.count, `${index + 1} / ${stops.length}`);
+  setText(state.teach, data.teach ? _('Small type') : _('Large type'));
   document.documentElement.toggleAttribute('data-teach', data.teach); // see assets/style.css
   showStops(state, stops, place);
-  lab.write(state.heading, data.heading);
-  lab.writeStarred(state.text, data.told);
-  lab.writeStarred(state.what, data.task);
+  setText(state.heading, data.heading);
+  setStarredText(state.text, data.told);
+  setStarredText(state.what, data.task);
   state.task.classList.toggle('done', data.done);
-  lab.write(state.tick, data.done ? '✓' : '');
-  lab.write(state.said, data.done ? lab._('Done') : '');
+  setText(state.tick, data.done ? '✓' : '');
+  setText(state.said, data.done ? _('Done') : '');
   showQuestion(state, question, data.teach);
-  lab.set(state.back, 'aria-disabled', !data.back); // not `disabled`, which loses the focus
-  lab.set(state.forth, 'aria-disabled', !data.forth);
-  lab.write(state.forth, data.forthTitle);
+  setAttribute(state.back, 'aria-disabled', !data.back); // not `disabled`, which loses the focus
+  setAttribute(state.forth, 'aria-disabled', !data.forth);
+  setText(state.forth, data.forthTitle);
   state.forth.classList.toggle('ready', data.done);
   if (state.place !== null && state.place !== place && state.taken) {
     state.heading.focus({ preventScroll: true });
@@ -121,18 +143,17 @@ function update(state, data) {
 }
 
 function showStops({ stops: list }, stops, place) {
-  if (list.children.length !== stops.length)
-    list.replaceChildren(...stops.map(() => make('li', {}, make('a'))));
+  if (list.children.length !== stops.length) list.replaceChildren(...stops.map(() => make('li', {}, make('a'))));
   stops.forEach(({ to, title, done }, index) => {
     const link = list.children[index].firstChild;
     link.dataset.to = to;
-    lab.set(link, 'href', lab.address({ lesson: to }));
-    lab.write(link, done ? '✓' : String(index + 1));
+    setAttribute(link, 'href', stateQuery({ lesson: to }));
+    setText(link, done ? '✓' : String(index + 1));
     const name = { number: index + 1, title };
-    lab.set(link, 'aria-label', done ? lab._('{number}. {title}, done', name) : lab._('{number}. {title}', name));
+    setAttribute(link, 'aria-label', done ? _('{number}. {title}, done', name) : _('{number}. {title}', name));
     link.title = `${index + 1}. ${title}`;
     link.classList.toggle('done', done);
-    if (to === place) lab.set(link, 'aria-current', 'step');
+    if (to === place) setAttribute(link, 'aria-current', 'step');
     else link.removeAttribute('aria-current');
   });
 }
@@ -143,8 +164,8 @@ function showQuestion(state, question, teach) {
   state.question.hidden = !question;
   state.show.hidden = !teach || !question || question.right !== null;
   if (!question) return;
-  lab.writeStarred(state.ask, question.ask);
-  const marks = lab.choiceMarks(question, lab.lessonAnswer(state.waiting())?.choice);
+  setStarredText(state.ask, question.ask);
+  const marks = choiceMarks(question, lessonAnswer(state.waiting())?.choice);
   if (state.choices.children.length !== marks.length)
     state.choices.replaceChildren(
       ...marks.map((_, index) =>
@@ -159,15 +180,15 @@ function showQuestion(state, question, teach) {
   marks.forEach(({ text, mark }, index) => {
     const choice = state.choices.children[index];
     choice.className = `choice ${mark}`;
-    lab.write(choice.firstChild, SIGNS[mark] ?? '');
-    lab.writeStarred(choice.lastChild, text);
-    lab.set(choice, 'aria-pressed', index === (lab.lessonAnswer(state.waiting())?.choice ?? question.chosen));
-    lab.set(choice, 'aria-disabled', question.right !== null);
+    setText(choice.firstChild, SIGNS[mark] ?? '');
+    setStarredText(choice.lastChild, text);
+    setAttribute(choice, 'aria-pressed', index === (lessonAnswer(state.waiting())?.choice ?? question.chosen));
+    setAttribute(choice, 'aria-disabled', question.right !== null);
   });
-  lab.writeStarred(state.because, question.because);
+  setStarredText(state.because, question.because);
 }
 
-lab.lesson = lab.component({
+export const lesson = defineComponent({
   create,
   update,
   destroy: ({ root }) => {

@@ -9,41 +9,29 @@ import streamlit as st
 
 from app import texts
 from components.colours import COLOURS
+from components.library.bundle import bundle
 from components.mounting import FOLDER, styles
 
-# In order: a file uses only what the files before it offer when it is read. Those in core/ draw nothing and know no
-# page: tests/js runs them in Node.
-FILES = ("core/texts.js", "core/payload.js", "core/text.js", "core/scales.js", "core/attention.js",
-         "core/forgetting.js", "core/layout.js", "core/plan.js", "core/asking.js", "core/effects.js", "core/words.js",
-         "core/lessons.js", "core/svg.js", "core/csv.js", "core/standalone.js", "core/picture.js", "core/axes.js",
-         "core/marks.js", "core/lines.js", "core/fields.js", "core/points.js", "core/chart.js", "shared.js", "tip.js",
-         "page.js", "canvas.js", "events.js", "menu.js", "pointing.js", "take_away.js", "theme.js", "heads/controls.js",
-         "heads/grid.js", "heads/heads.js", "head_map/matrix_drawing.js", "head_map/matrix.js",
-         "head_map/forgetting_bars.js", "head_map/forgetting_strip.js", "head_map/forgetting.js", "head_map/words.js",
-         "head_map/reading.js", "head_map/words_panel.js", "head_map/taking.js", "head_map/together.js",
-         "head_map/head_map.js", "effect/peek.js", "effect/effect.js", "written/written.js", "notice/notice.js",
-         "chooser/chooser.js", "toolbar/toolbar.js", "navigation/navigation.js", "chart/picking.js", "chart/chart.js",
-         "dial/dial.js", "comparison/comparison.js", "lesson/lesson.js", "opening/opening.js")
+ENTRY = FOLDER / "main.js"
 
 
 def source() -> str:
-    """The library as one module: each file in a scope of its own, with `lab`, the namespace they share.
+    """Returns the library as one module, which starts itself and resolves `globalThis.attentionLab`.
 
-    A page that lives through an update of the app gets the library twice. The second one, if it differs,
-    takes the first one's place: components ask for the library whenever they are drawn.
+    A page that lives through an update of the app gets the library twice. The second one, if it differs, takes the
+    first one's place: components ask for the library whenever they are drawn.
     """
-    scripts = ((name, (FOLDER / name).read_text("utf-8")) for name in FILES)
-    files = "".join(f"\n// {name}\n(lab => {{\n{script}}})(lab);\n" for name, script in scripts)
-    given = (f"colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}, "
-             f"glossary: {json.dumps(texts.glossary())}, styles: {json.dumps(styles())}")
-    version = hashlib.sha256((files + given).encode()).hexdigest()[:12]
+    code = bundle(ENTRY)
+    data = (f"{{ colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}, "
+            f"glossary: {json.dumps(texts.glossary())}, styles: {json.dumps(styles())} }}")
+    version = hashlib.sha256((code + data).encode()).hexdigest()[:12]
     return f"""'use strict';
 const waiting = (globalThis.attentionLab ??= Promise.withResolvers());
 if (waiting.version !== '{version}') {{
-  const lab = {{ {given} }};
-{files}
-  waiting.resolve(lab);
-  if (waiting.version) globalThis.attentionLab = {{ promise: Promise.resolve(lab) }};
+{code}
+  entry.start({data});
+  waiting.resolve(entry);
+  if (waiting.version) globalThis.attentionLab = {{ promise: Promise.resolve(entry) }};
   globalThis.attentionLab.version = '{version}';
 }}
 export default () => undefined;

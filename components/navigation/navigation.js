@@ -1,9 +1,13 @@
 // The links to the pages. A plain click is an event, in order with all others; a click for a new tab is a link.
 
+import { _ } from '../core/texts.js';
+import { defineComponent } from '../runtime/component.js';
+import { make, setAttribute } from '../widgets/dom.js';
+
 const TITLE = 'Attention Lab';
 
 function create(state) {
-  const list = lab.make('nav', { attributes: { 'aria-label': lab._('Pages') } });
+  const list = make('nav', { attributes: { 'aria-label': _('Pages') } });
   state.root.append(list);
   list.addEventListener('click', event => {
     const link = event.target.closest('a');
@@ -33,16 +37,14 @@ function update(state, { pages, query }) {
   const [first] = pages[0];
   // The elements stay, and with them the focus.
   if (state.list.children.length !== pages.length)
-    state.list.replaceChildren(
-      ...pages.map(([page, title]) => lab.make('a', { textContent: title, dataset: { page } })),
-    );
+    state.list.replaceChildren(...pages.map(([page, title]) => make('a', { textContent: title, dataset: { page } })));
   for (const link of state.list.children) {
-    lab.set(link, 'href', address(query, link.dataset.page, first));
-    if (link.dataset.page === present) lab.set(link, 'aria-current', 'page');
+    setAttribute(link, 'href', address(query, link.dataset.page, first));
+    if (link.dataset.page === present) setAttribute(link, 'aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
   const title = pages.find(([page]) => page === present)?.[1];
   document.title = present === first || !title ? TITLE : `${title} · ${TITLE}`;
 }
 
-lab.navigation = lab.component({ create, update });
+export const navigation = defineComponent({ create, update });

@@ -1,21 +1,26 @@
 // A first visit's experiment. The elements stay, so that bars, arcs and answer move from before to after.
 
-const make = lab.make;
+import { formatPercent } from '../core/format.js';
+import { _ } from '../core/texts.js';
+import { defineComponent } from '../runtime/component.js';
+import { make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
+
 const SVG = 'http://www.w3.org/2000/svg';
 const LEAST = 0.02; // of the weight; less is no arc
 
 function create(state) {
   const part = (tag, className, attributes) => make(tag, { className, attributes });
   const act = type => () => state.send({ type });
-  const button = (className, text, onclick) => make('button', { type: 'button', className, textContent: text, onclick });
+  const button = (className, text, onclick) =>
+    make('button', { type: 'button', className, textContent: text, onclick });
   const title = part('h2', 'title');
   const question = part('p', 'question');
   const arcs = document.createElementNS(SVG, 'svg');
   arcs.setAttribute('aria-hidden', 'true');
-  const line = part('div', 'line', { role: 'list', 'aria-label': lab._('What the model reads') });
+  const line = part('div', 'line', { role: 'list', 'aria-label': _('What the model reads') });
   const looks = part('p', 'looks');
   const picture = make('div', { className: 'picture' }, make('div', { className: 'drawn' }, arcs, line), looks);
-  const says = make('span', { className: 'says', textContent: lab._('The model answers') });
+  const says = make('span', { className: 'says', textContent: _('The model answers') });
   const digit = part('span', 'digit');
   const verdict = part('span', 'verdict');
   const reason = part('p', 'reason');
@@ -25,18 +30,23 @@ function create(state) {
     make('p', { className: 'answer' }, says, digit, verdict),
     reason,
   );
-  const sure = make('p', { className: 'sure' }, lab._('How sure the model is'), make('span', { textContent: lab._('as trained') }));
-  const bars = part('div', 'bars', { role: 'list', 'aria-label': lab._('How likely each answer is') });
+  const sure = make(
+    'p',
+    { className: 'sure' },
+    _('How sure the model is'),
+    make('span', { textContent: _('as trained') }),
+  );
+  const bars = part('div', 'bars', { role: 'list', 'aria-label': _('How likely each answer is') });
   const measured = make('div', { className: 'measured' }, sure, bars);
   const head = part('p', 'head');
-  const choices = part('div', 'choices', { role: 'group', 'aria-label': lab._('What to take away') });
+  const choices = part('div', 'choices', { role: 'group', 'aria-label': _('What to take away') });
   const next = part('p', 'next');
   const ways = make(
     'div',
     { className: 'ways' },
-    button('lesson', lab._('Begin with lesson 1'), act('lesson')),
-    button('lab', lab._('Open this in the lab'), act('lab')),
-    button('skip', lab._('Skip to the lab'), act('skip')),
+    button('lesson', _('Begin with lesson 1'), act('lesson')),
+    button('lab', _('Open this in the lab'), act('lab')),
+    button('skip', _('Skip to the lab'), act('skip')),
   );
   state.root.append(
     make('section', { className: 'opening' }, title, question, picture, told, next, choices, measured, head, ways),
@@ -55,9 +65,9 @@ function create(state) {
 function update(state, data) {
   const { words, tokens, bars, choices, changed } = data;
   for (const name of ['title', 'question', 'looks', 'reason', 'head', 'next', 'verdict'])
-    lab.writeStarred(state[name], words[name]);
+    setStarredText(state[name], words[name]);
   if (state.digit.textContent !== data.answer) {
-    lab.write(state.digit, data.answer);
+    setText(state.digit, data.answer);
     state.digit.classList.remove('new');
     void state.digit.offsetWidth; // so that the animation begins again
     if (changed || state.drawn) state.digit.classList.add('new');
@@ -67,7 +77,7 @@ function update(state, data) {
   fill(state.line, tokens, () => make('span', { className: 'token', attributes: { role: 'listitem' } }, make('bdi')));
   tokens.forEach(({ text, weight }, index) => {
     const token = state.line.children[index];
-    lab.write(token.firstChild, text);
+    setText(token.firstChild, text);
     token.style.setProperty('--weight', `${Math.round(100 * weight)}%`);
     token.classList.toggle('asks', index === tokens.length - 1);
     token.classList.toggle('seen', weight >= 0.5);
@@ -85,10 +95,10 @@ function update(state, data) {
   bars.forEach(({ label, before, after, right }, index) => {
     const bar = state.bars.children[index];
     const [name, track, number] = bar.children;
-    lab.write(name, right ? `${label} ✓` : label);
+    setText(name, right ? `${label} ✓` : label);
     track.children[0].style.left = `${100 * before}%`;
     track.children[1].style.width = `${100 * after}%`;
-    lab.write(number, changed ? `${lab.percent(before)} → ${lab.percent(after)}` : lab.percent(after));
+    setText(number, changed ? `${formatPercent(before)} → ${formatPercent(after)}` : formatPercent(after));
     bar.classList.toggle('right', right);
     bar.classList.toggle('said', after === most);
   });
@@ -97,8 +107,8 @@ function update(state, data) {
   choices.forEach(({ plan, name, present }, index) => {
     const button = state.choices.children[index];
     button.dataset.plan = plan;
-    lab.write(button, name);
-    lab.set(button, 'aria-pressed', waiting ? waiting.plan === plan : present);
+    setText(button, name);
+    setAttribute(button, 'aria-pressed', waiting ? waiting.plan === plan : present);
     button.classList.toggle('first', index === 0 && !changed);
   });
   drawArcs(state, data);
@@ -128,7 +138,10 @@ function drawArcs({ arcs, line }, { tokens, changed }) {
     const rise = Math.min(height - 8, 24 + (from - to) * 0.28);
     const [was, path] = [arcs.children[index], arcs.children[count + index]];
     for (const arc of [was, path])
-      arc.setAttribute('d', `M${from} ${height} C${from} ${height - rise * 1.3} ${to} ${height - rise * 1.3} ${to} ${height}`);
+      arc.setAttribute(
+        'd',
+        `M${from} ${height} C${from} ${height - rise * 1.3} ${to} ${height - rise * 1.3} ${to} ${height}`,
+      );
     was.classList.add('was');
     path.classList.remove('was');
     was.style.opacity = changed && before >= LEAST ? 1 : 0;
@@ -137,4 +150,9 @@ function drawArcs({ arcs, line }, { tokens, changed }) {
   });
 }
 
-lab.opening = lab.component({ create, update, parts: ['numbers'], destroy: ({ sizes }) => sizes.disconnect() });
+export const opening = defineComponent({
+  create,
+  update,
+  parts: ['numbers'],
+  destroy: ({ sizes }) => sizes.disconnect(),
+});

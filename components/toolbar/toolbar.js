@@ -1,56 +1,63 @@
 // Undo, redo, reset, copy link, language, theme, their keys, and the browser's address. Embedded in another page, a
 // line that leads to the lab.
 
+import { _, currentLanguage } from '../core/texts.js';
+import { defineComponent } from '../runtime/component.js';
+import { mounted, questions, typing } from '../runtime/stale.js';
+import { THEMES, chooseTheme, chosenTheme } from '../runtime/theme.js';
+import { TEXT_INPUTS, make, setAttribute, setText } from '../widgets/dom.js';
+import { stateLink } from '../widgets/download_menu.js';
+import { createMenu, iconElement } from '../widgets/menu.js';
+
 // Paths in a box of 16 by 16: fonts differ in which arrows they have.
 const ICONS = {
   undo: 'M6 3 2.500 6.500 6 10 M2.500 6.500H9.500a4 4 0 0 1 0 8H7',
   redo: 'M10 3l3.500 3.500L10 10M13.500 6.500H6.500a4 4 0 0 0 0 8H9',
   reset: 'M3 3v4h4M3.300 6.800A5.300 5.300 0 1 1 2.700 9.500',
   theme: 'M8 2.500a5.500 5.500 0 1 0 0 11a5.500 5.500 0 1 0 0 -11M8 2.500v11M10.500 3.200v9.600M12.500 5v6',
-  copy:
-    'M6.500 9.500l3-3M7.500 5l1.800-1.800a2.600 2.600 0 0 1 3.600 3.600L11 8.700M8.500 11l-1.800 1.800a2.600 2.600 0 0 1-3.600-3.600L5 7.300',
+  copy: 'M6.500 9.500l3-3M7.500 5l1.800-1.800a2.600 2.600 0 0 1 3.600 3.600L11 8.700M8.500 11l-1.800 1.800a2.600 2.600 0 0 1-3.600-3.600L5 7.300',
 };
 const COPIED = 2000; // ms
 const PATIENCE = 3000; // ms that a link waits for what was just done; a browser lets us copy for five after a press
 
 function create(state) {
   const button = (path, name, act) =>
-    lab.make(
+    make(
       'button',
       { type: 'button', onclick: act, attributes: { 'aria-label': name, title: name } },
-      lab.icon(path),
-      lab.make('span', { className: 'text', textContent: name }),
+      iconElement(path),
+      make('span', { className: 'text', textContent: name }),
     );
   // Sent though nothing can be undone yet: what can be may still be on its way, and to Python an empty past is no error.
   const act = type => () => state.send({ type });
-  const undo = button(ICONS.undo, lab._('Undo'), act('undo'));
-  const redo = button(ICONS.redo, lab._('Redo'), act('redo'));
-  const reset = button(ICONS.reset, lab._('Reset'), act('reset'));
-  const copy = button(ICONS.copy, lab._('Copy link'), () => copyLink(state));
-  const theme = lab.menu({
+  const undo = button(ICONS.undo, _('Undo'), act('undo'));
+  const redo = button(ICONS.redo, _('Redo'), act('redo'));
+  const reset = button(ICONS.reset, _('Reset'), act('reset'));
+  const copy = button(ICONS.copy, _('Copy link'), () => copyLink(state));
+  const theme = createMenu({
     icon: ICONS.theme,
-    text: lab._('Theme'),
+    text: _('Theme'),
     className: 'theme',
     entries: () =>
-      Object.entries(lab.THEMES).map(([name, text]) => ({
-        text: lab._(text),
-        checked: lab.theme() === name,
-        act: () => lab.chooseTheme(name),
+      Object.entries(THEMES).map(([name, text]) => ({
+        text: _(text),
+        checked: chosenTheme() === name,
+        act: () => chooseTheme(name),
       })),
   });
-  const said = lab.make('span', { className: 'said', attributes: { role: 'status' } });
-  const bar = lab.make(
+  const said = make('span', { className: 'said', attributes: { role: 'status' } });
+  const bar = make(
     'div',
-    { className: 'bar', attributes: { role: 'group', 'aria-label': lab._('State') } },
+    { className: 'bar', attributes: { role: 'group', 'aria-label': _('State') } },
     undo,
     redo,
     reset,
-    lab.make('span', { className: 'copy' }, copy, said),
-    lab.make('span', { className: 'languages' }),
+    make('span', { className: 'copy' }, copy, said),
+    make('span', { className: 'languages' }),
     theme.element,
   );
-  const link = lab.make('a', { target: '_blank', rel: 'noopener', textContent: lab._('Open this in Attention Lab ↗') });
-  const line = lab.make('p', { className: 'line', hidden: true }, link);
+  const link = make('a', { target: '_blank', rel: 'noopener', textContent: _('Open this in Attention Lab ↗') });
+  const line = make('p', { className: 'line', hidden: true }, link);
   state.root.append(bar, line);
   // Kept on the element, not in this file's memory: another version of the library must be able to end it.
   state.root.keys?.abort();
@@ -70,12 +77,12 @@ const shortest = name => name.slice(0, 2).toUpperCase();
 
 /** A button for each language that is not the present one, by its own name. */
 function showLanguages(state, languages) {
-  const others = languages.filter(([key]) => key !== lab.language);
+  const others = languages.filter(([key]) => key !== currentLanguage());
   const place = state.root.querySelector('.languages');
   if (place.children.length === others.length) return; // they were made in this language
   place.replaceChildren(
     ...others.map(([language, textContent]) =>
-      lab.make(
+      make(
         'button',
         {
           type: 'button',
@@ -83,8 +90,8 @@ function showLanguages(state, languages) {
           onclick: () => choose(state, language),
           attributes: { 'aria-label': textContent, title: textContent },
         },
-        lab.make('span', { className: 'whole', textContent }),
-        lab.make('span', { className: 'short', textContent: shortest(textContent) }),
+        make('span', { className: 'whole', textContent }),
+        make('span', { className: 'short', textContent: shortest(textContent) }),
       ),
     ),
   );
@@ -94,12 +101,15 @@ function update(state, { query, mode, undo, redo, languages, embedded, visit, se
   state.bar.hidden = Boolean(embedded);
   state.line.hidden = !embedded;
   showLanguages(state, languages);
-  lab.set(state.undo, 'aria-disabled', !undo); // not `disabled`, which loses the focus
-  lab.set(state.redo, 'aria-disabled', !redo);
+  setAttribute(state.undo, 'aria-disabled', !undo); // not `disabled`, which loses the focus
+  setAttribute(state.redo, 'aria-disabled', !redo);
   // Only a new message says what the address should be; drawing again because of the theme does not.
   if (state.addressed === state.bytes) return;
   state.addressed = state.bytes;
-  const wanted = [query, embedding()].filter(Boolean).join('&').replace(/^(?=.)/, '?');
+  const wanted = [query, embedding()]
+    .filter(Boolean)
+    .join('&')
+    .replace(/^(?=.)/, '?');
   const page = globalThis; // what stands here outlives sessions, and components that are mounted anew
   // A new session has opened what the page was loaded with; what was done since stands in the address.
   const isNew = page.attentionLabVisit && page.attentionLabVisit !== visit;
@@ -116,7 +126,7 @@ function update(state, { query, mode, undo, redo, languages, embedded, visit, se
   }
   page.attentionLabAddress = null;
   if (location.search !== wanted) write(wanted, mode === 'push' && !embedded);
-  lab.set(state.link, 'href', lab.stateLink());
+  setAttribute(state.link, 'href', stateLink());
 }
 
 /** Writes the address: as a new entry of the browser's history, or in place of the present one. */
@@ -128,7 +138,9 @@ function write(wanted, isNew) {
 
 /** What of the address is Streamlit's: whether the page is embedded in another one, and how. */
 function embedding() {
-  const kept = Array.from(new URLSearchParams(location.search)).filter(([key]) => key === 'embed' || key === 'embed_options');
+  const kept = Array.from(new URLSearchParams(location.search)).filter(
+    ([key]) => key === 'embed' || key === 'embed_options',
+  );
   return new URLSearchParams(kept).toString();
 }
 
@@ -147,16 +159,16 @@ function press(state, event) {
   const key = event.key?.toLowerCase(); // autofill's has none
   if (!(event.ctrlKey || event.metaKey) || event.altKey || (key !== 'z' && key !== 'y')) return;
   const target = event.composedPath()[0];
-  if (target instanceof HTMLElement && (target.isContentEditable || target.matches(lab.TYPED))) return;
+  if (target instanceof HTMLElement && (target.isContentEditable || target.matches(TEXT_INPUTS))) return;
   event.preventDefault();
   state.send({ type: key === 'y' || event.shiftKey ? 'redo' : 'undo' });
 }
 
 /** Whether something was done or typed that the address does not say yet. */
 const isBehind = ({ data }) =>
-  lab.typed.open ||
-  lab.asking.newest(['numbers', 'selection']) > (data.answered ?? 0) ||
-  [...lab.living].some(({ waiting }) => waiting().length > 0);
+  typing.open ||
+  questions.newest(['numbers', 'selection']) > (data.answered ?? 0) ||
+  [...mounted].some(({ waiting }) => waiting().length > 0);
 
 async function copyLink(state) {
   const until = performance.now() + PATIENCE;
@@ -167,17 +179,17 @@ async function copyLink(state) {
   } catch {
     done = copyOld(location.href); // no clipboard on plain http, or no permission
   }
-  lab.write(state.said, done ? lab._('Copied') : lab._('Not copied: use the address bar'));
+  setText(state.said, done ? _('Copied') : _('Not copied: use the address bar'));
   state.copy.parentElement.classList.add('done');
   clearTimeout(state.timer);
   state.timer = setTimeout(() => {
-    lab.write(state.said, '');
+    setText(state.said, '');
     state.copy.parentElement.classList.remove('done');
   }, COPIED);
 }
 
 function copyOld(text) {
-  const field = lab.make('textarea', {
+  const field = make('textarea', {
     value: text,
     style: { position: 'fixed', opacity: 0 },
     attributes: { 'aria-hidden': true },
@@ -191,7 +203,7 @@ function copyOld(text) {
   return done;
 }
 
-lab.toolbar = lab.component({
+export const toolbar = defineComponent({
   create,
   update,
   destroy: ({ root, timer, theme }) => {

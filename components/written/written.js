@@ -1,8 +1,13 @@
 // What a model of two texts writes, as trained and under the plan; words that differ are marked.
 
+import { diffWords, visibleText } from '../core/format.js';
+import { _ } from '../core/texts.js';
+import { defineComponent } from '../runtime/component.js';
+import { make } from '../widgets/dom.js';
+
 function create({ root }) {
   const [trained, planned] = ['trained', 'planned'].map(className =>
-    lab.make('p', { className, attributes: { role: 'status' } }),
+    make('p', { className, attributes: { role: 'status' } }),
   );
   root.append(trained, planned);
   return { trained, planned, numbers: planned };
@@ -11,9 +16,9 @@ function create({ root }) {
 function update({ trained, planned }, { before, after }) {
   const changed = after !== null;
   planned.dataset.room = before;
-  const [old, now] = changed ? lab.wordChanges(before, after) : [[{ text: before, changed: false }], []];
-  show(trained, lab._('As trained'), 'del', old);
-  show(planned, changed ? lab._('With your changes') : '', 'ins', now);
+  const [old, now] = changed ? diffWords(before, after) : [[{ text: before, changed: false }], []];
+  show(trained, _('As trained'), 'del', old);
+  show(planned, changed ? _('With your changes') : '', 'ins', now);
 }
 
 /** A live region: written anew only if it says something else. */
@@ -22,16 +27,16 @@ function show(line, name, tag, pieces) {
   if (line.dataset.said === said) return;
   line.dataset.said = said;
   line.replaceChildren(
-    lab.make('span', { className: 'name', textContent: name }),
+    make('span', { className: 'name', textContent: name }),
     ' ',
-    lab.make(
+    make(
       'bdi',
       {},
       ...pieces.map(({ text, changed }) =>
-        changed ? lab.make(tag, { textContent: lab.visible(text) }) : lab.visible(text),
+        changed ? make(tag, { textContent: visibleText(text) }) : visibleText(text),
       ),
     ),
   );
 }
 
-lab.written = lab.component({ create, update, parts: ['numbers'] });
+export const written = defineComponent({ create, update, parts: ['numbers'] });

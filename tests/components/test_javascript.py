@@ -1,4 +1,4 @@
-"""The JavaScript that draws nothing, run by Node against numbers that Python makes, and mistakes in it that must show.
+"""The JavaScript that draws nothing, run by Node against numbers that Python computes, and mistakes in it.
 
     pytest tests/components/test_javascript.py        (or, with Node's own output: python -m tests.js)
 """
@@ -6,58 +6,81 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
-from components.library import FILES
+from components.library import ENTRY
+from components.library.bundle import bundle, modules
 from components.mounting import FOLDER, MAX_EVENTS
+from tests.js import mutants
 from tests.js.fixtures import write
-from tests.js.mutations import MUTATIONS, Mutation
-from tests.js.node import TESTS, run
+from tests.js.node import run
+
+SAMPLE, SEED, NOTICED = 48, 1, 0.75  # the share of a sample that must be noticed
 
 
-@pytest.fixture(scope="module")
-def fixtures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("fixtures")
-    write(folder)
-    return folder
-
-
-def test_all_of_it_passes(fixtures):
-    result = run([], fixtures)
+def test_all_of_it_passes(tmp_path):
+    write(tmp_path)
+    result = run([], tmp_path)
     assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
     passed = re.search(r"^\S+ pass (\d+)$", result.stdout, re.MULTILINE)
     assert passed
     assert int(passed[1]) > 60  # that they ran at all
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_a_mistake_is_noticed(mutation: Mutation, fixtures, tmp_path):
-    shutil.copytree(FOLDER / "core", tmp_path / "core")
-    source = tmp_path / mutation.file
-    text = source.read_text("utf-8")
-    assert text.count(mutation.old) == 1
-    source.write_text(text.replace(mutation.old, mutation.new), "utf-8")
-    result = run([mutation.tests], fixtures, tmp_path)
-    assert result.returncode == 1, result.stdout[-3000:]
-    # The mistake runs, and a test finds it: a file that does not load would fail as well.
-    assert "SyntaxError" not in result.stdout
-    assert re.search(r"^\S+ pass [1-9]", result.stdout, re.MULTILINE)
+def test_mistakes_are_noticed(tmp_path):
+    chosen = mutants.sample(SAMPLE, SEED)
+    alive = mutants.survivors(chosen, tmp_path)
+    assert len(alive) <= (1 - NOTICED) * SAMPLE, [mutant.address for mutant in alive]
 
 
-def test_every_pure_file_is_loaded_by_a_test_and_touches_no_page():
-    loaded = "".join(path.read_text("utf-8") for path in TESTS.glob("*.test.mjs"))
-    pure = [file for file in FILES if file.startswith("core/")]
-    assert set(pure) == {f"core/{path.name}" for path in (FOLDER / "core").glob("*.js")}
-    for file in pure:
-        assert f"'{file}'" in loaded
-        assert not re.search(r"\b(document|location|matchMedia|setTimeout|HTMLElement)\b",
-                             (FOLDER / file).read_text("utf-8"))
+def test_a_mutant_differs_from_its_source_in_one_place():
+    [first, *_] = mutants.mutants(FOLDER / "core" / "csv.js")
+    source = (FOLDER / first.file).read_bytes()
+    changed = source[:first.start] + first.text.encode() + source[first.end:]
+    assert changed != source
+    assert changed.startswith(source[:first.start]) and changed.endswith(source[first.end:])
+    assert first.address.startswith("core/csv.js:")
+
+
+def test_every_pure_module_is_imported_by_a_test_and_uses_no_page():
+    tested = mutants.testers()
+    for path in (FOLDER / "core").rglob("*.js"):
+        assert tested.get(path.relative_to(FOLDER).as_posix()), path
+        assert not re.search(r"\b(document|location|matchMedia|setTimeout|HTMLElement)\b", path.read_text("utf-8"))
+
+
+def test_pure_modules_import_only_pure_modules():
+    for path in (FOLDER / "core").rglob("*.js"):
+        assert all((FOLDER / "core") in module.parents for module in modules(path))
+
+
+def test_the_entry_reaches_every_module():
+    assert sorted(modules(ENTRY)) == sorted(path for path in FOLDER.rglob("*.js"))
+
+
+def test_modules_follow_what_they_import(tmp_path):
+    (tmp_path / "b.js").write_text("export const one = 1;\nexport function two() {\n  return 2;\n}\n")
+    (tmp_path / "a.js").write_text("import { one, two as second } from './b.js';\nexport const three = one + second;\n")
+    assert [path.name for path in modules(tmp_path / "a.js")] == ["b.js", "a.js"]
+    text = bundle(tmp_path / "a.js")
+    assert "const { one, two: second } = module0;" in text and "return { three };" in text
+    assert "import" not in text and "export" not in text
+
+
+@pytest.mark.parametrize(("source", "problem"), [
+    ("import { b } from './a.js';\n", "cycle"), ("import b from './b.js';\n", "not supported"),
+    ("import * as b from './b.js';\n", "not supported"), ("export default 1;\n", "not supported"),
+    ("export let count = 0;\n", "not supported"), ("export { b } from './b.js';\n", "not supported")])
+def test_a_module_that_cannot_be_joined_exactly_is_refused(tmp_path: Path, source, problem):
+    (tmp_path / "a.js").write_text(source)
+    (tmp_path / "b.js").write_text("export const b = 1;\n")
+    with pytest.raises(ValueError, match=problem):
+        bundle(tmp_path / "a.js")
 
 
 def test_browser_and_python_agree_on_the_size_of_a_message():
-    batch = re.search(r"const BATCH = (\d+)", (FOLDER / "events.js").read_text("utf-8"))
+    batch = re.search(r"const BATCH = (\d+)", (FOLDER / "runtime" / "events.js").read_text("utf-8"))
     assert batch
     assert int(batch[1]) <= MAX_EVENTS

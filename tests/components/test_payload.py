@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components import mounting
-from components.library import FILES, source
+from components.library import source
 from components.payload import DTYPES, lower_triangle, pack, unpack
 from models.labs.thumbnails import MAX_SIDE, thumbnails
 
@@ -78,8 +78,8 @@ def test_styles_travel_with_the_library_alone(monkeypatch: pytest.MonkeyPatch):
     assert f"styles: {json.dumps(sheets)}" in source()
 
 
-def test_the_library_holds_every_file_once_and_no_data():
+def test_the_library_holds_every_module_once_and_no_html():
     text = source()
-    for file in FILES:
-        assert text.count(f"\n// {file}\n") == 1
+    for path in mounting.FOLDER.rglob("*.js"):
+        assert text.count(f"\n// {path.relative_to(mounting.FOLDER).as_posix()}\nconst ") == 1
     assert "innerHTML" not in text

@@ -9,6 +9,7 @@ import numpy
 from playwright.sync_api import Locator, Page, expect
 
 from components.colours import COLOURS
+from components.mounting import FOLDER
 
 # Of a canvas, in CSS pixels from its corner: the colour there, opaque cells only.
 PIXEL = """(canvas, [x, y, scaled]) => {
@@ -49,10 +50,11 @@ def expect_python(page: Page, part: str, values: list[list[float]]) -> None:
 
 def layout(page: Page, rows: int, columns: int) -> tuple[float, float, float]:
     """x, y and side of the large map's cells; layout.js has its own test."""
-    size = page.evaluate(f"""async ([rows, columns]) => {{ {ROOT}
-        const lab = await globalThis.attentionLab.promise;
+    source = (FOLDER / "core" / "attention" / "layout.js").read_text("utf-8").replace("export ", "")  # imports nothing
+    size = page.evaluate(f"""([rows, columns]) => {{ {ROOT}
+        {source}
         const width = root('head_map').querySelector('.plot').clientWidth;
-        return lab.mapLayout(width, devicePixelRatio, rows, columns); }}""", [rows, columns])
+        return mapLayout(width, devicePixelRatio, rows, columns); }}""", [rows, columns])
     return size["x"], size["y"], size["cell"]
 
 

@@ -1,23 +1,14 @@
-// Loads files of components/ as the library does: each in a scope of its own, with `lab`, the namespace they share.
+// What the tests share: the app's colours, the fixtures that Python wrote, and comparing numbers.
 
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import vm from 'node:vm';
+import { pageData } from '../../components/core/page_data.js';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const COMPONENTS = process.env.COMPONENTS ?? join(ROOT, 'components');
 const FIXTURES = process.env.FIXTURES ?? join(ROOT, 'runs', 'fixtures');
 
-/** A library of the given files only, in their order, after what all of them may use. Errors name the file and its line. */
-export function load(...files) {
-  const lab = { colours: JSON.parse(readFileSync(join(ROOT, 'assets', 'colours.json'), 'utf8')) };
-  for (const file of new Set(['core/texts.js', ...files])) {
-    const filename = join(COMPONENTS, file);
-    vm.runInThisContext(`'use strict'; (lab => {${readFileSync(filename, 'utf8')}})`, { filename })(lab);
-  }
-  return lab;
-}
+pageData.colours = JSON.parse(readFileSync(join(ROOT, 'assets', 'colours.json'), 'utf8'));
 
 /** What `python -m tests.js` has written: JSON by name. */
 export const fixture = name => JSON.parse(readFileSync(join(FIXTURES, `${name}.json`), 'utf8'));

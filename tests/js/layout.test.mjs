@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { load } from './harness.mjs';
+import { cellAt, gridStep, mapLayout, mapStep, tileSide, tipPosition } from '../../components/core/attention/layout.js';
 
-const lab = load('core/layout.js');
 const SHAPES = [
   [1, 1],
   [6, 6],
@@ -18,15 +17,15 @@ for (const [rows, columns] of SHAPES)
     [900, 1.5],
   ])
     test(`${rows} x ${columns} on ${width} px: the cell under a point is the one drawn there`, () => {
-      const size = lab.mapLayout(width, ratio, rows, columns);
+      const size = mapLayout(width, ratio, rows, columns);
       assert.ok(size.x >= size.left && size.x + size.right <= width && size.y + size.bottom <= size.height);
       const some = count => [0, 1, count >> 1, count - 1].filter(i => i >= 0 && i < count);
       for (const i of some(rows))
         for (const j of some(columns))
           for (const part of [0.02, 0.5, 0.98]) {
             const [px, py] = [size.x + (j + part) * size.cell, size.y + (i + part) * size.cell];
-            assert.deepEqual(lab.cellAt(size, px, py, false), [i, j]);
-            assert.deepEqual(lab.cellAt(size, px, py, true), j > i ? null : [i, j]);
+            assert.deepEqual(cellAt(size, px, py, false), [i, j]);
+            assert.deepEqual(cellAt(size, px, py, true), j > i ? null : [i, j]);
           }
       const { x, y, right, bottom } = size;
       for (const [px, py] of [
@@ -35,25 +34,25 @@ for (const [rows, columns] of SHAPES)
         [x + right + 1, y + 1],
         [x + 1, y + bottom + 1],
       ])
-        assert.equal(lab.cellAt(size, px, py, false), null);
+        assert.equal(cellAt(size, px, py, false), null);
     });
 
 test('cells are as large as both sides allow', () => {
-  assert.equal(lab.mapLayout(900, 1, 2, 8).cell, 50);
-  assert.equal(lab.mapLayout(900, 1, 8, 2).cell, 50);
-  assert.equal(lab.mapLayout(900, 1, 1, 1).cell, 100);
+  assert.equal(mapLayout(900, 1, 2, 8).cell, 50);
+  assert.equal(mapLayout(900, 1, 8, 2).cell, 50);
+  assert.equal(mapLayout(900, 1, 1, 1).cell, 100);
 });
 
 test('where there is less height the plot is smaller, and never too small to be seen', () => {
-  const height = room => lab.mapLayout(900, 1, 20, 20, room).height;
+  const height = room => mapLayout(900, 1, 20, 20, room).height;
   assert.equal(height(900), 466);
   assert.equal(height(400), 400);
   assert.equal(height(100), 286);
-  assert.equal(lab.mapLayout(200, 1, 20, 20, 100).height, lab.mapLayout(200, 1, 20, 20).height); // small already
+  assert.equal(mapLayout(200, 1, 20, 20, 100).height, mapLayout(200, 1, 20, 20).height); // small already
 });
 
 test('arrow keys walk through queries and keys, and stay inside', () => {
-  const step = (at, key, causal = false) => lab.mapStep(at, key, 4, 6, causal);
+  const step = (at, key, causal = false) => mapStep(at, key, 4, 6, causal);
   assert.deepEqual(step(null, 'ArrowUp'), [3, 0]);
   assert.deepEqual(step([1, 1], 'ArrowUp'), [0, 1]);
   assert.deepEqual(step([1, 1], 'ArrowDown'), [2, 1]);
@@ -76,7 +75,7 @@ const GRIDS = [
   { layers: 1, heads: 5 },
 ];
 const walk = (grid, row, column, key, control) => {
-  const next = lab.gridStep(GRIDS, { grid, row, column }, key, control);
+  const next = gridStep(GRIDS, { grid, row, column }, key, control);
   return next && [next.grid, next.row, next.column];
 };
 
@@ -113,27 +112,27 @@ test('every tile is reached by arrow keys from the first', () => {
     for (let row = 1; row <= GRIDS[grid].layers; row += 1)
       for (let cell = { grid, row, column: 1 }; cell?.grid === grid; ) {
         visit(cell);
-        cell = lab.gridStep(GRIDS, cell, 'ArrowRight');
+        cell = gridStep(GRIDS, cell, 'ArrowRight');
       }
-    at = lab.gridStep(GRIDS, { grid, row: GRIDS[grid].layers, column: 1 }, 'ArrowDown');
+    at = gridStep(GRIDS, { grid, row: GRIDS[grid].layers, column: 1 }, 'ArrowDown');
   }
   assert.equal(seen.size, 2 * 3 + 4 + 5);
 });
 
 test('tiles of many layers are smaller, and never too small to press', () => {
-  assert.equal(lab.tileSide([{ layers: 4 }], 400), 96);
-  assert.equal(lab.tileSide([{ layers: 12 }], 400), 400 / 12);
-  assert.equal(lab.tileSide([{ layers: 2 }, { layers: 1 }, { layers: 2 }], 400), (400 - 2 * 66) / 5);
-  assert.equal(lab.tileSide([{ layers: 12 }, { layers: 12 }], 400), 26);
+  assert.equal(tileSide([{ layers: 4 }], 400), 96);
+  assert.equal(tileSide([{ layers: 12 }], 400), 400 / 12);
+  assert.equal(tileSide([{ layers: 2 }, { layers: 1 }, { layers: 2 }], 400), (400 - 2 * 66) / 5);
+  assert.equal(tileSide([{ layers: 12 }, { layers: 12 }], 400), 26);
 });
 
 test('a tip stands under its word, above it where there is no room, and always in the window', () => {
   const screen = { width: 400, height: 300 };
   const size = { width: 100, height: 50 };
   const word = (left, top) => ({ left, top, bottom: top + 20, width: 40 });
-  assert.deepEqual(lab.tipPlace(word(150, 100), size, screen), { left: 120, top: 126 });
-  assert.deepEqual(lab.tipPlace(word(150, 270), size, screen), { left: 120, top: 214 });
-  assert.deepEqual(lab.tipPlace(word(0, 100), size, screen), { left: 6, top: 126 });
-  assert.deepEqual(lab.tipPlace(word(380, 100), size, screen), { left: 294, top: 126 });
-  assert.equal(lab.tipPlace(word(150, 20), { width: 100, height: 280 }, screen).top, 6);
+  assert.deepEqual(tipPosition(word(150, 100), size, screen), { left: 120, top: 126 });
+  assert.deepEqual(tipPosition(word(150, 270), size, screen), { left: 120, top: 214 });
+  assert.deepEqual(tipPosition(word(0, 100), size, screen), { left: 6, top: 126 });
+  assert.deepEqual(tipPosition(word(380, 100), size, screen), { left: 294, top: 126 });
+  assert.equal(tipPosition(word(150, 20), { width: 100, height: 280 }, screen).top, 6);
 });

@@ -37,15 +37,14 @@ def _version(path: str) -> int:
     return int(number) if number.isdigit() else 0
 
 
-def run(files: Sequence[str], fixtures: Path, components: Path = ROOT / "components") -> subprocess.CompletedProcess:
+def run(files: Sequence[str], fixtures: Path) -> subprocess.CompletedProcess:
     """Runs test files, by their names without `.test.mjs`; all of them if none is named.
 
     Args:
         fixtures: where `tests.js.fixtures.write` put them.
-        components: the sources to test.
     """
     paths = [TESTS / f"{name}.test.mjs" for name in files] or sorted(TESTS.glob("*.test.mjs"))
     runner = ["--test"] if len(paths) > 1 else []  # which starts a process a file; one file runs itself
     return subprocess.run(
         [find(), *runner, *map(str, paths)], capture_output=True, text=True, timeout=SECONDS, cwd=ROOT,
-        env=os.environ | {"FIXTURES": str(fixtures), "COMPONENTS": str(components)})
+        env=os.environ | {"FIXTURES": str(fixtures)})

@@ -1,33 +1,42 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fixture, load } from './harness.mjs';
+import {
+  colourTable,
+  colourTicks,
+  contrastColour,
+  cssColour,
+  differenceStep,
+  matrixPixels,
+  tileSteps,
+  weightStep,
+} from '../../components/core/attention/scales.js';
+import { fixture } from './harness.mjs';
 
-const lab = load('core/payload.js', 'core/scales.js');
 const scales = fixture('scales');
 
 test('a weight has the square root of its place on the scale', () => {
   scales.weights.forEach((weight, i) => {
-    assert.ok(Math.abs(lab.weightStep(weight) - scales.weight_steps[i]) <= 0.5001, `${weight}`);
-    assert.equal(lab.weightStep(3 * weight, 3), lab.weightStep(weight));
+    assert.ok(Math.abs(weightStep(weight) - scales.weight_steps[i]) <= 0.5001, `${weight}`);
+    assert.equal(weightStep(3 * weight, 3), weightStep(weight));
   });
 });
 
 test('a difference begins in the middle, negative ones to the left', () => {
   scales.changes.forEach((change, i) =>
-    assert.ok(Math.abs(lab.differenceStep(change, 2) - scales.change_steps[i]) <= 0.5001, `${change}`),
+    assert.ok(Math.abs(differenceStep(change, 2) - scales.change_steps[i]) <= 0.5001, `${change}`),
   );
 });
 
 test('the colour of each step, in both themes', () => {
   for (const [name, expected] of Object.entries(scales.colours)) {
     const [theme, scale] = name.split(' ');
-    const table = lab.table(theme === 'dark', scale);
+    const table = colourTable(theme === 'dark', scale);
     expected.forEach((channels, step) => {
       const pixel = table[step];
       const actual = [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255];
       actual.forEach((value, c) => assert.ok(Math.abs(value - channels[c]) <= 0.5001, `${name} ${step}: ${actual}`));
       assert.equal(pixel >>> 24, 255);
-      assert.equal(lab.shade(theme === 'dark', scale, step / 255), `rgb(${actual.join(' ')})`);
+      assert.equal(cssColour(theme === 'dark', scale, step / 255), `rgb(${actual.join(' ')})`);
     });
   }
 });
@@ -41,7 +50,7 @@ test('ink reads on every colour', () => {
     const [theme, scale] = name.split(' ');
     expected.forEach((channels, step) => {
       const ground = luminance(channels);
-      const white = lab.ink(theme === 'dark', scale, step / 255) === '#fff';
+      const white = contrastColour(theme === 'dark', scale, step / 255) === '#fff';
       const contrast = white ? 1.05 / (ground + 0.05) : (ground + 0.05) / 0.05;
       assert.ok(contrast >= 4.5, `${name} ${step}: ${contrast}`);
     });
@@ -50,10 +59,10 @@ test('ink reads on every colour', () => {
 
 for (const [name, tiles] of Object.entries(fixture('tiles')))
   test(`${name}: thumbnails become pixels of the scale, unseen cells stay clear`, () => {
-    const table = lab.table(false, 'sequential');
+    const table = colourTable(false, 'sequential');
     tiles.tiles.forEach((map, index) => {
-      const steps = lab.tileSteps(tiles.packed, index, tiles);
-      const pixels = lab.pixels(tiles.rows, tiles.columns, table, steps);
+      const steps = tileSteps(tiles.packed, index, tiles);
+      const pixels = matrixPixels(tiles.rows, tiles.columns, table, steps);
       map.forEach((row, i) =>
         row.forEach((step, j) =>
           assert.equal(pixels[i * tiles.columns + j], tiles.causal && j > i ? 0 : table[step], `${index} ${i} ${j}`),
@@ -64,9 +73,9 @@ for (const [name, tiles] of Object.entries(fixture('tiles')))
 
 test('ticks stand where their numbers are on the scale', () => {
   for (const most of [1, 0.37, 12]) {
-    for (const { at, label } of lab.ticks(most, false))
-      assert.ok(Math.abs(lab.weightStep(Number(label), most) - 255 * at) < 4, `${most} ${label}`);
-    for (const { at, label } of lab.ticks(most, true))
-      assert.ok(Math.abs(lab.differenceStep(Number(label.replace('−', '-')), most) - 255 * at) < 4, `${most} ${label}`);
+    for (const { at, label } of colourTicks(most, false))
+      assert.ok(Math.abs(weightStep(Number(label), most) - 255 * at) < 4, `${most} ${label}`);
+    for (const { at, label } of colourTicks(most, true))
+      assert.ok(Math.abs(differenceStep(Number(label.replace('−', '-')), most) - 255 * at) < 4, `${most} ${label}`);
   }
 });

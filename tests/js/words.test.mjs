@@ -2,13 +2,31 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { close, fixture, load } from './harness.mjs';
+import { differenceStep, weightStep } from '../../components/core/attention/scales.js';
+import {
+  fitsThumbnails,
+  isSpecialToken,
+  joinsPrevious,
+  labelledNumbers,
+  maskedShares,
+  meanPattern,
+  narrowTokens,
+  nextWord,
+  rowShares,
+  strongestPositions,
+  wordGaps,
+  wordNumber,
+  wordSentence,
+  wordStep,
+} from '../../components/core/attention/words.js';
+import { pageData } from '../../components/core/page_data.js';
+import { setLanguage } from '../../components/core/texts.js';
+import { close, fixture } from './harness.mjs';
 
-const lab = load('core/texts.js', 'core/payload.js', 'core/text.js', 'core/scales.js', 'core/attention.js', 'core/words.js');
 const ROUNDED = 0.005; // what 255 steps of a root leave of a weight
 
 for (const [name, its] of Object.entries(fixture('means'))) {
-  const mean = (layer, gates = its.gates) => lab.meanOf({ ...its, gates }, its.packed, layer, its.queries, its.keys);
+  const mean = (layer, gates = its.gates) => meanPattern({ ...its, gates }, its.packed, layer, its.queries, its.keys);
   const each = (found, check) => {
     for (let i = 0; i < its.queries; i += 1)
       for (let j = 0; j < (its.causal ? i + 1 : its.keys); j += 1) check(found.value(i, j), i, j);
@@ -35,56 +53,66 @@ for (const [name, its] of Object.entries(fixture('means'))) {
   });
 
   test(`${name}: thumbnails fit the text that they are of, and no other`, () => {
-    assert.ok(lab.fitsThumbnails(its, its.queries, its.keys));
-    assert.ok(!lab.fitsThumbnails(its, its.queries + 9, its.keys));
-    assert.ok(!lab.fitsThumbnails(its, its.queries, its.keys - 3));
+    assert.ok(fitsThumbnails(its, its.queries, its.keys));
+    assert.ok(!fitsThumbnails(its, its.queries + 9, its.keys));
+    assert.ok(!fitsThumbnails(its, its.queries, its.keys - 3));
   });
 }
 
 test('the words of a block of a large map share its weight', () => {
   const its = fixture('means').large;
-  const { value } = lab.meanOf(its, its.packed, 0, 70, 70);
+  const { value } = meanPattern(its, its.packed, 0, 70, 70);
   assert.equal(value(40, 20), value(41, 21));
   assert.notEqual(value(40, 20), value(42, 20));
 });
 
 test('shares are parts of a row, whatever it sums to', () => {
-  close(lab.rowShares(Float64Array.of(0.1, 0.3)), [0.25, 0.75]);
-  close(lab.rowShares(Float64Array.of(0.25, 0.75)), [0.25, 0.75]);
-  assert.deepEqual(Array.from(lab.rowShares(Float64Array.of(0, 0))), [0, 0]);
+  close(rowShares(Float64Array.of(0.1, 0.3)), [0.25, 0.75]);
+  close(rowShares(Float64Array.of(0.25, 0.75)), [0.25, 0.75]);
+  assert.deepEqual(Array.from(rowShares(Float64Array.of(0, 0))), [0, 0]);
 });
 
 test('what F takes away is told as a part', () => {
-  const value = lab.takenOf(Float32Array.of(0, 0, Math.log(2), 0), 2);
+  const value = maskedShares(Float32Array.of(0, 0, Math.log(2), 0), 2);
   close([value(0, 0), value(1, 0), value(1, 1)], [0, 0.5, 0]);
 });
 
 test('the strongest come first, by size whatever their sign, and little is left out', () => {
-  assert.deepEqual(lab.strongest([0.1, -0.4, 0.005, 0.2, 0.2], 9), [1, 3, 4, 0]);
-  assert.deepEqual(lab.strongest([0.1, -0.4, 0.005, 0.2], 2), [1, 3]);
-  assert.deepEqual(lab.strongest([], 4), []);
+  assert.deepEqual(strongestPositions([0.1, -0.4, 0.005, 0.2, 0.2], 9), [1, 3, 4, 0]);
+  assert.deepEqual(strongestPositions([0.1, -0.4, 0.005, 0.2], 2), [1, 3]);
+  assert.deepEqual(strongestPositions([], 4), []);
 });
 
 test('words are tinted as cells are', () => {
-  assert.equal(lab.wordStep('share', 0.25), lab.weightStep(0.25));
-  assert.equal(lab.wordStep('seen', 0.25), lab.weightStep(0.25));
-  assert.equal(lab.wordStep('change', -0.25), lab.differenceStep(-0.25));
-  assert.equal(lab.wordStep('taken', 0.5), 128);
+  assert.equal(wordStep('share', 0.25), weightStep(0.25));
+  assert.equal(wordStep('seen', 0.25), weightStep(0.25));
+  assert.equal(wordStep('change', -0.25), differenceStep(-0.25));
+  assert.equal(wordStep('taken', 0.5), 128);
 });
 
 test('numbers beside words are whole percentages, and never a wrong 100', () => {
-  assert.equal(lab.wordNumber('share', 0.324), '32%');
-  assert.equal(lab.wordNumber('share', 1), '100%');
-  assert.equal(lab.wordNumber('share', 0.9971), '>99%');
-  assert.equal(lab.wordNumber('change', -0.302), '−30');
-  assert.equal(lab.wordNumber('change', 0.12), '+12');
-  const written = lab.writtenNumbers('share', [0.5, 0.2, 0.1, 0.06, 0.05, 0.04, 0.03, 0.02]);
-  assert.deepEqual([...written], [[0, '50%'], [1, '20%'], [2, '10%'], [3, '6%'], [4, '5%'], [5, '4%']]);
+  assert.equal(wordNumber('share', 0.324), '32%');
+  assert.equal(wordNumber('share', 1), '100%');
+  assert.equal(wordNumber('share', 0.9971), '>99%');
+  assert.equal(wordNumber('change', -0.302), '−30');
+  assert.equal(wordNumber('change', 0.12), '+12');
+  const written = labelledNumbers('share', [0.5, 0.2, 0.1, 0.06, 0.05, 0.04, 0.03, 0.02]);
+  assert.deepEqual(
+    [...written],
+    [
+      [0, '50%'],
+      [1, '20%'],
+      [2, '10%'],
+      [3, '6%'],
+      [4, '5%'],
+      [5, '4%'],
+    ],
+  );
 });
 
 const WORDS = ['start', 'The', ' cat', ' sat'];
 const said = (what, row, more = {}) =>
-  lab.wordSentence({ what, word: WORDS[row.length - 1], words: WORDS, row, self: row.length - 1, ...more });
+  wordSentence({ what, word: WORDS[row.length - 1], words: WORDS, row, self: row.length - 1, ...more });
 
 test('the tint in words', () => {
   assert.equal(said('share', [0.5, 0.3, 0.15, 0.05]), '“sat” looks at “start” 50%, “The” 30%, “cat” 15%, itself 5%');
@@ -95,53 +123,56 @@ test('the tint in words', () => {
   assert.equal(said('share', [0.5, 0.5], { pruned: true }), pruned);
   const thin = Array(200).fill(1 / 200);
   assert.equal(
-    lab.wordSentence({ what: 'share', word: 'x', words: Array(200).fill('x'), row: thin, self: 3 }),
+    wordSentence({ what: 'share', word: 'x', words: Array(200).fill('x'), row: thin, self: 3 }),
     '“x” looks a little at each of 200 words',
   );
-  assert.equal(said('change', [0.02, -0.3, 0.28]), '“cat”, constant against live, in points: “The” −30, itself +28, “start” +2');
+  assert.equal(
+    said('change', [0.02, -0.3, 0.28]),
+    '“cat”, constant against live, in points: “The” −30, itself +28, “start” +2',
+  );
   assert.equal(said('change', [0, 0.001]), '“The”: constant and live are the same');
   assert.equal(said('taken', [0, 0.8, 0]), 'When “cat” is read, F has taken away: “The” 80%');
   assert.equal(said('taken', [0, 0]), 'When “The” is read, F has taken nothing away');
   assert.equal(
-    lab.wordSentence({ what: 'seen', word: ' mat', words: ['Die', ' Matte'], row: [0.1, 0.9] }),
+    wordSentence({ what: 'seen', word: ' mat', words: ['Die', ' Matte'], row: [0.1, 0.9] }),
     '“mat” is looked at by “Matte” 90%, “Die” 10%',
   );
-  assert.equal(lab.wordSentence({ what: 'seen', word: 'a', words: ['b'], row: [0] }), '“a” is looked at by no word');
+  assert.equal(wordSentence({ what: 'seen', word: 'a', words: ['b'], row: [0] }), '“a” is looked at by no word');
 });
 
 test('parts of one word stand together', () => {
-  assert.deepEqual(lab.wordGaps(['start', 'Once', ' up', 'on', ',']), [false, true, true, false, false]);
-  assert.deepEqual(lab.wordGaps(['[CLS]', 'play', '##ing', '.', '[SEP]']), [false, true, false, true, true]);
-  assert.deepEqual(lab.wordGaps(['start', 'x=', '1', 'x=?']), [false, true, true, true]);
-  assert.deepEqual(lab.wordGaps(['start', 'a', ' little', '[MASK]', '.']), [false, true, true, true, false]);
-  assert.deepEqual(lab.wordGaps([]), []);
+  assert.deepEqual(wordGaps(['start', 'Once', ' up', 'on', ',']), [false, true, true, false, false]);
+  assert.deepEqual(wordGaps(['[CLS]', 'play', '##ing', '.', '[SEP]']), [false, true, false, true, true]);
+  assert.deepEqual(wordGaps(['start', 'x=', '1', 'x=?']), [false, true, true, true]);
+  assert.deepEqual(wordGaps(['start', 'a', ' little', '[MASK]', '.']), [false, true, true, true, false]);
+  assert.deepEqual(wordGaps([]), []);
 });
 
 test('of two short words side by side each has room for its number', () => {
-  assert.deepEqual(lab.isNarrow([' se', 'a', '.', 'end']), [false, true, true, false]);
-  assert.deepEqual(lab.isNarrow([' I', ' am', ' a', ' cat', '.']), [false, false, false, false, false]);
-  assert.deepEqual(lab.isNarrow(['猫', ' 。']), [true, true]);
-  assert.deepEqual([lab.isNarrow(['a']), lab.isNarrow([])], [[false], []]);
+  assert.deepEqual(narrowTokens([' se', 'a', '.', 'end']), [false, true, true, false]);
+  assert.deepEqual(narrowTokens([' I', ' am', ' a', ' cat', '.']), [false, false, false, false, false]);
+  assert.deepEqual(narrowTokens(['猫', ' 。']), [true, true]);
+  assert.deepEqual([narrowTokens(['a']), narrowTokens([])], [[false], []]);
 });
 
 test('marks of the reader are told from words', () => {
-  const marks = tokens => tokens.filter((_, i) => lab.isMark(tokens, i));
+  const marks = tokens => tokens.filter((_, i) => isSpecialToken(tokens, i));
   assert.deepEqual(marks(['start', 'start', ' end', 'a', 'end']), ['start', 'end']);
   assert.deepEqual(marks(['[CLS]', 'a', '[MASK]', '[SEP]']), ['[CLS]', '[SEP]']);
   assert.deepEqual(marks(['<s>', 'a', 'b', '</s>']), ['<s>', '</s>']);
   assert.deepEqual(marks(['The', ' cat']), []);
   assert.deepEqual(marks(['[CLS]', 'the', 'end', '[SEP]']), ['[CLS]', '[SEP]']);
-  lab.texts = { zh: { start: '起始', end: '结束' } };
-  lab.language = 'zh';
+  pageData.texts = { zh: { start: '起始', end: '结束' } };
+  setLanguage('zh');
   assert.deepEqual(marks(['起始', 'end', 'start', '结束']), ['起始', '结束']);
-  lab.language = 'en';
+  setLanguage('en');
 });
 
 // Two lines of three and of two words.
 const BOXES = [10, 50, 90].map(x => ({ x, y: 0 })).concat([30, 95].map(x => ({ x, y: 40 })));
 
 test('arrows walk through the words as they stand', () => {
-  const from = (at, ...keys) => keys.reduce((place, key) => lab.wordMove(BOXES, place, key), at);
+  const from = (at, ...keys) => keys.reduce((place, key) => nextWord(BOXES, place, key), at);
   assert.equal(from(0, 'ArrowRight', 'ArrowRight', 'ArrowRight'), 3);
   assert.equal(from(0, 'ArrowLeft'), 0);
   assert.equal(from(4, 'ArrowRight'), 4);
@@ -159,8 +190,8 @@ test('arrows walk through the words as they stand', () => {
 
 test('what closes a clause stays on the line of the word before it', () => {
   const tokens = ['start', 'dark', '.', ' One', ' day', ',', ' he', '\n', '.', ' (', 'a', ')'];
-  const stay = tokens.filter((_, i) => lab.staysWith(tokens)[i]);
+  const stay = tokens.filter((_, i) => joinsPrevious(tokens)[i]);
   assert.deepEqual(stay, ['.', ',', ')']);
-  assert.ok(!lab.staysWith(tokens)[8]); // a line that was broken before it stays broken
-  assert.deepEqual(lab.staysWith(['start', '.']), [false, false]); // not with what is no text
+  assert.ok(!joinsPrevious(tokens)[8]); // a line that was broken before it stays broken
+  assert.deepEqual(joinsPrevious(['start', '.']), [false, false]); // not with what is no text
 });

@@ -1,0 +1,45 @@
+// What the player of selective attention says. `memory` is {tokens, selected (S, packed), mask (F of accumulateMask)}.
+
+import { formatPercent, quoteToken } from '../format.js';
+import { cellIndex } from '../payload.js';
+import { _ } from '../texts.js';
+import { maskedShare } from './pattern.js';
+
+const LEAST = 0.005; // of S, which would be written as 0.00
+const MOST = 3; // tokens that are named at once
+
+/** Tokens and how strongly each asks or is asked to be forgotten, strongest first; empty where nothing is. */
+const strongest = (tokens, pairs) =>
+  pairs
+    .filter(([, strength]) => strength > LEAST)
+    .sort((one, other) => other[1] - one[1])
+    .slice(0, MOST)
+    .map(([index, strength]) => `${quoteToken(tokens[index])} (S ${strength.toFixed(2)})`)
+    .join(', ');
+
+/** What the token of query `t` asks to forget. */
+export function maskingSentence({ tokens, selected }, t) {
+  const place = cellIndex(true);
+  const token = quoteToken(tokens[t]);
+  const others = strongest(
+    tokens,
+    Array.from({ length: t + 1 }, (_, j) => [j, selected[place(t, j)]]),
+  );
+  return others
+    ? _('{token} asks to forget {others}', { token, others })
+    : _('{token} asks to forget nothing', { token });
+}
+
+/** Who asked to forget token `j`, of those who have been read up to query `t`, and what the next query has left of it. */
+export function maskedSentence({ tokens, selected, mask }, t, j) {
+  const place = cellIndex(true);
+  const token = quoteToken(tokens[j]);
+  if (j > t) return _('{token} has not been read yet', { token });
+  const others = strongest(
+    tokens,
+    Array.from({ length: t + 1 - j }, (_, k) => [k + j, selected[place(k + j, j)]]),
+  );
+  if (!others) return _('{token}: nothing was forgotten', { token });
+  const left = formatPercent(1 - maskedShare(mask[(t + 1) * tokens.length + j]));
+  return _('forgotten: {token} by {others}: {left} left', { token, others, left });
+}

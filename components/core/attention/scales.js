@@ -1,0 +1,103 @@
+// Colour scales, from assets/colours.json. The stops are close together and even in perceived lightness, so straight
+// lines between them are enough.
+
+import { pageData } from '../page_data.js';
+import { cellIndex } from '../payload.js';
+
+const STEPS = 256;
+const DARKEST = Math.sqrt(1.05 * 0.05) - 0.05; // luminance to which black and white have the same contrast
+const tables = new Map();
+
+const channels = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
+
+/** 256 opaque pixels (Uint32, as putImageData wants them) of a scale: 'sequential' or 'diverging'. */
+export function colourTable(dark, scale) {
+  const key = `${dark} ${scale}`;
+  if (!tables.has(key)) {
+    const stops = pageData.colours[dark ? 'dark' : 'light'][scale].map(channels);
+    const pixels = new Uint8ClampedArray(4 * STEPS);
+    for (let step = 0; step < STEPS; step += 1) {
+      const at = (step / (STEPS - 1)) * (stops.length - 1);
+      const low = Math.min(Math.floor(at), stops.length - 2);
+      for (let c = 0; c < 3; c += 1)
+        pixels[4 * step + c] = stops[low][c] + (at - low) * (stops[low + 1][c] - stops[low][c]);
+      pixels[4 * step + 3] = 255;
+    }
+    tables.set(key, new Uint32Array(pixels.buffer));
+  }
+  return tables.get(key);
+}
+
+/** The CSS gradient of a scale, left to right. */
+export const cssGradient = (dark, scale) =>
+  `linear-gradient(90deg, ${pageData.colours[dark ? 'dark' : 'light'][scale].join(', ')})`;
+
+/** A scale's colour at `part`, 0 to 1, as CSS. */
+export function cssColour(dark, scale, part) {
+  const pixel = colourTable(dark, scale)[Math.round(Math.min(1, Math.max(0, part)) * (STEPS - 1))];
+  return `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
+}
+
+/** The same of a step, 0 to 255, as files want it: `#rrggbb`. */
+export function hexColour(dark, scale, step) {
+  const pixel = colourTable(dark, scale)[step];
+  const pair = shift => ((pixel >> shift) & 255).toString(16).padStart(2, '0');
+  return `#${pair(0)}${pair(8)}${pair(16)}`;
+}
+
+const linear = value => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+
+/** Black or white, whichever has the higher contrast to a scale's colour at `part`: at least 4.58 to 1 (WCAG 2.2). */
+export function contrastColour(dark, scale, part) {
+  const [red, green, blue] = cssColour(dark, scale, part)
+    .match(/\d+/g)
+    .map(v => linear(v / 255));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > DARKEST ? '#000' : '#fff';
+}
+
+/** Steps of the scale for a weight: the root spreads out the many small ones. */
+export const weightStep = (weight, most = 1) =>
+  Math.round(Math.sqrt(Math.min(1, Math.max(0, weight / most))) * (STEPS - 1));
+
+/** Steps of the diverging scale for a difference, -most to most: rooted like weights, zero in the middle. */
+export const differenceStep = (value, most = 1) =>
+  Math.round((0.5 + 0.5 * Math.sign(value) * Math.sqrt(Math.min(1, Math.abs(value / most)))) * (STEPS - 1));
+
+/**
+ * A matrix as pixels, one a cell; cells that `step` gives undefined for stay clear.
+ * @param {(i: number, j: number) => number | undefined} step row, column -> 0 to 255
+ */
+export function matrixPixels(rows, columns, table, step) {
+  const pixels = new Uint32Array(rows * columns);
+  for (let i = 0; i < rows; i += 1) {
+    for (let j = 0; j < columns; j += 1) {
+      const value = step(i, j);
+      if (value !== undefined) pixels[i * columns + j] = table[value];
+    }
+  }
+  return pixels;
+}
+
+/** (i, j) -> step of the scale of one thumbnail, the `index`th of the packed `tiles` (uint8, as `thumbnails` of Python makes them). */
+export function tileSteps(tiles, index, { rows, columns, causal }) {
+  const size = causal ? (rows * (rows + 1)) / 2 : rows * columns;
+  const place = cellIndex(causal, columns);
+  return (i, j) => (causal && j > i ? undefined : tiles[index * size + place(i, j)]);
+}
+
+/**
+ * The ticks of a scale that goes to `most`: {at, label, fine}; at in [0, 1] along the bar, `fine` may be left out where
+ * there is little room.
+ */
+export function colourTicks(most, difference) {
+  // Where the largest weight is not 1, numbers are long: fewer of them fit.
+  const weights = most === 1 ? [0, 0.01, 0.1, 0.25, 0.5, 1] : [0, 0.1, 0.25, 0.5, 1];
+  const differences = most >= 0.1 ? [-1, -0.5, -0.1, 0, 0.1, 0.5, 1] : [-1, -0.25, 0, 0.25, 1];
+  const round = value => String(Number(Math.abs(value).toPrecision(2)));
+  const sign = part => (difference && part !== 0 ? (part < 0 ? '−' : '+') : '');
+  return (difference ? differences : weights).map(part => ({
+    at: difference ? 0.5 + 0.5 * Math.sign(part) * Math.sqrt(Math.abs(part)) : Math.sqrt(part),
+    label: sign(part) + round(part * most),
+    fine: part === 0.01 || (Math.abs(part) === 0.25 && most !== 1),
+  }));
+}

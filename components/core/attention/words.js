@@ -1,0 +1,187 @@
+// The Words view without its page: how much each word looks at each other one, in shares, steps of a scale and sentences.
+
+import { quoteToken } from '../format.js';
+import { _ } from '../texts.js';
+import { maskedShare } from './pattern.js';
+import { differenceStep, tileSteps, weightStep } from './scales.js';
+
+const LEAST = 0.01; // of a row: what is less is neither told nor written
+const TOLD = 4; // words that a sentence names
+const WRITTEN = 6; // words with their number beside them
+
+/** The names of what a word's tint can be about: one head, the mean of its layer, the mean of all heads. */
+export const MEANS = ['head', 'layer', 'all'];
+
+/**
+ * {value, exact}: (query, key) -> the mean of the heads' weights as used, each counted by its gate; null if all gates
+ * are closed. Made of the grid's thumbnails: they round a weight to 1/255 of its root, and of maps beyond 64 tokens
+ * they hold the largest weight of a block, so that the mean is no longer `exact`.
+ * @param {{rows: number, columns: number, causal: boolean, gates: number[][]}} grid as the payload of the grids has it
+ * @param {Uint8Array} tiles of that grid
+ * @param {number | null} layer whose heads count; null for all layers
+ * @param {number} queries, keys: how many the map itself has
+ */
+export function meanPattern(grid, tiles, layer, queries, keys) {
+  const heads = grid.gates.flatMap((row, l) =>
+    row.map((gate, h) => ({ gate, index: l * row.length + h })).filter(({ gate }) => gate > 0 && (layer ?? l) === l),
+  );
+  if (!heads.length) return null;
+  const [tall, wide] = [Math.ceil(queries / grid.rows), Math.ceil(keys / grid.columns)];
+  const whole = heads.reduce((sum, { gate }) => sum + gate, 0);
+  const steps = heads.map(({ gate, index }) => ({ gate: gate / whole, step: tileSteps(tiles, index, grid) }));
+  const value = (i, j) => {
+    const [row, column] = [Math.floor(i / tall), Math.floor(j / wide)];
+    return steps.reduce((sum, { gate, step }) => sum + gate * ((step(row, column) ?? 0) / 255) ** 2, 0);
+  };
+  return { value, exact: tall === 1 && wide === 1 };
+}
+
+const MOST_SIDE = 64; // of a thumbnail, as in models/labs/thumbnails.py
+
+/** Whether a grid's thumbnails are of maps with so many queries and keys: a new text may have come to one of the two. */
+export const fitsThumbnails = ({ rows, columns }, queries, keys) =>
+  [
+    [rows, queries],
+    [columns, keys],
+  ].every(([side, count]) => side === Math.ceil(count / Math.ceil(count / MOST_SIDE)));
+
+/** (query, key) -> the part of the key's weight that F has taken away when the query is read; F as accumulate gives it. */
+export const maskedShares = (mask, n) => (i, j) => maskedShare(mask[i * n + j]);
+
+/** A row of numbers: value(i, j) of the first `count` keys. */
+export const rowValues = (value, i, count) => Float64Array.from({ length: count }, (_, j) => value(i, j));
+
+/** The same as parts of their sum; zeros where there is nothing. Rows of relu² need not sum to 1. */
+export function rowShares(row) {
+  const sum = row.reduce((a, b) => a + b, 0);
+  return sum > 0 ? row.map(value => value / sum) : row.map(() => 0);
+}
+
+/** The places of the largest numbers, by size whatever their sign, the largest first; none below `least`. */
+export const strongestPositions = (row, most, least = LEAST) =>
+  Array.from(row.keys())
+    .filter(j => Math.abs(row[j]) >= least)
+    .sort((a, b) => Math.abs(row[b]) - Math.abs(row[a]) || a - b)
+    .slice(0, most);
+
+/** The place of a number on its scale, 0 to 255: of a `share` or a `change` as in the matrix, of what is `taken` as
+ * in the player of F. `most` takes the strongest colour. */
+export function wordStep(what, value, most = 1) {
+  if (what === 'change') return differenceStep(value, most);
+  return what === 'taken' ? Math.round(255 * value) : weightStep(value, most);
+}
+
+/** A number as it stands beside a word: a whole percentage, of changes with its sign. */
+export function wordNumber(what, value) {
+  const percent = Math.round(100 * Math.abs(value));
+  if (what === 'change') return `${value < 0 ? '−' : '+'}${percent}`;
+  if (percent === 100 && value < 1) return '>99%';
+  return `${percent}%`;
+}
+
+/** The numbers that stand beside words: a Map from the place of a word to its number. */
+export const labelledNumbers = (what, row) =>
+  new Map(strongestPositions(row, WRITTEN).map(j => [j, wordNumber(what, row[j])]));
+
+const listed = (words, row, what, self) =>
+  strongestPositions(row, TOLD)
+    .map(j => _('{word} {number}', { word: j === self ? _('itself') : words[j], number: wordNumber(what, row[j]) }))
+    .join(_(', '));
+
+/**
+ * What the tint says, as a sentence.
+ * @param {'share' | 'change' | 'taken' | 'seen'} what of a query: its shares, the difference constant - live, what F
+ *   took away; `seen`: of a key, how strongly each query looks at it
+ * @param {string[]} words that the numbers of `row` are of
+ * @param {boolean} pruned the head's output is gated to nothing, and so is what it would bring from where it looks
+ * @param {number | null} self the place of the word itself among them, where it is there
+ */
+export function wordSentence({ what, word: token, words: tokens, row, self = null, about = false, pruned = false }) {
+  const word = quoteToken(token);
+  const list = listed(tokens.map(quoteToken), row, what, self);
+  const values = { word, list, n: row.length };
+  if (pruned) return _('Pruned: what {word} looks at does not get through', values);
+  if (what === 'taken')
+    return list
+      ? _('When {word} is read, F has taken away: {list}', values)
+      : _('When {word} is read, F has taken nothing away', values);
+  if (what === 'change')
+    return list
+      ? _('{word}, constant against live, in points: {list}', values)
+      : _('{word}: constant and live are the same', values);
+  if (what === 'seen')
+    return list ? _('{word} is looked at by {list}', values) : _('{word} is looked at by no word', values);
+  if (!row.some(value => value > 0)) return _('{word} looks at nothing', values);
+  if (!list) return _('{word} looks a little at each of {n} words', values);
+  return about ? _('{word} looks at about {list}', values) : _('{word} looks at {list}', values);
+}
+
+const MARK = /^(<[^<>]+>|\[(?!MASK\])[A-Z]+\])$/;
+
+/**
+ * Whether a token is no word of the text but a mark that the model's reader put at its beginning or its end. Those of
+ * our own models come in the visitor's language.
+ */
+export function isSpecialToken(tokens, index) {
+  const token = tokens[index];
+  if (index === 0 && token === _('start')) return true;
+  if (index === tokens.length - 1 && token === _('end')) return true;
+  return (index === 0 || index >= tokens.length - 2) && MARK.test(token);
+}
+
+/**
+ * Of each token whether a gap goes before it: parts of one word stand together. Tokens say so by a leading blank, or
+ * by `##` where they go on with a word; where none says anything, each is a word.
+ */
+export function wordGaps(tokens) {
+  const blank = token => /^\s/.test(token);
+  const some = tokens.some(blank);
+  return tokens.map((token, index) => {
+    if (index === 0) return false;
+    if (token.startsWith('##')) return false;
+    const apart = token === '[MASK]' || isSpecialToken(tokens, index) || isSpecialToken(tokens, index - 1);
+    return !some || blank(token) || apart;
+  });
+}
+
+const CLOSES = /^\s*[.,;:!?…)\]}”’%]+$/;
+
+/** Of each token whether it stays on the line of the one before it: no line begins with a full stop. */
+export const joinsPrevious = tokens =>
+  tokens.map((token, i) => i > 0 && CLOSES.test(token) && tokens[i - 1] !== '\n' && !isSpecialToken(tokens, i - 1));
+
+const isShort = token => Array.from(token?.trim() ?? '').length === 1;
+
+/** Of each token whether it is one character beside another such: their numbers would stand over each other. */
+export const narrowTokens = tokens =>
+  tokens.map((token, i) => isShort(token) && (isShort(tokens[i - 1]) || isShort(tokens[i + 1])));
+
+const nearest = (boxes, line, x) =>
+  line.reduce((best, i) => (Math.abs(boxes[i].x - x) < Math.abs(boxes[best].x - x) ? i : best));
+
+/**
+ * Where a key moves from one word to another: their places in the text; null for Escape, undefined for other keys.
+ * @param {{x: number, y: number}[]} boxes of the words: the middle, and the top of their line
+ */
+export function nextWord(boxes, at, key) {
+  const { x, y } = boxes[at];
+  const line = tops => {
+    if (!tops.length) return at;
+    return nearest(
+      boxes,
+      Array.from(boxes.keys()).filter(i => boxes[i].y === tops[0]),
+      x,
+    );
+  };
+  const tops = boxes.map(box => box.y);
+  const moves = {
+    ArrowLeft: () => Math.max(0, at - 1),
+    ArrowRight: () => Math.min(boxes.length - 1, at + 1),
+    ArrowUp: () => line(tops.filter(top => top < y).sort((a, b) => b - a)),
+    ArrowDown: () => line(tops.filter(top => top > y).sort((a, b) => a - b)),
+    Home: () => 0,
+    End: () => boxes.length - 1,
+    Escape: () => null,
+  };
+  return Object.hasOwn(moves, key) ? moves[key]() : undefined;
+}

@@ -1,0 +1,131 @@
+// The effect's numbers in words and lengths: a prediction's rows, its facts, the token strip.
+
+import { differenceStep, weightStep } from './attention/scales.js';
+import { formatNumber, formatPercent, quoteToken, tokenText, truncate } from './format.js';
+import { _ } from './texts.js';
+
+const SAME = 0.0005; // nats, or whatever the unit; less is no change, and rounds to none
+const RANGE = 2; // nats of change that take the strongest colour, at least
+const LEAST = 0.01; // of another unit
+
+/** The percentage that formatPercent shows, as a number: differences of what is shown add up for who looks. */
+const shownPercent = value => {
+  const percent = 100 * value;
+  if (percent < 0.1) return 0;
+  return percent > 99.9 ? 100 : Number(percent.toFixed(1));
+};
+
+/** A change in three decimals, of the numbers as they are shown; of what is no change as it is. */
+const shownChange = (old, now) => {
+  const [before, after] = [old, now].map(value => Number(value.toFixed(3)));
+  return formatNumber(Math.abs(now - old) < SAME ? now - old : after - before, 3, true);
+};
+
+/** A row of the prediction: {label, title, right, before, after (lengths in %), numbers, points}. */
+export const effectRow = ({ label, before, after, right }, changed) => ({
+  label: truncate(tokenText(label), 24) + (right ? ' ✓' : ''),
+  title: right ? _('{token}: the right answer', { token: tokenText(label) }) : tokenText(label),
+  right: Boolean(right),
+  before: 100 * before,
+  after: 100 * after,
+  numbers: changed ? `${formatPercent(before).slice(0, -1)} → ${formatPercent(after)}` : formatPercent(before),
+  points: changed ? formatNumber(shownPercent(after) - shownPercent(before), 1, true) : '',
+});
+
+/** [arrow, word, class] of a change, never told by colour alone; `judged`: more is worse, less is better. */
+export function changeVerdict(change, judged = true) {
+  if (Math.abs(change) < SAME) return ['=', _('no change'), 'same'];
+  if (!judged) return change > 0 ? ['▲', _('more'), 'more'] : ['▼', _('less'), 'less'];
+  return change > 0 ? ['▲', _('worse'), 'worse'] : ['▼', _('better'), 'better'];
+}
+
+const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
+
+/** A line under the prediction: {name, term (of the glossary), text, verdict}; verdict as above, or null. */
+export function factLine({ name, term, before, after, unit = '' }, changed, judged = false) {
+  const [old, now] = [before, after].map(value => value ?? null);
+  if (now === null && old === null) return { name, term, text: '–', verdict: null };
+  if (!changed || now === null) return { name, term, text: withUnit((old ?? now).toFixed(3), unit), verdict: null };
+  if (old === null) return { name, term, text: withUnit(now.toFixed(3), unit), verdict: null };
+  const [arrow, word, className] = changeVerdict(now - old, judged);
+  const change = _('{arrow} {change}, {word}', { arrow, change: shownChange(old, now), word });
+  return { name, term, text: `${old.toFixed(3)} → ${now.toFixed(3)} `, verdict: { className, text: change } };
+}
+
+/** Which of several predictions moved furthest: the one that is shown may be one that can hardly move. */
+const furthest = (predictions, known, distance) => {
+  const { title, kl } = predictions.reduce((most, its) => (its.kl > most.kl ? its : most));
+  const text = known ? `${truncate(title, 40)}, ${distance(kl)}` : '–';
+  return { name: _('Moved furthest of all'), text: kl < SAME && known ? distance(0) : text, verdict: null };
+};
+
+/** The lines: what Python gives as facts, or KL and, where it is known, loss: in plain words, the term behind them. */
+export function factLines({ facts, before, after, changed, predictions = [] }, shown) {
+  if (facts) return facts.map(fact => factLine(fact, changed));
+  const known = shown && changed && typeof shown.kl === 'number';
+  const unit = _('nats');
+  const nothing = changed ? '–' : _('nothing is changed yet');
+  const distance = kl => withUnit(kl < SAME ? '0.000' : kl.toFixed(3), unit);
+  const moved = {
+    name: _('How far the answer moved (KL)'),
+    term: 'kl',
+    text: known ? distance(shown.kl) : nothing,
+    verdict: null,
+  };
+  const lines = predictions.length > 1 ? [moved, furthest(predictions, known, distance)] : [moved];
+  if (before === null || after === null) return lines;
+  const loss = { name: _('Surprise at the text (loss)'), term: 'loss', before, after, unit };
+  return [...lines, factLine(loss, changed, true)];
+}
+
+const likeliest = (rows, when) => rows.reduce((best, row) => (row[when] > best[when] ? row : best));
+
+/** The effect in one line: {title, text, verdict}; the likeliest answer before and under the plan, and the loss. */
+export function effectPeek(data, shown) {
+  const lines = factLines(data, shown);
+  const verdict = lines.find(line => line.verdict)?.verdict ?? null;
+  if (!shown?.rows.length) return { title: lines[0].name, text: lines[0].text, verdict };
+  const { rows } = shown;
+  const [old, now] = ['before', 'after'].map(when => likeliest(rows, when));
+  const answer = ({ label }, share) => `${quoteToken(label)} ${formatPercent(share)}`;
+  const before = answer(old, old.before);
+  if (!data.changed) return { title: shown.title, text: before, verdict };
+  const after = old.label === now.label ? formatPercent(now.after) : answer(now, now.after);
+  return { title: shown.title, text: `${before} → ${after}`, verdict };
+}
+
+/** What a token of the strip has to show: its change, or its value where there is nothing before; null if unknown. */
+export const stripValue = ({ before, after }) => (after === null ? null : before === null ? after : after - before);
+
+/** {steps, single}: of each token its step on the scale, or null; `single`: values without a before, from 0 up. */
+export function stripSteps(tokens, { worse_is_more: losses }) {
+  const values = tokens.map(stripValue);
+  const single = tokens.some(({ before, after }) => before === null && after !== null);
+  const most = Math.max(losses ? RANGE : LEAST, ...values.map(value => Math.abs(value ?? 0)));
+  const step = single ? weightStep : differenceStep;
+  return { single, steps: values.map(value => (value === null ? null : step(value, most))) };
+}
+
+/** A token of the strip in words. */
+export function stripSentence({ token, before, after }, { unit, worse_is_more: judged, what = '' }) {
+  const said = { token: quoteToken(token), what, now: after?.toFixed(3), unit };
+  if (after === null) return what ? _('{token}: no {what}', said) : _('{token}: unknown', said);
+  if (before === null) return _('{token}: {what} {now} {unit}', said).replace(/  +/g, ' ').trim();
+  const change = after - before;
+  return _('{token}: {what} {before} → {now} ({change}, {word})', {
+    ...said,
+    before: before.toFixed(3),
+    change: shownChange(before, after),
+    word: changeVerdict(change, judged)[1],
+  }).replace(/  +/g, ' ');
+}
+
+/** What the strip's colours mean. */
+export function stripLegend({ worse_is_more: judged }, single) {
+  if (single && judged) return _('stronger colour: less expected');
+  if (single) return _('stronger colour: more');
+  return judged ? _('blue: better · orange: worse') : _('blue: less · orange: more');
+}
+
+/** How a strip of so many tokens is set: in steps, so that typing a word moves nothing below it. */
+export const stripSize = count => (count <= 24 ? 'short' : count <= 64 ? 'medium' : 'long');

@@ -1,0 +1,116 @@
+// Tokens and numbers as a person reads them.
+
+const NAMES = { 0x0a: '↵', 0x0d: '↵', 0x09: '⇥', 0x7f: '␡', 0xa0: '␣', 0xad: '‧' };
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u00a0]/gu;
+const KEPT = /[\u200c\u200d]/; // joiners: parts of emoji and of Arabic and Indic words
+
+/** A text with a sign for everything that cannot be seen, its blanks kept. */
+export const visibleText = text =>
+  text.replace(UNSEEN, sign => {
+    const code = sign.codePointAt(0);
+    if (NAMES[code]) return NAMES[code];
+    if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+    if (KEPT.test(sign)) return sign;
+    return code >= 0xd800 && code < 0xe000 ? '\ufffd' : `⟨${code.toString(16)}⟩`;
+  });
+
+/** A token as it can be shown on one line: what cannot be seen gets a sign, a word's leading space goes. */
+export function tokenText(token) {
+  const seen = visibleText(token);
+  return seen.trim() || (seen ? '␣' : '∅');
+}
+
+const LEFTWARDS = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** Text between marks that keep its direction to itself, where it has one that could turn its neighbours round. */
+export const isolateDirection = text => (LEFTWARDS.test(text) ? `\u2068${text}\u2069` : text);
+
+/** A token for a sentence or an attribute. */
+export const quoteToken = token => `“${isolateDirection(truncate(tokenText(token), 40))}”`;
+
+const segmenter = globalThis.Intl?.Segmenter ? new Intl.Segmenter() : null;
+const signs = text => (segmenter ? Array.from(segmenter.segment(text), part => part.segment) : Array.from(text));
+
+/** At most `count` characters as a reader counts them, the last one “…” if something was cut. */
+export function truncate(text, count) {
+  if (text.length <= count) return text;
+  const parts = signs(text.slice(0, 16 * count)); // a character is longer only if someone stacks accents
+  return parts.length <= count && text.length <= 16 * count ? text : parts.slice(0, count - 1).join('') + '…';
+}
+
+/** `value` in [0, 1] as a percentage that is never a wrong 0 or 100. */
+export function formatPercent(value) {
+  const percent = 100 * value;
+  if (percent > 0 && percent < 0.1) return '<0.1%';
+  if (percent < 100 && percent > 99.9) return '>99.9%';
+  return `${percent.toFixed(1)}%`;
+}
+
+/** A number with a real minus sign and, with `plus`, a sign in any case. */
+export function formatNumber(value, digits, plus = false) {
+  const text = Math.abs(value).toFixed(digits);
+  const zero = Number(text) === 0;
+  return (zero ? (plus ? '±' : '') : value < 0 ? '−' : plus ? '+' : '') + text;
+}
+
+/** A weight with four places, or as a power of ten where these would be zeros. */
+export function formatWeight(value, plus = false) {
+  const size = Math.abs(value);
+  if (size === 0 || size >= 0.0001) return formatNumber(value, 4, plus);
+  return (value < 0 ? '−' : plus ? '+' : '') + size.toExponential(1).replace('-', '−');
+}
+
+// Han, Hiragana and Katakana write no spaces: there, each character counts as a word.
+const WORDS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}'’-]*|\s+|./gsu;
+const MOST_WORDS = 1000; // of a text that is compared word by word; its table grows with the square
+
+/**
+ * Two texts in pieces, each {text, changed}: what the longest common row of words does not hold is changed. Blanks
+ * between two changed words are changed with them.
+ */
+export function diffWords(before, after) {
+  const [old, now] = [before, after].map(text => text.match(WORDS) ?? []);
+  const same = commonWords(old, now);
+  return [pieces(old, same[0]), pieces(now, same[1])];
+}
+
+/** Of two rows of words, which belong to the longest that both hold, in order. */
+function commonWords(old, now) {
+  const kept = [old, now].map(words => new Uint8Array(words.length));
+  let start = 0;
+  while (start < Math.min(old.length, now.length) && old[start] === now[start]) start += 1;
+  let [m, n] = [old.length, now.length];
+  while (m > start && n > start && old[m - 1] === now[n - 1]) [m, n] = [m - 1, n - 1];
+  kept[0].fill(1, 0, start).fill(1, m);
+  kept[1].fill(1, 0, start).fill(1, n);
+  const [height, width] = [m - start, n - start];
+  if (!height || !width || Math.max(height, width) > MOST_WORDS) return kept;
+  // longest[i][j]: how many words the rests from i and j have in common.
+  const longest = Array.from({ length: height + 1 }, () => new Uint16Array(width + 1));
+  for (let i = height - 1; i >= 0; i -= 1)
+    for (let j = width - 1; j >= 0; j -= 1)
+      longest[i][j] =
+        old[start + i] === now[start + j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
+  for (let i = 0, j = 0; i < height && j < width; ) {
+    if (old[start + i] === now[start + j]) {
+      kept[0][start + i] = kept[1][start + j] = 1;
+      i += 1;
+      j += 1;
+    } else if (longest[i + 1][j] >= longest[i][j + 1]) i += 1;
+    else j += 1;
+  }
+  return kept;
+}
+
+function pieces(words, kept) {
+  const isBlank = i => /^\s+$/.test(words[i]);
+  const changed = words.map((_, i) =>
+    isBlank(i) ? i > 0 && i < words.length - 1 && !kept[i - 1] && !kept[i + 1] : !kept[i],
+  );
+  const joined = [];
+  words.forEach((text, i) => {
+    if (joined.at(-1)?.changed === changed[i]) joined.at(-1).text += text;
+    else joined.push({ text, changed: changed[i] });
+  });
+  return joined;
+}

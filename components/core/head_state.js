@@ -1,0 +1,113 @@
+// What the grids show: Python's values with the events that Python has not answered yet.
+
+import { _ } from './texts.js';
+
+/** Whether (kind, layer, head) belongs to a selection or to an event's address. */
+export const inScope = (selection, kind, layer, head) =>
+  kind === selection.kind &&
+  (selection.scope === 'all' ||
+    ((selection.scope === 'column' || layer === selection.layer) &&
+      (selection.scope === 'row' || head === selection.head)));
+
+/** 'live', 'constant', 'gate 0.40', 'constant, gate 0.40' or 'pruned', in the visitor's language. */
+export function stateName(constant, gate) {
+  const value = { gate: gate.toFixed(2) };
+  if (gate === 0) return _('pruned');
+  if (gate < 1) return constant ? _('constant, gate {gate}', value) : _('gate {gate}', value);
+  return constant ? _('constant') : _('live');
+}
+
+/**
+ * {selection, scale, heads: kind -> layers of {constant, gate, closed, touched}}: the payload with the waiting events
+ * done to it. A head is touched while Python has not answered an event that changes it. One that the model itself has
+ * closed stays as it is, whatever is done to it.
+ */
+export function pendingState({ grids, selection, scale }, waiting) {
+  const now = { selection, scale, heads: {} };
+  for (const { kind, constant, gates, closed } of grids)
+    now.heads[kind] = constant.map((row, layer) =>
+      row.map((value, head) => ({
+        constant: value,
+        gate: gates[layer][head],
+        closed: Boolean(closed?.[layer]?.[head]),
+        touched: false,
+      })),
+    );
+  for (const event of waiting) {
+    const { type, kind, layer, head, scope, policy, base } = event;
+    if (type === 'scale') now.scale = { policy, base };
+    if (type === 'select') now.selection = { kind, layer, head, scope };
+    if (type !== 'heads') continue;
+    now.heads[kind]?.forEach((row, l) =>
+      row.forEach((state, h) => {
+        if (state.closed || !inScope(event, kind, l, h)) return;
+        if (event.constant !== undefined) state.constant = event.constant;
+        if (event.gate !== undefined) state.gate = event.gate;
+        state.touched = true;
+      }),
+    );
+  }
+  return now;
+}
+
+/** The states, as presentState gives them, of the heads of a selection that can be changed. */
+export const selectedStates = ({ heads, selection }) =>
+  (heads[selection.kind] ?? []).flatMap((row, layer) =>
+    row.filter(({ closed }, head) => !closed && inScope(selection, selection.kind, layer, head)),
+  );
+
+/** 'true', 'false' or 'mixed', as aria-pressed wants it: whether all, none or some of the states pass the test. */
+export function pressedState(states, test) {
+  const count = states.filter(test).length;
+  return count === 0 ? 'false' : count === states.length ? 'true' : 'mixed';
+}
+
+const STEP = 0.1; // of the gate, a press of + or -
+
+/**
+ * What the keys C, P, R, + and - change of the given heads: {constant?, gate?}, or null. Several heads of one
+ * selection go together; the gate's steps begin at the first one's.
+ */
+export function keyChange(key, states, canConstant = true) {
+  if (!states.length) return null;
+  const { gate } = states[0];
+  const step = change => ({ gate: Math.min(1, Math.max(0, Math.round(100 * (gate + change)) / 100)) });
+  switch (key.toLowerCase()) {
+    case 'c':
+      return canConstant ? { constant: pressedState(states, state => state.constant) !== 'true' } : null;
+    case 'p':
+      return { gate: pressedState(states, state => state.gate === 0) === 'true' ? 1 : 0 };
+    case 'r':
+      return { constant: false, gate: 1 };
+    case '+':
+    case '=':
+      return step(STEP);
+    case '-':
+      return step(-STEP);
+    default:
+      return null;
+  }
+}
+
+/** Where a selection goes that has no such kind, layer or head: to what is nearest to it. */
+export function clampSelection(selection, grids) {
+  const grid = grids.find(({ kind }) => kind === selection.kind) ?? grids[0];
+  return {
+    kind: grid.kind,
+    layer: Math.max(0, Math.min(grid.layers - 1, selection.layer)),
+    head: Math.max(0, Math.min(grid.heads - 1, selection.head)),
+    scope: selection.scope,
+  };
+}
+
+/** 'Layer 1, head 3', 'Layer 1, all heads', ... with the kind's title in front if it has one. */
+export function scopeName({ layer, head, scope }, title = '') {
+  const at = { layer: layer + 1, head: head + 1 };
+  const name = {
+    head: _('Layer {layer}, head {head}', at),
+    row: _('Layer {layer}, all heads', at),
+    column: _('Head {head}, all layers', at),
+    all: _('All heads'),
+  }[scope];
+  return title ? `${title} · ${name}` : name;
+}

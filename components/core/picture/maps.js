@@ -1,0 +1,205 @@
+// A head's map and the grids of all heads as pictures and tables to take away.
+
+import { colourTicks, differenceStep, hexColour, tileSteps, weightStep } from '../attention/scales.js';
+import { formatWeight, isolateDirection, quoteToken, tokenText, truncate } from '../format.js';
+import { stateName } from '../head_state.js';
+import { pageData } from '../page_data.js';
+import { _ } from '../texts.js';
+import { PAPER, colourBar, textWidth, toPx } from './svg.js';
+
+const CELL = [9, 36]; // px, the least and the most a cell takes
+const WHOLE = 560; // px that a map takes if its cells allow it
+const LABEL = 190; // px that a token's label takes at most
+const TILE = 88; // px, a head's side in the grid
+const GAP = 8;
+const FADED = 0.22; // of a pruned head's weights, as on the screen
+
+/** Over what is pruned; one stroke alone could be taken for a diagonal of the pattern. */
+const cross = (width, height) =>
+  [
+    [0, height],
+    [height, 0],
+  ].map(([y1, y2]) => ['line', { x2: width, y1, y2, stroke: PAPER.ink, 'stroke-width': 2 }]);
+
+/** What a cell says when it is pointed at. */
+const told = (rows, columns, i, j, value, difference) =>
+  _('query {i} {query} → key {j} {key}: {value}', {
+    i: i + 1,
+    query: quoteToken(rows[i]),
+    j: j + 1,
+    key: quoteToken(columns[j]),
+    value: formatWeight(value, difference),
+  });
+
+const shown = (token, size) => {
+  let count = 24;
+  let text = truncate(tokenText(token), count);
+  while (count > 2 && textWidth(text, size) > LABEL) text = truncate(text, (count -= 1));
+  return isolateDirection(text);
+};
+
+/**
+ * One head's map: a rectangle a cell, a text a token, and the scale.
+ * @param {{rows: string[], columns: string[], causal: boolean, value: (i: number, j: number) => number, most: number,
+ *   difference: boolean, pruned: boolean}} map
+ */
+export function mapPicture({ rows, columns, causal, value, most, difference, pruned }) {
+  const cell = Math.max(CELL[0], Math.min(CELL[1], Math.floor(WHOLE / Math.max(rows.length, columns.length))));
+  const size = Math.min(13, cell - 1);
+  const [across, down] = [columns, rows].map(tokens => tokens.map(token => shown(token, size)));
+  const room = labels => Math.ceil(Math.max(...labels.map(label => textWidth(label, size)))) + 10;
+  const [left, top] = [Math.max(60, room(down)), Math.max(34, room(across))];
+  const [width, height] = [cell * columns.length, cell * rows.length];
+  const scale = difference ? 'diverging' : 'sequential';
+  const step = difference ? differenceStep : weightStep;
+  const cells = [];
+  rows.forEach((_, i) =>
+    columns.forEach((__, j) => {
+      if (causal && j > i) return;
+      const weight = value(i, j);
+      const fill = hexColour(false, scale, step(weight, most));
+      const place = { x: j * cell, y: i * cell, width: cell, height: cell, fill };
+      cells.push(['rect', place, ['title', {}, told(rows, columns, i, j, weight, difference)]]);
+    }),
+  );
+  const { ink, faint, line, panel } = PAPER;
+  const text = { 'font-size': size, fill: ink };
+  const nodes = [
+    [
+      'g',
+      { transform: `translate(${left} ${top})` },
+      ['rect', { width, height, fill: panel }],
+      ['g', { stroke: line, 'stroke-width': 0.5, ...(pruned ? { opacity: FADED } : {}) }, ...cells],
+      ['rect', { width, height, fill: 'none', stroke: line }],
+      ...(pruned ? cross(width, height) : []),
+    ],
+    [
+      'g',
+      { ...text, 'text-anchor': 'end' },
+      ...down.map((label, i) => ['text', { x: left - 6, y: toPx(top + (i + 0.5) * cell + 0.35 * size) }, label]),
+    ],
+    [
+      'g',
+      text,
+      ...across.map((label, j) => {
+        const [x, y] = [left + (j + 0.5) * cell + 0.35 * size, top - 6];
+        return ['text', { transform: `translate(${toPx(x)} ${y}) rotate(-90)` }, label];
+      }),
+    ],
+    [
+      'g',
+      { 'font-size': 12, fill: faint, 'text-anchor': 'end' },
+      ['text', { x: left - 8, y: top - 22 }, _('key →')],
+      ['text', { x: left - 8, y: top - 6 }, _('query ↓')],
+    ],
+    ...colourBar({
+      x: left + 80,
+      y: top + height + 16,
+      width: Math.max(160, Math.min(300, width - 160)),
+      scale,
+      ticks: colourTicks(Number(most.toPrecision(2)), difference).filter(({ fine }) => !fine),
+      before: difference ? _('live is higher') : _('weight'),
+      after: difference ? _('constant is higher') : _('square-root scale'),
+    }),
+  ];
+  return { width: left + Math.max(width, 500), height: top + height + 48, nodes };
+}
+
+/** The same numbers as a table: a row for each query and key that it can see. */
+export const mapTable = ({ rows, columns, causal, value, name }) => ({
+  columns: ['query', 'query token', 'key', 'key token', name],
+  rows: rows.flatMap((query, i) =>
+    columns.flatMap((key, j) => (causal && j > i ? [] : [[i + 1, query, j + 1, key, value(i, j)]])),
+  ),
+});
+
+/** The cells of one thumbnail that are not empty, a path for each colour. */
+function paths(tiles, index, grid) {
+  const step = tileSteps(tiles, index, grid);
+  const drawn = new Map();
+  for (let i = 0; i < grid.rows; i += 1) {
+    for (let j = 0; j < grid.columns; ) {
+      const value = step(i, j);
+      let end = j + 1;
+      while (end < grid.columns && step(i, end) === value) end += 1;
+      if (value) drawn.set(value, `${drawn.get(value) ?? ''}M${j} ${i}h${end - j}v1h${j - end}z`);
+      j = end;
+    }
+  }
+  return [...drawn].map(([value, d]) => ['path', { d, fill: hexColour(false, 'sequential', value) }]);
+}
+
+/** All heads, layers down and heads across, a grid for each kind, with what was done to them. */
+export function gridPicture(grids, tilesOf) {
+  const { ink, faint, line, panel } = PAPER;
+  const nodes = [];
+  let [y, width] = [0, 0];
+  for (const grid of grids) {
+    const { layers, heads, rows, columns, title } = grid;
+    if (grids.length > 1) {
+      nodes.push(['text', { x: 0, y: y + 15, 'font-size': 14, 'font-weight': 600, fill: ink }, title]);
+      y += 26;
+    }
+    const word = (text, x, at, anchor = 'middle') => [
+      'text',
+      { x, y: at, 'font-size': 12, fill: faint, 'text-anchor': anchor },
+      text,
+    ];
+    const [left, top] = [64, y + 24];
+    for (let head = 0; head < heads; head += 1)
+      nodes.push(word(_('head {head}', { head: head + 1 }), left + head * (TILE + GAP) + TILE / 2, top - 8));
+    for (let layer = 0; layer < layers; layer += 1) {
+      nodes.push(
+        word(_('layer {layer}', { layer: layer + 1 }), left - 8, top + layer * (TILE + GAP + 4) + TILE / 2, 'end'),
+      );
+      for (let head = 0; head < heads; head += 1) {
+        const [constant, gate] = [grid.constant[layer][head], grid.gates[layer][head]];
+        const drawn = paths(tilesOf(grid.kind), layer * heads + head, grid);
+        const scale = `scale(${toPx(TILE / columns)} ${toPx(TILE / rows)})`;
+        const border = constant ? { stroke: pageData.colours.light.accent, 'stroke-width': 2 } : { stroke: line };
+        nodes.push([
+          'g',
+          { transform: `translate(${left + head * (TILE + GAP)} ${top + layer * (TILE + GAP + 4)})` },
+          [
+            'title',
+            {},
+            _('layer {layer}, head {head}, {state}', {
+              layer: layer + 1,
+              head: head + 1,
+              state: stateName(constant, gate),
+            }),
+          ],
+          ['rect', { width: TILE, height: TILE, fill: panel, ...border }],
+          ['g', { transform: scale, ...(gate === 0 ? { opacity: FADED } : {}) }, ...drawn],
+          ...(constant
+            ? [
+                [
+                  'text',
+                  { x: TILE - 5, y: 15, 'font-size': 13, 'font-weight': 700, fill: ink, 'text-anchor': 'end' },
+                  'C',
+                ],
+              ]
+            : []),
+          ...(gate === 0 ? cross(TILE, TILE) : []),
+          ...(gate > 0 && gate < 1
+            ? [['rect', { y: TILE + 2, width: toPx(TILE * gate), height: 3, fill: pageData.colours.light.accent }]]
+            : []),
+        ]);
+      }
+    }
+    width = Math.max(width, left + heads * (TILE + GAP));
+    y = top + layers * (TILE + GAP + 4) + 12;
+  }
+  nodes.push(
+    ...colourBar({
+      x: 130,
+      y,
+      width: 260,
+      scale: 'sequential',
+      ticks: colourTicks(1, false).filter(({ fine }) => !fine),
+      before: _('weight'),
+      after: _('square-root scale'),
+    }),
+  );
+  return { width, height: y + 32, nodes };
+}

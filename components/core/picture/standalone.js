@@ -1,0 +1,31 @@
+// A picture as one HTML file that needs nothing else: it works without a network, and tells what is pointed at.
+
+import { escapeXml, toMarkup } from './svg.js';
+
+const STYLE = `
+body { margin: 0; padding: 1rem; background: #fff; color: #1b1b26; font: 16px/1.5 ${'system-ui, sans-serif'}; }
+main { max-width: max-content; margin: 0 auto; }
+svg { display: block; max-width: 100%; height: auto; }
+svg:focus-visible { outline: 2px solid #3f3d9e; }
+.ring { fill: none; stroke: #1b1b26; stroke-width: 1.5; vector-effect: non-scaling-stroke; pointer-events: none; }
+#told { position: sticky; bottom: 0; margin: 0; padding: 0.5rem 1.25rem; min-height: 1.5em; background: #f4f4f8; }
+`;
+
+/**
+ * The file.
+ * @param {{title: string, rest: string, tree: object[], script: string, language: string}} what `tree`: a framePicture
+ *   picture; `rest`: what stands under it while nothing is pointed at; `script`: what runs in the file
+ */
+export function standalonePage({ title, rest, tree: [tag, attributes, ...children], script, language = 'en' }) {
+  const named = { ...attributes, role: 'application', tabindex: '0', 'aria-label': title, 'aria-describedby': 'told' };
+  return [
+    `<!doctype html><html lang="${escapeXml(language)}"><head><meta charset="utf-8">`,
+    // No request can leave this file, whatever text it holds.
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; ",
+    "script-src 'unsafe-inline'\">",
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    `<title>${escapeXml(title)}</title><style>${STYLE}</style></head><body><main>`,
+    toMarkup([tag, named, ...children]),
+    `<p id="told" role="status">${escapeXml(rest)}</p></main><script>${script}</script></body></html>\n`,
+  ].join('');
+}

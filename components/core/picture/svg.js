@@ -1,0 +1,176 @@
+// Pictures as trees: [tag, attributes, ...children], where a string is text. The page draws them, and files hold them.
+
+import { truncate } from '../format.js';
+import { pageData } from '../page_data.js';
+
+/** The colours of what is taken away: for paper, whatever the screen's theme is. */
+export const PAPER = {
+  ink: '#1b1b26',
+  faint: '#5b5b68',
+  line: '#d9d9e3',
+  ground: '#ffffff',
+  panel: '#f4f4f8',
+  accent: '#3f3d9e',
+  dark: false,
+};
+export const SVG_FONT = 'system-ui, -apple-system, "Segoe UI", "DejaVu Sans", "Noto Sans CJK SC", sans-serif';
+
+const SIGNS = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+// What XML 1.0 has no place for: most control characters, and halves of surrogate pairs.
+const UNKNOWN = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+
+/** Any text as text of XML and of HTML, in an attribute or outside of one. */
+export const escapeXml = text =>
+  String(text)
+    .replace(UNKNOWN, '\ufffd')
+    .replace(/[&<>"']/g, sign => SIGNS[sign]);
+
+/** A tree as XML. */
+export function toMarkup(node) {
+  if (typeof node === 'string') return escapeXml(node);
+  const [tag, attributes, ...children] = node;
+  const named = Object.entries(attributes ?? {}).map(([name, value]) => ` ${name}="${escapeXml(value)}"`);
+  return children.length
+    ? `<${tag}${named.join('')}>${children.map(toMarkup).join('')}</${tag}>`
+    : `<${tag}${named.join('')}/>`;
+}
+
+/** A length in px without digits that nobody sees. */
+export const toPx = value => String(Math.round(100 * value) / 100);
+
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\u{1f300}-\u{1faff}]/u;
+const widthOf = sign =>
+  WIDE.test(sign)
+    ? 1.05
+    : /[mwMW@%→…]/.test(sign)
+      ? 0.9
+      : /[iljtfr.,:;'|!()[\] ]/.test(sign)
+        ? 0.36
+        : /[A-Z0-9]/.test(sign)
+          ? 0.66
+          : 0.58;
+
+/** About how wide a text is, px at a font size: what is taken away is made without a page to measure on. */
+export const textWidth = (text, size) => size * Array.from(text).reduce((sum, sign) => sum + widthOf(sign), 0);
+
+/** A text in lines of at most `width` px, broken between words, and inside of one that is too long; at most `most`. */
+export function wrapText(text, width, size, most = Infinity) {
+  const lines = [''];
+  for (const piece of text.match(/\s+|[^\s]+/g) ?? []) {
+    for (const part of textWidth(piece, size) > width ? Array.from(piece) : [piece]) {
+      if (textWidth(lines.at(-1) + part, size) <= width || !lines.at(-1).trim()) lines[lines.length - 1] += part;
+      else lines.push(part.trimStart());
+    }
+  }
+  const shown = lines.map(line => line.trim()).filter(Boolean);
+  return shown.length <= most
+    ? shown
+    : [...shown.slice(0, most - 1), truncate(shown[most - 1], 60).replace(/…?$/, '…')];
+}
+
+/** A text cut to about `room` px. */
+export function fitText(text, room, size) {
+  let [count, shown] = [Array.from(text).length, text];
+  while (count > 4 && textWidth(shown, size) > room) shown = truncate(text, (count -= 1));
+  return shown;
+}
+
+const MARGIN = 20; // px around what is taken away
+const LEAST = 480; // px that its texts have at least
+
+/**
+ * A picture to take away: title, the drawing, what it shows, and where it comes from.
+ * @param {{title: string, about: string[], picture: {width: number, height: number, nodes: object[]}, citation: string,
+ *   link: string}} what `about` are sentences, `citation` a line, `link` the address of the state
+ */
+export function framePicture({ title, about, picture, citation, link }) {
+  const { ink, faint, ground } = PAPER;
+  const width = Math.ceil(Math.max(LEAST, picture.width));
+  const nodes = [];
+  let y = MARGIN;
+  const write = (lines, size, attributes, wrap = node => node) => {
+    for (const line of lines) {
+      y += size;
+      nodes.push(wrap(['text', { x: MARGIN, y: toPx(y), 'font-size': size, fill: faint, ...attributes }, line]));
+      y += Math.round(0.4 * size);
+    }
+  };
+  write(wrapText(title, width, 16), 16, { fill: ink, 'font-weight': 600 });
+  y += 8;
+  nodes.push(['g', { transform: `translate(${MARGIN} ${toPx(y)})` }, ...picture.nodes]);
+  y += picture.height + 10;
+  write(
+    about.flatMap(sentence => wrapText(sentence, width, 12)),
+    12,
+  );
+  y += 4;
+  write(wrapText(citation, width, 11), 11);
+  write(wrapText(link, width, 11, 3), 11, { 'text-decoration': 'underline' }, node => ['a', { href: link }, node]);
+  const size = { width: width + 2 * MARGIN, height: Math.ceil(y + MARGIN - 4) };
+  const attributes = {
+    xmlns: 'http://www.w3.org/2000/svg',
+    viewBox: `0 0 ${size.width} ${size.height}`,
+    ...size,
+    'font-family': SVG_FONT,
+    role: 'img',
+  };
+  const tree = [
+    'svg',
+    attributes,
+    ['title', {}, title],
+    ['desc', {}, `${about.join(' ')} ${citation} ${link}`],
+    ['rect', { ...size, fill: ground }],
+    ...nodes,
+  ];
+  return { ...size, tree };
+}
+
+/** A scale as a bar with ticks, `width` px wide; ticks as colourTicks gives them. */
+export function colourBar({ x, y, width, scale, ticks, before, after, theme = PAPER }) {
+  const stops = pageData.colours[theme.dark ? 'dark' : 'light'][scale];
+  const id = `bar-${scale}`;
+  const word = (text, at, anchor) =>
+    text
+      ? [['text', { x: toPx(at), y: toPx(y + 10), 'font-size': 11, fill: theme.faint, 'text-anchor': anchor }, text]]
+      : [];
+  return [
+    [
+      'defs',
+      {},
+      [
+        'linearGradient',
+        { id },
+        ...stops.map((colour, i) => ['stop', { offset: toPx(i / (stops.length - 1)), 'stop-color': colour }]),
+      ],
+    ],
+    ...word(before, x - 8, 'end'),
+    ['rect', { x: toPx(x), y: toPx(y), width: toPx(width), height: 12, fill: `url(#${id})`, stroke: theme.line }],
+    ...ticks.map(({ at, label }) => [
+      'text',
+      { x: toPx(x + at * width), y: toPx(y + 25), 'font-size': 11, fill: theme.faint, 'text-anchor': 'middle' },
+      label,
+    ]),
+    ...word(after, x + width + 8, 'start'),
+  ];
+}
+
+const LONGEST = 120; // characters of a file's name, which with its folder must fit in what a system allows
+
+/**
+ * A name for a file from what is in it, made of small letters, digits, - and _; never empty, never hidden. Of many
+ * parts the first and the last stay, and of the others as many as there is room for.
+ */
+export function fileName(parts, ending) {
+  const safe = parts
+    .map(part =>
+      String(part)
+        .normalize('NFKD')
+        .replace(/[^\w]+/g, '-')
+        .replace(/^[-_]+|[-_]+$/g, '')
+        .slice(0, 48)
+        .toLowerCase(),
+    )
+    .filter(Boolean);
+  while (safe.length > 2 && safe.join('_').length > LONGEST) safe.splice(-2, 1);
+  return `${['attention-lab', ...safe].join('_')}.${ending}`;
+}

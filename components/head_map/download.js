@@ -1,0 +1,39 @@
+// What the large map offers for download, and the names of its views.
+
+import { cellValues } from '../core/attention/pattern.js';
+import { scopeName, stateName } from '../core/head_state.js';
+import { mapPicture, mapTable } from '../core/picture/maps.js';
+import { N_, _ } from '../core/texts.js';
+
+export const VIEWS = {
+  used: N_('Used'),
+  live: N_('Live'),
+  constant: N_('Constant'),
+  difference: N_('Difference'),
+  mask: N_('Mask F'),
+};
+
+/** What the menu of a large map offers. */
+export function mapOffer(state) {
+  const { data, most } = state;
+  const view = state.view === 'mask' ? 'used' : state.view;
+  const difference = view === 'difference';
+  const head = scopeName({ ...data, scope: 'head' }, data.kind_title);
+  const map = {
+    rows: data.rows,
+    columns: data.columns,
+    causal: data.causal,
+    value: cellValues(data, view),
+    most,
+    difference,
+    pruned: view === 'used' && data.gate === 0,
+  };
+  return {
+    title: `${data.model} · ${head} · ${stateName(data.constant, data.gate)} · ${_(VIEWS[view])}`,
+    about: [_('Rows are queries, columns are keys.')],
+    models: [data.model],
+    what: `layer-${data.layer + 1}-head-${data.head + 1}-${view}`,
+    picture: () => mapPicture(map),
+    table: () => mapTable({ ...map, name: view }),
+  };
+}

@@ -1,0 +1,91 @@
+// What stands under the picture of a head: two lines that say what is pointed at, and the scale of its colours.
+
+import { cellValues, rowStatistics } from '../core/attention/pattern.js';
+import { colourTicks, cssGradient } from '../core/attention/scales.js';
+import { formatNumber, formatWeight, quoteToken } from '../core/format.js';
+import { N_, _ } from '../core/texts.js';
+import { make, setText } from '../widgets/dom.js';
+import { termElement } from '../widgets/tip.js';
+
+// What one looks at, while nothing is pointed at.
+const LOOKS = {
+  used: N_('A row shows how one query spreads its weight over the keys.'),
+  live: N_('What the head computes from this text, before anything was done to it.'),
+  constant: N_('The mean of this head over many texts, cut to the length of yours.'),
+  difference: N_('Where this head would look more if it were constant (orange), and where less (blue).'),
+};
+
+/** {element, say(first, second)}: both lines are announced when they change. `first` may hold elements. */
+export function createReadout() {
+  const [first, second] = [make('div', { className: 'first' }), make('div', { className: 'second' })];
+  const element = make('div', { className: 'readout', attributes: { 'aria-live': 'polite' } }, first, second);
+  let said = '';
+  return {
+    element,
+    say(one, two) {
+      const parts = [one].flat();
+      const text = parts.map(part => part.textContent ?? part).join('');
+      if (text !== said) first.replaceChildren(...parts);
+      said = text;
+      setText(second, two);
+    },
+  };
+}
+
+/** {element, show({dark, scale, ticks, before, after})}: a bar of a scale's colours with its numbers, between what stands
+ * before and after it. */
+export function createLegend() {
+  const box = make('div', { className: 'scale' });
+  const element = make('div', { className: 'legend' });
+  let said = null;
+  return {
+    element,
+    show({ dark, scale, ticks, before, after }) {
+      const bar = make('div', { className: 'bar', style: { background: cssGradient(dark, scale) } });
+      const marks = ticks.map(({ at, label, fine }) =>
+        make('span', { className: fine ? 'tick fine' : 'tick', textContent: label, style: { left: `${100 * at}%` } }),
+      );
+      box.replaceChildren(bar, ...marks);
+      const words = `${before.textContent}\n${after.textContent}`;
+      if (words !== said) element.replaceChildren(before, box, after); // else the focus and an open tip stay
+      said = words;
+    },
+  };
+}
+
+const word = text => make('span', { textContent: text });
+
+/** What a legend shows of weights up to `most`, or of differences. */
+export const weightLegend = (most, difference) => ({
+  scale: difference ? 'diverging' : 'sequential',
+  ticks: colourTicks(Number(most.toPrecision(2)), difference),
+  before: difference ? word(_('← live is higher')) : termElement('weight', _('weight')),
+  after: difference ? word(_('constant is higher →')) : termElement('square-root', _('square-root scale')),
+});
+
+/** What the two lines say of the cell (i, j) of a matrix, or of none: [first, second]. */
+export function cellReading({ data, view, values }, i, j) {
+  if (i === null || i === undefined)
+    return [_('Point at a cell, or use the arrow keys, for its value.'), _(LOOKS[view])];
+  const difference = view === 'difference';
+  const place = _('query {i} {query} → key {j} {key}:', {
+    i: i + 1,
+    query: quoteToken(data.rows[i]),
+    j: j + 1,
+    key: quoteToken(data.columns[j]),
+  });
+  const number = make('strong', { textContent: formatWeight(values(i, j), difference) });
+  if (!difference) return [[`${place} `, number], rowReading(values, i, data.causal ? i + 1 : data.columns.length)];
+  const [constant, live] = ['constant', 'live'].map(name => formatWeight(cellValues(data, name)(i, j)));
+  return [[`${place} `, number], _('constant {constant} − live {live}', { constant, live })];
+}
+
+/** A row's entropy in words, or its sum where it is no distribution. */
+export function rowReading(value, i, count) {
+  const { sum, entropy, most } = rowStatistics(value, i, count);
+  if (Math.abs(sum - 1) > 0.005) return _('this row sums to {sum}', { sum: sum.toFixed(3) });
+  return _('entropy of this row {entropy} of at most {most} nats', {
+    entropy: formatNumber(entropy, 2),
+    most: most.toFixed(2),
+  });
+}

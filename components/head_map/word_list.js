@@ -1,0 +1,147 @@
+// The text as flowing words: the one that is pointed at is framed, those that it looks at are tinted.
+
+import { contrastColour, cssColour } from '../core/attention/scales.js';
+import { isSpecialToken, narrowTokens, nextWord, wordGaps } from '../core/attention/words.js';
+import { tokenText, truncate } from '../core/format.js';
+import { _ } from '../core/texts.js';
+import { isWideToken, joinTokens, make, setAttribute, setText, tokenElement } from '../widgets/dom.js';
+
+const LONG = 48; // tokens from which the words are set smaller
+const LONGER = 96; // and smaller still
+const SCROLLS = 160; // from which they scroll
+
+/**
+ * {element, show(tokens, rest), paint(shown), at(), point(index)}. Words are counted through all lines: queries first, and
+ * after them the keys, where those are other tokens. Calls `onPoint(index)` when another word is to be shown.
+ */
+export function createWordList(onPoint) {
+  const element = make('div', {
+    className: 'words',
+    attributes: { role: 'listbox', 'aria-label': _('Words: choose one to see what it looks at') },
+  });
+  let spans = []; // {span, number (its small), step}
+  let [pointed, kept, rest] = [null, null, 0];
+  let framed = null;
+
+  const at = () => pointed ?? kept ?? rest;
+  const change = (nextPointed, nextKept) => {
+    const before = at();
+    [pointed, kept] = [nextPointed, nextKept];
+    if (at() !== before) onPoint(at());
+  };
+  const under = event => {
+    const index = spans.findIndex(({ span }) => span === event.target.closest('.word'));
+    return index < 0 ? null : index;
+  };
+  const boxes = () => spans.map(({ span }) => ({ x: span.offsetLeft + span.offsetWidth / 2, y: span.offsetTop }));
+
+  element.addEventListener('pointerover', event => {
+    const index = under(event); // none in the gaps: what was pointed at stays
+    if (index !== null && event.pointerType === 'mouse') change(index, kept);
+  });
+  element.addEventListener('pointerleave', event => {
+    if (event.pointerType === 'mouse') change(null, kept);
+  });
+  element.addEventListener('click', event => {
+    const index = under(event);
+    if (index === null) return;
+    spans[index].span.focus({ preventScroll: true });
+    change(pointed, index);
+  });
+  element.addEventListener('keydown', event => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const index = under(event);
+    const next = index === null ? undefined : nextWord(boxes(), index, event.key);
+    if (next === undefined) return;
+    if (next === null && kept === null) return; // nothing to let go of: large type may end
+    event.preventDefault();
+    change(null, next);
+    spans[at()].span.focus({ preventScroll: next === null });
+  });
+
+  const wordOf = (token, spaced, mark, narrow) => {
+    const number = make('small', { attributes: { 'aria-hidden': true } });
+    const name = tokenText(token);
+    const span = make(
+      'span',
+      {
+        className: Object.entries({ word: true, spaced, mark, narrow, wide: isWideToken(token) })
+          .flatMap(([each, on]) => (on ? [each] : []))
+          .join(' '),
+        tabIndex: -1,
+        attributes: { role: 'option', 'aria-selected': false, 'aria-label': truncate(name, 40) },
+      },
+      tokenElement(token),
+      number,
+    );
+    return { span, number, step: null };
+  };
+
+  const flow = (tokens, title) => {
+    const [gaps, narrow] = [wordGaps(tokens), narrowTokens(tokens)];
+    const words = tokens.map((token, i) => wordOf(token, gaps[i + 1], isSpecialToken(tokens, i), narrow[i]));
+    spans.push(...words);
+    const line = make('div', { className: 'flow' });
+    const parts = words.map(({ span }) => span);
+    const breaks = new Set(parts.filter((_, i) => tokens[i] === '\n'));
+    for (const part of joinTokens(tokens, parts))
+      line.append(part, ...(breaks.has(part) ? [make('span', { className: 'break' })] : []));
+    if (!title) return [line];
+    setAttribute(line, 'role', 'group');
+    setAttribute(line, 'aria-label', title);
+    return [make('div', { className: 'whose', textContent: title, attributes: { 'aria-hidden': true } }), line];
+  };
+
+  return {
+    element,
+    at,
+    point: index => change(null, index),
+    /** @param {string[][]} rows of tokens, one or two; `titles` of two @param {number} start the word shown at rest */
+    show(rows, titles, start) {
+      const same = String(element.dataset.tokens) === JSON.stringify(rows);
+      rest = start;
+      if (same) return;
+      element.dataset.tokens = JSON.stringify(rows);
+      const count = rows.flat().length;
+      const focused = spans.findIndex(({ span }) => span === span.getRootNode().activeElement);
+      [spans, framed, pointed] = [[], null, null];
+      kept = kept === null || kept >= count ? null : kept;
+      element.replaceChildren(...rows.flatMap((tokens, i) => flow(tokens, rows.length > 1 ? titles[i] : '')));
+      element.classList.toggle('long', count > LONG);
+      element.classList.toggle('longer', count > LONGER);
+      element.classList.toggle('scrolls', count > SCROLLS);
+      if (focused >= 0) spans[Math.min(focused, count - 1)].span.focus({ preventScroll: true });
+    },
+    /**
+     * @param {{dark: boolean, scale: string, steps: Map<number, number>, numbers: Map<number, string>,
+     *   faded: boolean, unseen: (index: number) => boolean}} shown by the words' places; one without a step has no tint
+     */
+    paint({ dark, scale, steps, numbers, faded, unseen }) {
+      const now = at();
+      element.classList.toggle('faded', faded);
+      spans.forEach((word, index) => {
+        const step = steps.get(index) ?? 0;
+        const key = `${dark} ${scale} ${step} ${faded}`;
+        if (word.key !== key) {
+          word.key = key;
+          // Where the scale has the ground's own colour there is nothing to see: the page shows through.
+          const bare = step === (scale === 'diverging' ? 128 : 0) || !steps.has(index);
+          word.span.style.setProperty('--tint', bare ? '' : cssColour(dark, scale, step / 255));
+          word.span.style.color = bare || faded ? '' : contrastColour(dark, scale, step / 255);
+        }
+        setText(word.number, numbers.get(index) ?? '');
+        word.span.classList.toggle('unseen', unseen(index));
+      });
+      if (framed !== now) {
+        for (const index of [framed, now]) {
+          const span = spans[index]?.span;
+          if (!span) continue;
+          setAttribute(span, 'aria-selected', index === now);
+          span.classList.toggle('now', index === now);
+          span.tabIndex = index === now ? 0 : -1;
+        }
+        framed = now;
+      }
+    },
+  };
+}

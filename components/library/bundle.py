@@ -1,0 +1,64 @@
+"""Joins ES modules into one script, in the order of their imports.
+
+Streamlit sends a component's script as text over its websocket, so the modules need no server route, no request of
+their own and no build step. The source is plain ES modules, which Node and editors read as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+# The forms that this project uses; the linter allows no others. Exports are constants, so copying them is exact.
+_IMPORT = re.compile(r"^import \{([^}]*)\} from '(\.[^']+)';\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:const|class|function|async function) (\w+))", re.MULTILINE)
+_OTHER = re.compile(r"^(import|export)\b.*", re.MULTILINE)
+
+
+def modules(entry: Path) -> list[Path]:
+    """Returns the entry and every module that it imports, each module after the modules that it imports.
+
+    Raises:
+        ValueError: the imports form a cycle.
+        OSError: an imported file cannot be read.
+    """
+    ordered: list[Path] = []
+
+    def visit(path: Path, importers: tuple[Path, ...]) -> None:
+        if path in importers:
+            raise ValueError(f"the imports form a cycle: {' -> '.join(file.name for file in (*importers, path))}")
+        if path in ordered:
+            return
+        for _names, target in _IMPORT.findall(path.read_text("utf-8")):
+            visit((path.parent / target).resolve(), (*importers, path))
+        ordered.append(path)
+
+    visit(entry.resolve(), ())
+    return ordered
+
+
+def bundle(entry: Path) -> str:
+    """Returns statements that define one constant per module; the last one, `entry`, holds the entry's exports.
+
+    Raises:
+        ValueError: a module uses a form of import or export that is not supported, or the imports form a cycle.
+    """
+    paths = modules(entry)
+    variables = {path: f"module{number}" for number, path in enumerate(paths)} | {paths[-1]: "entry"}
+    root = entry.resolve().parent
+    return "\n".join(_wrapped(path, variables, path.relative_to(root).as_posix()) for path in paths)
+
+
+def _wrapped(path: Path, variables: dict[Path, str], name: str) -> str:
+    """One module as a function that runs at once and returns its exports."""
+    source = path.read_text("utf-8")
+
+    def imported(match: re.Match[str]) -> str:
+        names = ", ".join(part.strip().replace(" as ", ": ") for part in match[1].split(",") if part.strip())
+        return f"const {{ {names} }} = {variables[(path.parent / match[2]).resolve()]};\n"
+
+    exports = _EXPORT.findall(source)
+    code = _EXPORT.sub("", _IMPORT.sub(imported, source))
+    if other := _OTHER.search(code):
+        raise ValueError(f"{name}: this form of import or export is not supported: {other[0]}")
+    return f"// {name}\nconst {variables[path]} = (() => {{\n{code}return {{ {', '.join(exports)} }};\n}})();\n"

@@ -1,0 +1,52 @@
+// The library's entry: every component by the name under which Python registers it.
+
+import { chart } from './chart/chart.js';
+import { catalogue, chooser } from './chooser/chooser.js';
+import { comparison } from './comparison/comparison.js';
+import { pageData } from './core/page_data.js';
+import { dial } from './dial/dial.js';
+import { effect } from './effect/effect.js';
+import { head_map } from './head_map/head_map.js';
+import { heads } from './heads/heads.js';
+import { lesson } from './lesson/lesson.js';
+import { navigation } from './navigation/navigation.js';
+import { notice } from './notice/notice.js';
+import { opening } from './opening/opening.js';
+import { applyStyle } from './runtime/component.js';
+import { listenToPage } from './runtime/listen.js';
+import { toolbar } from './toolbar/toolbar.js';
+import { listenForTips } from './widgets/tip.js';
+import { written } from './written/written.js';
+
+const components = {
+  catalogue,
+  chart,
+  chooser,
+  comparison,
+  dial,
+  effect,
+  head_map,
+  heads,
+  lesson,
+  navigation,
+  notice,
+  opening,
+  toolbar,
+  written,
+};
+
+/** Draws a component, or draws it anew with new data; `component` is what Streamlit passes to a component's script. */
+export function render(name, component) {
+  applyStyle(component.parentElement, name);
+  components[name].render(component);
+}
+
+/** Ends a component that has left the page. */
+export const unmount = (name, parentElement) => components[name].unmount(parentElement);
+
+/** Stores the data that Python sends with the code, and begins to listen to the page. */
+export function start(data) {
+  Object.assign(pageData, data);
+  listenToPage();
+  listenForTips();
+}

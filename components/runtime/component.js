@@ -1,0 +1,110 @@
+// A component's life: its style, creating, drawing and redrawing it, and hearing what a payload answers.
+
+import { pageData } from '../core/page_data.js';
+import { unpack } from '../core/payload.js';
+import { currentLanguage, setLanguage } from '../core/texts.js';
+import { rootOf, setAttribute } from '../widgets/dom.js';
+import { createQueue, restartSession } from './events.js';
+import { markComponent, mounted, questions } from './stale.js';
+import { acknowledgeText } from './text_box.js';
+
+const sheets = new Map(); // by component
+
+/** Gives the shadow root of a component its style; an older library's goes. */
+export function applyStyle(root, name) {
+  if (!sheets.has(name)) {
+    const sheet = Object.assign(new CSSStyleSheet(), { isOurs: true });
+    sheet.replaceSync(pageData.styles[name]);
+    sheets.set(name, sheet);
+  }
+  const worn = root.adoptedStyleSheets;
+  if (!worn.includes(sheets.get(name)))
+    root.adoptedStyleSheets = [...worn.filter(its => !its.isOurs), sheets.get(name)];
+}
+
+let dark = null; // of the page, while its components are drawn
+
+/** The page's theme. Asked once for all that are drawn together: each question makes the browser lay out what the one
+ * before it has changed. */
+function isDark(host) {
+  if (dark === null) {
+    dark = getComputedStyle(host).colorScheme === 'dark';
+    setTimeout(() => (dark = null));
+  }
+  return dark;
+}
+
+let heard = null; // the session that the last payload came from
+
+/** Takes note of what a payload answers. */
+function hear(data) {
+  if (heard !== null && data.visit !== undefined && data.visit !== heard) restartSession();
+  heard = data.visit ?? heard;
+  questions.answered(data.answered ?? 0);
+  acknowledgeText(data.text ?? null);
+  setLanguage(data.language ?? 'en');
+  setAttribute(document.documentElement, 'lang', currentLanguage());
+}
+
+/** Builds what the component shows anew, in another language; the focus stays where it was. */
+function rebuild(state, create, destroy) {
+  const inside = () => Array.from(state.root.querySelectorAll('a, button, input, select, summary, [tabindex]'));
+  const place = inside().indexOf(state.root.getRootNode().activeElement);
+  destroy?.(state);
+  state.root.replaceChildren();
+  Object.assign(state, create(state));
+  return () => inside()[place]?.focus({ preventScroll: true });
+}
+
+/**
+ * A component from `create(state)` (once a mount; builds into `state.root`, returns what to add to the state),
+ * `update(state, data)` (whenever data or theme change, and on `state.refresh()`), and `destroy(state)`.
+ * The state has `root`, `dark`, `fresh` (data or theme changed since the last update), `send(event)` and
+ * `waiting()`, the events that the data do not show yet. `parts` names what its numbers depend on (see asking.js);
+ * while an answer is awaited, `state.numbers` (or the root) is aria-busy, the root has the class `old`, and
+ * `state.marked()` is called.
+ */
+export function defineComponent({ create, update, destroy, parts = [] }) {
+  const states = new WeakMap();
+  return {
+    render({ parentElement, data, setTriggerValue }) {
+      const news = states.get(parentElement)?.bytes === data ? null : unpack(data);
+      if (news) hear(news); // first: what is built needs the language
+      let state = states.get(parentElement);
+      let refocus = null;
+      if (!state) {
+        const root = rootOf(parentElement);
+        root.replaceChildren(); // what another version of the library may have left
+        const events = createQueue();
+        state = { root, events, parts, send: events.send, waiting: () => events.waiting };
+        state.refresh = () => update(state, state.data);
+        Object.assign(state, create(state));
+        states.set(parentElement, state);
+        mounted.add(state);
+      } else if (state.language !== currentLanguage()) refocus = rebuild(state, create, destroy);
+      state.language = currentLanguage();
+      state.events.trigger = setTriggerValue;
+      if (news) {
+        [state.bytes, state.data] = [data, news];
+        state.events.acknowledge(news.sequence ?? 0);
+      }
+      state.dark = isDark(parentElement.host);
+      state.fresh = true;
+      update(state, state.data);
+      refocus?.();
+      state.fresh = false;
+      markComponent(state);
+      state.root.dataset.drawn = state.drawn = (state.drawn ?? 0) + 1; // benchmarks and tests wait for it
+    },
+    unmount(parentElement) {
+      // Streamlit also calls this for a drawing that newer data overtook: then the component stays.
+      if (parentElement.host.isConnected) return;
+      const state = states.get(parentElement);
+      if (!state) return;
+      states.delete(parentElement);
+      mounted.delete(state);
+      state.events.close();
+      destroy?.(state);
+    },
+  };
+}

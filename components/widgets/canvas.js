@@ -1,0 +1,18 @@
+// Pixels and letters onto a canvas.
+
+import { matrixPixels } from '../core/attention/scales.js';
+
+/** The font of .streamlit/config.toml, for letters of `size` px. */
+export const canvasFont = size =>
+  `${size}px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', 'Noto Sans CJK SC', 'Noto Sans SC', 'PingFang SC', ` +
+  "'Microsoft YaHei', sans-serif";
+
+/** Paints a matrix into a canvas, one pixel a cell; `step` as matrixPixels takes it. */
+export function paintMatrix(canvas, rows, columns, table, step) {
+  canvas.width = columns;
+  canvas.height = rows;
+  const context = canvas.getContext('2d');
+  const image = context.createImageData(columns, rows);
+  new Uint32Array(image.data.buffer).set(matrixPixels(rows, columns, table, step));
+  context.putImageData(image, 0, 0);
+}

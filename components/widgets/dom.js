@@ -1,0 +1,64 @@
+// Elements of the page: creating them, changing them only where something changes, and the texts of tokens.
+
+import { joinsPrevious } from '../core/attention/words.js';
+import { tokenText, truncate } from '../core/format.js';
+import { splitStarred } from '../core/lesson_text.js';
+
+const WIDE = 16; // characters of a token
+
+/** Where keys are letters, or choose: none of them is a command of ours. */
+export const TEXT_INPUTS =
+  'textarea, select, [contenteditable], input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])';
+
+/** An element with properties, `dataset`, `style` and attributes, and children (strings become text). */
+export function make(tag, { dataset, style, attributes, ...properties } = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  Object.assign(element.dataset, dataset);
+  for (const [name, value] of Object.entries(style ?? {})) element.style.setProperty(name, value);
+  for (const [name, value] of Object.entries(attributes ?? {})) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+/** Sets an attribute only if it changes: screen readers announce each write to a live region. */
+export function setAttribute(element, name, value) {
+  if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
+}
+
+/** Sets the text only if it changes. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** A text in which the names of controls stand between stars; set only if it changes. */
+export function setStarredText(element, text) {
+  if (element.dataset.text === text) return;
+  element.dataset.text = text;
+  element.replaceChildren(
+    ...splitStarred(text).map(({ text: piece, isName }) => (isName ? make('b', { textContent: piece }) : piece)),
+  );
+}
+
+/** A token's element. */
+export const tokenElement = token => make('bdi', { textContent: truncate(tokenText(token), 40) });
+
+/** Whether a token may be wider than its place, and is to be cut off there. */
+export const isWideToken = token => token.length > WIDE;
+
+/** The elements of tokens; those that stay on the line of the one before, in a span with it. */
+export function joinTokens(tokens, elements) {
+  const stays = joinsPrevious(tokens);
+  const groups = [];
+  elements.forEach((element, i) => (stays[i] ? groups.at(-1).push(element) : groups.push([element])));
+  return groups.map(([first, ...rest]) => (rest.length ? make('span', { className: 'glued' }, first, ...rest) : first));
+}
+
+/** Where the pointer is in an element, in px of its own: large type zooms the page, and the pointer's are the screen's. */
+export function pointerPosition(element, { clientX, clientY }) {
+  const { left, top, width } = element.getBoundingClientRect();
+  const zoom = width / element.clientWidth;
+  return [(clientX - left) / zoom, (clientY - top) / zoom];
+}
+
+/** The element that a component draws into, inside the shadow root that Streamlit gives it. */
+export const rootOf = parent => parent.querySelector('.root');

@@ -1,0 +1,98 @@
+// The menu that lets a picture be taken away: as SVG, PNG, CSV, or one HTML file; made here, when it is asked for.
+
+import { toCsv } from '../core/csv.js';
+import { standalonePage } from '../core/picture/standalone.js';
+import { fileName, framePicture, toMarkup } from '../core/picture/svg.js';
+import { N_, _, currentLanguage } from '../core/texts.js';
+import { make } from './dom.js';
+import { createMenu } from './menu.js';
+import { OFFLINE_SCRIPT } from './offline_script.js';
+
+const SIDE = 16_000; // px of a canvas that every browser still makes
+const KEPT = 60_000; // ms until the browser may forget a file that was saved
+const ICON = 'M8 2v8M4.500 7L8 10.500 11.500 7M2.500 13.500h11';
+
+/** The address of the present state, as others can open it: not embedded, and without a place on the page. */
+export function stateLink() {
+  const query = new URLSearchParams(location.search);
+  query.delete('embed');
+  query.delete('embed_options');
+  const text = query.toString();
+  return location.origin + location.pathname + (text ? `?${text}` : '');
+}
+
+function save(content, type, name) {
+  const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  make('a', { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), KEPT);
+}
+
+/** A picture at twice its size, as a blob. */
+async function rasterised({ width, height, tree }) {
+  const url = URL.createObjectURL(new Blob([toMarkup(tree)], { type: 'image/svg+xml' }));
+  try {
+    const image = new Image();
+    image.src = url;
+    await image.decode();
+    const scale = Math.min(2, SIDE / Math.max(width, height));
+    const canvas = make('canvas', { width: Math.round(width * scale), height: Math.round(height * scale) });
+    canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise(done => canvas.toBlob(done, 'image/png'));
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+/** {kind: (offer) => file}: what can be made here. */
+const MAKE = {
+  svg: ({ framed, name }) =>
+    save(`<?xml version="1.0" encoding="UTF-8"?>\n${toMarkup(framed().tree)}\n`, 'image/svg+xml', name('svg')),
+  png: async ({ framed, name }) => save(await rasterised(framed()), 'image/png', name('png')),
+  csv: ({ table, citation, link, name }) => save(toCsv(table(), citation, link), 'text/csv;charset=utf-8', name('csv')),
+  html: ({ framed, title, name }) =>
+    save(
+      standalonePage({
+        title,
+        rest: _('Point at the picture, or use the arrow keys, for its values.'),
+        tree: framed().tree,
+        script: OFFLINE_SCRIPT,
+        language: currentLanguage(),
+      }),
+      'text/html;charset=utf-8',
+      name('html'),
+    ),
+};
+const NAMES = {
+  svg: N_('SVG: vector picture'),
+  png: N_('PNG: picture at twice the size'),
+  csv: N_('CSV: the numbers'),
+  html: N_('HTML: one file, works offline'),
+};
+
+/**
+ * {element, close(), rename(name)}: the button and its menu.
+ * @param {() => {title: string, about: string[], models: string[], what: string, picture: () => object,
+ *   table?: () => object, others?: {text: string, act: () => void}[]}} offered what is taken away, asked for when it
+ *   is; `models` and `what` name the files; without a table there is no CSV
+ * @param {string} name of the button, for a page has several
+ */
+export function createDownloadMenu(offered, name = _('Download')) {
+  const take = kind => {
+    const offer = offered();
+    const [citation, link] = [_('Made with Attention Lab: {what}.', { what: offer.models.join(', ') }), stateLink()];
+    const name = ending => fileName([...offer.models, offer.what], ending);
+    const framed = () => framePicture({ ...offer, picture: offer.picture(), citation, link });
+    return MAKE[kind]({ ...offer, citation, link, name, framed });
+  };
+  return createMenu({
+    icon: ICON,
+    text: _('Download'),
+    name,
+    className: 'take',
+    entries: () => {
+      const offer = offered();
+      const kinds = Object.keys(NAMES).filter(kind => kind !== 'csv' || offer.table);
+      return [...kinds.map(kind => ({ text: _(NAMES[kind]), act: () => take(kind) })), ...(offer.others ?? [])];
+    },
+  });
+}

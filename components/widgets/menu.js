@@ -1,0 +1,95 @@
+// A button with a menu, as the toolbar and the pictures have it.
+
+import { make, setAttribute } from './dom.js';
+
+/** A tree of core/svg.js as elements. */
+export function svgElement(node) {
+  if (typeof node === 'string') return document.createTextNode(node);
+  const [tag, attributes, ...children] = node;
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) element.setAttribute(name, value);
+  element.append(...children.map(svgElement));
+  return element;
+}
+
+/** An icon from a path in a box of 16 by 16: fonts differ in which signs they have. */
+export const iconElement = path =>
+  svgElement(['svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true', class: 'icon' }, ['path', { d: path }]]);
+
+/**
+ * {element, button, close(), rename(name)}: the button and, while it is open, its menu; arrows, Home, End, Escape and
+ * Tab as in any menu.
+ * @param {{icon: string, text: string, name?: string, className?: string, entries: () => {text: string, act: () => void,
+ *   checked?: boolean}[]}} what `entries` are asked for when the menu opens; with `checked` they are a choice
+ */
+export function createMenu({ icon, text, name = text, className = '', entries }) {
+  const button = make(
+    'button',
+    {
+      type: 'button',
+      className,
+      title: text,
+      attributes: { 'aria-haspopup': 'menu', 'aria-expanded': false, 'aria-label': name },
+    },
+    iconElement(icon),
+    make('span', { className: 'text', textContent: text }),
+  );
+  const menu = make('div', { className: 'menu', hidden: true, attributes: { role: 'menu', 'aria-label': name } });
+  const element = make('div', { className: 'with-menu' }, button, menu);
+  let outside = null;
+
+  const close = refocus => {
+    if (menu.hidden) return;
+    menu.hidden = true;
+    setAttribute(button, 'aria-expanded', false);
+    outside?.abort();
+    if (refocus) button.focus();
+  };
+
+  const item = ({ text: its, act, checked }) =>
+    make('button', {
+      type: 'button',
+      textContent: its,
+      tabIndex: -1,
+      attributes: checked === undefined ? { role: 'menuitem' } : { role: 'menuitemradio', 'aria-checked': checked },
+      onclick: () => {
+        close(true);
+        act();
+      },
+    });
+
+  const open = last => {
+    menu.replaceChildren(...entries().map(item));
+    menu.classList.remove('leftwards');
+    menu.hidden = false;
+    // To the left where it would leave the screen.
+    menu.classList.toggle('leftwards', menu.getBoundingClientRect().right > document.documentElement.clientWidth - 8);
+    setAttribute(button, 'aria-expanded', true);
+    const chosen = Array.from(menu.children).find(({ ariaChecked }) => ariaChecked === 'true');
+    (last ? menu.lastChild : (chosen ?? menu.firstChild)).focus();
+    outside = new AbortController();
+    const listen = { signal: outside.signal, capture: true };
+    document.addEventListener('pointerdown', event => event.composedPath().includes(element) || close(false), listen);
+  };
+
+  button.onclick = () => (menu.hidden ? open(false) : close(true));
+  element.addEventListener('keydown', event => {
+    const items = Array.from(menu.children);
+    const at = items.indexOf(event.target);
+    const inside = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 };
+    if (menu.hidden) {
+      if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+      open(event.key === 'ArrowUp');
+    } else if (event.key in inside) items[(inside[event.key] + items.length) % items.length].focus();
+    else if (event.key === 'Escape') close(true);
+    else {
+      if (event.key === 'Tab') close(true);
+      event.stopPropagation(); // letters are keys of the heads, and here they are none
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  const rename = its => [button, menu].forEach(one => setAttribute(one, 'aria-label', its));
+  return { element, button, rename, close: () => close(false) };
+}

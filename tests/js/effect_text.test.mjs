@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { differenceStep, weightStep } from '../../components/core/attention/scales.js';
+import {
+  effectPeek,
+  effectRow,
+  factLines,
+  stripLegend,
+  stripSentence,
+  stripSize,
+  stripSteps,
+  stripValue,
+} from '../../components/core/effect_text.js';
+import { close } from './harness.mjs';
+
+const LOSSES = { title: 'Change at each token (loss)', unit: 'nats', worse_is_more: true, what: 'loss' };
+const MOVED = { title: 'How far each token’s vector moved', unit: '1 − cosine', worse_is_more: false };
+
+test("a prediction's row: lengths before and after, numbers, points", () => {
+  const row = effectRow({ label: ' cat', before: 0.25, after: 0.1, right: true }, true);
+  close([row.before, row.after], [25, 10]);
+  assert.equal(row.label, 'cat ✓');
+  assert.equal(row.numbers, '25.0 → 10.0%');
+  assert.equal(row.points, '−15.0');
+  assert.ok(row.right);
+  const plain = effectRow({ label: '7', before: 0.25, after: 0.25 }, false);
+  assert.deepEqual([plain.numbers, plain.points, plain.right], ['25.0%', '', false]);
+});
+
+test('what is shown adds up', () => {
+  const shown = (before, after) => {
+    const row = effectRow({ label: 'a', before, after }, true);
+    return `${row.numbers} ${row.points}`;
+  };
+  assert.equal(shown(0.1088, 0.0974), '10.9 → 9.7% −1.2');
+  assert.equal(shown(0.00849, 0.00851), '0.8 → 0.9% +0.1');
+  assert.equal(shown(0.0804, 0.0796), '8.0 → 8.0% ±0.0');
+  assert.equal(shown(0.0002, 0.0031), '<0.1 → 0.3% +0.3');
+  assert.equal(shown(0.9999, 0.25), '>99.9 → 25.0% −75.0');
+});
+
+test('the effect in one line: the likeliest answer before and after, and whether it is worse', () => {
+  const rows = (...shares) => shares.map(([label, before, after]) => ({ label, before, after }));
+  const said = (changed, ...shares) => {
+    const data = { changed, before: 1, after: changed ? 1.5 : 1 };
+    const { title, text, verdict } = effectPeek(data, { title: 'Answer to x=?', rows: rows(...shares), kl: 0.1 });
+    return [title, text, verdict?.text];
+  };
+  const worse = '▲ +0.500, worse';
+  assert.deepEqual(said(true, ['3', 0, 0.89], ['7', 0.9999, 0.1]), ['Answer to x=?', '“7” >99.9% → “3” 89.0%', worse]);
+  assert.deepEqual(said(true, ['3', 0.2, 0.3], ['7', 0.8, 0.7]), ['Answer to x=?', '“7” 80.0% → 70.0%', worse]);
+  assert.deepEqual(said(false, ['3', 0.2, 0.2], ['7', 0.8, 0.8]), ['Answer to x=?', '“7” 80.0%', undefined]);
+  const moved = { facts: [{ name: 'Sentence moved', before: null, after: 0.25, unit: '1 − cosine' }], changed: true };
+  assert.equal(effectPeek(moved, undefined).text, '0.250 1 − cosine');
+});
+
+test('a strip is set in steps', () => {
+  assert.deepEqual([1, 24, 25, 64, 65, 512].map(stripSize), ['short', 'short', 'medium', 'medium', 'long', 'long']);
+});
+
+const texts = (data, shown) =>
+  factLines({ changed: true, before: null, after: null, ...data }, shown).map(line => [
+    line.name,
+    line.text,
+    line.verdict?.text,
+  ]);
+
+const [MOVES, SURPRISE] = ['How far the answer moved (KL)', 'Surprise at the text (loss)'];
+
+test('how far the answer moved, the surprise at the text, and whether it is worse', () => {
+  assert.deepEqual(texts({ before: 2, after: 2.25 }, { kl: 0.1234 }), [
+    [MOVES, '0.123 nats', undefined],
+    [SURPRISE, '2.000 → 2.250 ', '▲ +0.250, worse'],
+  ]);
+  assert.deepEqual(texts({ before: 2.25, after: 2 }, { kl: 0.0001 }), [
+    [MOVES, '0.000 nats', undefined],
+    [SURPRISE, '2.250 → 2.000 ', '▼ −0.250, better'],
+  ]);
+  assert.equal(texts({ before: 2, after: 2.0001 }, { kl: 0 })[1][2], '= ±0.000, no change');
+  // Of the numbers as they are shown, which whoever looks can take from each other.
+  assert.deepEqual(texts({ before: 4.0284, after: 4.2166 }, { kl: 1 })[1].slice(1), [
+    '4.028 → 4.217 ',
+    '▲ +0.189, worse',
+  ]);
+  assert.deepEqual(texts({ before: 2, after: 2, changed: false }, { kl: 0 }), [
+    [MOVES, 'nothing is changed yet', undefined],
+    [SURPRISE, '2.000 nats', undefined],
+  ]);
+});
+
+test('of several predictions the one that moved furthest is named', () => {
+  const predictions = [
+    { title: 'After My', kl: 0.25 },
+    { title: 'After hat', kl: 1.5 },
+    { title: 'After .', kl: 0 },
+  ];
+  const FURTHEST = 'Moved furthest of all';
+  assert.deepEqual(texts({ predictions }, predictions[2]), [
+    [MOVES, '0.000 nats', undefined],
+    [FURTHEST, 'After hat, 1.500 nats', undefined],
+  ]);
+  assert.deepEqual(texts({ predictions, changed: false }, predictions[2])[1], [FURTHEST, '–', undefined]);
+  const still = predictions.map(its => ({ ...its, kl: 0 }));
+  assert.deepEqual(texts({ predictions: still }, still[0])[1], [FURTHEST, '0.000 nats', undefined]);
+  assert.equal(texts({ predictions: [predictions[1]] }, predictions[1]).length, 1);
+});
+
+test('of a text whose loss nobody knows nothing is said of it', () => {
+  assert.deepEqual(texts({}, undefined), [[MOVES, '–', undefined]]);
+});
+
+test('facts stand in place of KL and loss', () => {
+  const facts = [
+    { name: 'Cosine', before: 1, after: 0.75, unit: '' },
+    { name: 'Moved', before: null, after: 0.25, unit: '1 − cosine' },
+  ];
+  assert.deepEqual(texts({ facts }, undefined), [
+    ['Cosine', '1.000 → 0.750 ', '▼ −0.250, less'],
+    ['Moved', '0.250 1 − cosine', undefined],
+  ]);
+});
+
+test('the strip shows changes, or values that have no before', () => {
+  const tokens = [
+    { token: 'a', before: null, after: null },
+    { token: 'b', before: 2, after: 4 },
+    { token: 'c', before: 2, after: 1.5 },
+  ];
+  assert.deepEqual(tokens.map(stripValue), [null, 2, -0.5]);
+  const { single, steps } = stripSteps(tokens, LOSSES);
+  assert.ok(!single);
+  assert.deepEqual(steps, [null, 255, differenceStep(-0.5, 2)]);
+  const moved = [0.2, 0.05, null].map(after => ({ token: 'x', before: null, after }));
+  assert.deepEqual(stripSteps(moved, MOVED), { single: true, steps: [255, weightStep(0.25), null] });
+});
+
+test('a token in words', () => {
+  const sentence = (before, after, strip) => stripSentence({ token: ' cat', before, after }, strip);
+  assert.equal(sentence(2, 2.5, LOSSES), '“cat”: loss 2.000 → 2.500 (+0.500, worse)');
+  assert.equal(sentence(2.5, 2, LOSSES), '“cat”: loss 2.500 → 2.000 (−0.500, better)');
+  assert.equal(sentence(null, null, LOSSES), '“cat”: no loss');
+  assert.equal(sentence(null, 0.25, MOVED), '“cat”: 0.250 1 − cosine');
+  assert.equal(sentence(1, 2, MOVED), '“cat”: 1.000 → 2.000 (+1.000, more)');
+  assert.match(stripLegend(LOSSES, true), /less expected/);
+  assert.match(stripLegend(LOSSES, false), /blue: better · orange: worse/);
+  assert.doesNotMatch(stripLegend(MOVED, false) + stripLegend(MOVED, true), /worse|better/);
+});

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  diffWords,
+  formatNumber,
+  formatPercent,
+  formatWeight,
+  quoteToken,
+  tokenText,
+  truncate,
+} from '../../components/core/format.js';
+import { cellIndex, fingerprint, sameBytes, unpack } from '../../components/core/payload.js';
+import { bytes, fixture } from './harness.mjs';
+
+test('a blob of payload.py arrives, at any offset', () => {
+  const blob = bytes('payload');
+  const { header, arrays } = fixture('payload');
+  for (const offset of [0, 1, 3]) {
+    const message = new Uint8Array(offset + blob.length);
+    message.set(blob, offset);
+    const got = unpack(message.subarray(offset));
+    assert.equal(got.text, header.text);
+    assert.deepEqual(got.list, header.list);
+    for (const [name, { shape, data }] of Object.entries(arrays)) {
+      assert.deepEqual(got.arrays[name].shape, shape);
+      assert.deepEqual(Array.from(got.arrays[name].data), data);
+    }
+  }
+});
+
+test('texts have the fingerprints that Python gives them', () => {
+  for (const [text, expected] of fixture('fingerprints')) assert.equal(fingerprint(text), expected);
+});
+
+test('the lower triangle is packed row after row', () => {
+  const [triangle, full] = [cellIndex(true), cellIndex(false, 7)];
+  assert.deepEqual([triangle(0, 0), triangle(1, 0), triangle(1, 1), triangle(4, 2)], [0, 1, 2, 12]);
+  assert.deepEqual([full(0, 3), full(2, 1)], [3, 15]);
+});
+
+test('tokens are shown with a sign for what cannot be seen', () => {
+  for (const [token, shown] of [
+    [' cat', 'cat'],
+    ['\n', '↵'],
+    ['\t', '⇥'],
+    [' ', '␣'],
+    ['', '∅'],
+    ['\x00', '\u2400'],
+    ['\x7f', '␡'],
+    ['\u202eabc', '⟨202e⟩abc'],
+    ['\ud800', '\ufffd'],
+    ['👩‍👩‍👧', '👩‍👩‍👧'],
+    ['<b>', '<b>'],
+  ])
+    assert.equal(tokenText(token), shown);
+  assert.equal(quoteToken(' שלום'), '“\u2068שלום\u2069”');
+});
+
+test('texts are cut between characters as a reader counts them', () => {
+  assert.equal(truncate('abcdef', 6), 'abcdef');
+  assert.equal(truncate('abcdefg', 6), 'abcde…');
+  assert.equal(truncate('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 2), '👩‍👩‍👧…');
+  assert.equal(truncate('👩‍👩‍👧👩‍👩‍👧', 2), '👩‍👩‍👧👩‍👩‍👧');
+});
+
+test('numbers are never rounded to what they are not', () => {
+  assert.equal(formatPercent(0), '0.0%');
+  assert.equal(formatPercent(0.0004), '<0.1%');
+  assert.equal(formatPercent(0.125), '12.5%');
+  assert.equal(formatPercent(0.9996), '>99.9%');
+  assert.equal(formatPercent(1), '100.0%');
+  assert.equal(formatNumber(-0.5, 2), '−0.50');
+  assert.equal(formatNumber(0.5, 2, true), '+0.50');
+  assert.equal(formatNumber(-0.0001, 2, true), '±0.00');
+  assert.equal(formatWeight(0.12345), '0.1235');
+  assert.equal(formatWeight(0), '0.0000');
+  assert.equal(formatWeight(0.000012), '1.2e−5');
+  assert.equal(formatWeight(-0.000012, true), '−1.2e−5');
+});
+
+const marked = pieces => pieces.map(({ text, changed }) => (changed ? `[${text}]` : text)).join('');
+const compared = (before, after) => diffWords(before, after).map(marked);
+
+test('words that differ are marked on either side', () => {
+  assert.deepEqual(compared('Die Katze schläft.', 'Die Katze schläft.'), ['Die Katze schläft.', 'Die Katze schläft.']);
+  assert.deepEqual(compared('Die Katze schläft.', 'Die Hunde schlafen.'), [
+    'Die [Katze schläft].',
+    'Die [Hunde schlafen].',
+  ]);
+  assert.deepEqual(compared('a b c', 'a c'), ['a [b] c', 'a c']);
+  assert.deepEqual(compared('', 'new text'), ['', '[new text]']);
+  assert.deepEqual(compared('x y z', 'z x y'), ['x y [z]', '[z] x y']);
+  assert.deepEqual(compared('他在睡觉', '他在吃饭'), ['他在[睡觉]', '他在[吃饭]']);
+  assert.deepEqual(compared('The cat', 'the cat'), ['[The] cat', '[the] cat']);
+});
+
+test('no word is lost or made up, also in long texts', () => {
+  let seed = 3;
+  const words = count =>
+    Array.from({ length: count }, () => ['a', 'bee', '🐉', ',', '<b>'][(seed = (seed * 48271) % 2147483647) % 5]).join(
+      ' ',
+    );
+  for (const count of [0, 1, 30, 400, 3000]) {
+    const texts = [words(count), words(count)];
+    diffWords(...texts).forEach((pieces, i) => assert.equal(pieces.map(({ text }) => text).join(''), texts[i]));
+  }
+});
+
+test('one tile of a packed grid that changed is told from the others', () => {
+  const [before, after] = [Uint8Array.of(1, 2, 3, 4, 5, 6), Uint8Array.of(1, 2, 3, 9, 5, 6)];
+  const same = [0, 2, 4].map(start => sameBytes(before, after, start, 2));
+  assert.deepEqual(same, [true, false, true]);
+});

@@ -1,0 +1,51 @@
+// core/lessons.js: what a step of a lesson shows, and which keys lead on.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { choiceMarks, lessonAnswer, lessonKey, splitStarred } from '../../components/core/lesson_text.js';
+
+test('what stands between stars is the name of a control', () => {
+  assert.deepEqual(splitStarred('Press *Prune*, then *P*.'), [
+    { text: 'Press ', isName: false },
+    { text: 'Prune', isName: true },
+    { text: ', then ', isName: false },
+    { text: 'P', isName: true },
+    { text: '.', isName: false },
+  ]);
+  assert.deepEqual(splitStarred('*R*'), [{ text: 'R', isName: true }]);
+});
+
+const question = { choices: ['1', '2', '3'], chosen: null, right: null };
+const marks = (its, waiting) => choiceMarks({ ...question, ...its }, waiting).map(({ mark }) => mark);
+
+test('nothing tells the right answer before somebody answers', () => {
+  assert.deepEqual(marks({}), ['', '', '']);
+  assert.deepEqual(marks({}, 1), ['', 'chosen', '']);
+});
+
+test('once answered, the right choice is marked, and a wrong one that was chosen', () => {
+  assert.deepEqual(marks({ chosen: 0, right: 2 }), ['wrong', '', 'right']);
+  assert.deepEqual(marks({ chosen: 2, right: 2 }), ['', '', 'right']);
+  assert.deepEqual(marks({ chosen: null, right: 1 }), ['', 'right', '']);
+});
+
+test('a wrong answer that may be corrected is marked, and the right one is not', () => {
+  assert.deepEqual(marks({ chosen: 0, again: true }), ['wrong', '', '']);
+  assert.deepEqual(marks({ chosen: 0, again: true }, 2), ['', '', 'chosen']);
+});
+
+const key = (name, isOwn, held = {}) => lessonKey({ key: name, ...held }, isOwn);
+
+test('Page Down leads on in the panel, elsewhere only with Shift, and never with another key', () => {
+  assert.equal(key('PageDown', true), 'forth');
+  assert.equal(key('PageUp', true), 'back');
+  assert.equal(key('PageDown', false), null);
+  assert.equal(key('PageDown', false, { shiftKey: true }), 'forth');
+  assert.equal(key('PageDown', true, { ctrlKey: true }), null);
+  assert.equal(key('n', true), null);
+});
+
+test('the answer on its way is the last one', () => {
+  assert.equal(lessonAnswer([{ type: 'teach', on: true }]), null);
+  assert.equal(lessonAnswer([{ type: 'answer', choice: 1 }, { type: 'step' }]).choice, 1);
+});

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  accumulateMask,
+  availableViews,
+  cellValues,
+  largestWeight,
+  maskedShare,
+  patternRow,
+  rowStatistics,
+} from '../../components/core/attention/pattern.js';
+import { close, fixture } from './harness.mjs';
+
+const selective = fixture('selective');
+const { n } = selective;
+
+test('F is the sum of what was selected before, as the model makes it', () => {
+  close(accumulateMask(selective.selected, n), selective.F);
+});
+
+test('F takes away the part 1 - exp(-F)', () => {
+  close(selective.F.map(maskedShare), selective.taken);
+});
+
+test('the weights of a query with and without F', () => {
+  const mask = accumulateMask(selective.selected, n);
+  for (let t = 0; t < n; t += 1) {
+    close(patternRow(selective.scores, null, n, t), selective.plain[t].slice(0, t + 1));
+    close(patternRow(selective.scores, mask, n, t), selective.masked[t].slice(0, t + 1));
+  }
+});
+
+for (const [name, head] of Object.entries(fixture('head'))) {
+  const arrays = Object.fromEntries(Object.entries(head.arrays).map(([key, data]) => [key, { data }]));
+  const data = { arrays, used: 'used', causal: head.causal, columns: Array(head.columns).fill('') };
+  const each = check => {
+    for (let i = 0; i < head.rows; i += 1)
+      for (let j = 0; j < (head.causal ? i + 1 : head.columns); j += 1) check(i, j);
+  };
+
+  test(`${name}: each view shows its numbers`, () => {
+    for (const view of ['used', 'live', 'difference']) {
+      const value = cellValues(data, view);
+      each((i, j) => close(value(i, j), head[view][i][j]));
+    }
+  });
+
+  test(`${name}: used weights are whichever array the payload names`, () => {
+    const value = cellValues({ ...data, used: 'live' }, 'used');
+    each((i, j) => close(value(i, j), head.live[i][j]));
+  });
+
+  test(`${name}: a row's sum and entropy`, () => {
+    for (let i = 0; i < head.rows; i += 1) {
+      const count = head.causal ? i + 1 : head.columns;
+      close(rowStatistics(cellValues(data, 'used'), i, count).sum, head.sums[i]);
+      const row = rowStatistics(cellValues(data, 'live'), i, count);
+      close(row.entropy, head.entropies[i]);
+      close(row.most, Math.log(count));
+    }
+  });
+
+  test(`${name}: the scale ends at 1, or at the largest weight`, () => {
+    assert.equal(largestWeight({ arrays, distribution: true }), 1);
+    close(largestWeight({ arrays, distribution: false }), head.most);
+  });
+}
+
+test('views exist only with what they show', () => {
+  const some = { data: [] };
+  assert.deepEqual(availableViews({ arrays: { live: some } }), ['used', 'live']);
+  assert.deepEqual(availableViews({ arrays: { live: some, constant: some } }), [
+    'used',
+    'live',
+    'constant',
+    'difference',
+  ]);
+  assert.deepEqual(availableViews({ arrays: { live: some, selected: some, scores: some } }), ['used', 'live', 'mask']);
+});

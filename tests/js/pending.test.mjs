@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pendingState } from '../../components/core/head_state.js';
+import {
+  affectedPart,
+  createChoices,
+  createFolding,
+  createQuestions,
+  createTyping,
+  sliderTicks,
+} from '../../components/core/pending.js';
+
+const heads = (kind, layer, head, change, scope = 'head') => ({ type: 'heads', kind, layer, head, scope, ...change });
+const bare = ({ sequence, ...event }) => event;
+/** What waits of events that one queue sends, as they were sent. */
+const folded = (...events) => {
+  const fold = createFolding();
+  return events.reduce((waiting, event, sequence) => fold(waiting, { ...event, sequence }), []).map(bare);
+};
+
+test('an event takes the place of an earlier one whose address and fields it covers', () => {
+  const old = heads('self', 0, 1, { constant: true });
+  assert.deepEqual(folded(old, heads('self', 0, 1, { constant: false })), [heads('self', 0, 1, { constant: false })]);
+  for (const other of [
+    heads('cross', 0, 1, { constant: false }),
+    heads('self', 1, 1, { constant: false }),
+    heads('self', 0, 0, { constant: false }),
+    heads('self', 0, 1, { constant: false }, 'row'),
+    heads('self', 0, 1, { gate: 0 }),
+  ])
+    assert.deepEqual(folded(old, other), [old, other]);
+  const both = heads('self', 0, 1, { constant: false, gate: 1 });
+  assert.deepEqual(folded(old, heads('self', 0, 1, { gate: 0.5 }), both), [both]);
+});
+
+test('the rest keeps its order', () => {
+  const events = [0, 1, 2, 3].map(head => heads('self', 0, head, { constant: true }));
+  const again = heads('self', 0, 1, { constant: false });
+  assert.deepEqual(folded(...events, again), [events[0], events[2], events[3], again]);
+});
+
+test('steps of a drag are one event, and of select, view, prediction and scale there is one', () => {
+  const drag = gate => heads('self', 0, 0, { gate, drag: true });
+  assert.deepEqual(folded(drag(0.9), drag(0.8), drag(0.7)), [drag(0.7)]);
+  for (const type of ['select', 'view', 'form', 'mean', 'model', 'prediction', 'scale'])
+    assert.deepEqual(folded({ type, n: 1 }, heads('self', 0, 0, { gate: 0 }), { type, n: 2 }), [
+      heads('self', 0, 0, { gate: 0 }),
+      { type, n: 2 },
+    ]);
+});
+
+test('undo, redo and reset count, and so does what they undo', () => {
+  const undo = { type: 'undo' };
+  assert.equal(folded(undo, undo, { type: 'redo' }, undo).length, 4);
+  const [on, off] = [true, false].map(constant => heads('self', 0, 0, { constant }));
+  assert.deepEqual(folded(on, undo, off), [on, undo, off]);
+  assert.deepEqual(folded(on, undo, off, on), [on, undo, on]);
+});
+
+test('an undo in another queue counts, too', () => {
+  const fold = createFolding();
+  const [on, off] = [true, false].map(constant => heads('self', 0, 0, { constant }));
+  const before = fold([], { ...on, sequence: 1 });
+  fold([], { type: 'undo', sequence: 2 }); // of the toolbar
+  assert.deepEqual(fold(before, { ...off, sequence: 3 }).map(bare), [on, off]);
+});
+
+test('hundreds of heads wait together', () => {
+  const events = Array.from({ length: 500 }, (_, i) => heads('self', i >> 4, i & 15, { constant: true }));
+  assert.equal(folded(...events).length, 500);
+});
+
+test('whatever is folded away, the heads come out the same', () => {
+  const grid = {
+    kind: 'self',
+    constant: [
+      [false, false],
+      [true, false],
+    ],
+    gates: [
+      [1, 1],
+      [0.5, 1],
+    ],
+  };
+  let seed = 7;
+  const random = count => (seed = (seed * 48271) % 2147483647) % count;
+  for (let round = 0; round < 300; round += 1) {
+    const events = Array.from({ length: 12 }, () => {
+      const change = [
+        { constant: true },
+        { constant: false },
+        { gate: 0 },
+        { gate: 0.3 },
+        { constant: false, gate: 1 },
+      ];
+      return heads('self', random(2), random(2), change[random(5)], ['head', 'row', 'column', 'all'][random(4)]);
+    });
+    const state = waiting => {
+      const { heads: now } = pendingState({ grids: [grid], selection: {}, scale: {} }, waiting);
+      return now.self.flat().map(({ constant, gate }) => [constant, gate]);
+    };
+    assert.deepEqual(state(folded(...events)), state(events));
+  }
+});
+
+test('an answer to an older question is older than the newest one', () => {
+  const questions = createQuestions();
+  assert.equal(questions.newest(['numbers']), 0);
+  questions.ask(5, affectedPart({ type: 'heads' }));
+  questions.ask(6, affectedPart({ type: 'select' }));
+  questions.ask(7, affectedPart({ type: 'view' }));
+  assert.equal(questions.newest(['numbers']), 5);
+  assert.equal(questions.newest(['numbers', 'selection']), 6);
+  questions.answered(5);
+  // One component has its answer; those that have not yet still need to know what the newest question was.
+  assert.equal(questions.newest(['numbers']), 5);
+  questions.ask(8, 'numbers');
+  questions.answered(8);
+  assert.equal(questions.newest(['numbers']), 8);
+});
+
+test('what never reaches Python is not waited for', () => {
+  const questions = createQuestions();
+  questions.ask(5, 'numbers');
+  questions.answered(5);
+  questions.ask(9, 'numbers');
+  questions.withdraw([9]);
+  assert.equal(questions.newest(['numbers']), 5);
+  questions.ask(10, 'numbers');
+  questions.ask(11, 'numbers');
+  questions.restart([11]); // a new session, which has seen nothing
+  assert.equal(questions.newest(['numbers']), 11);
+  questions.restart([]);
+  assert.equal(questions.newest(['numbers']), 0);
+});
+
+test('which events change which numbers', () => {
+  for (const type of ['heads', 'scale', 'undo', 'redo', 'reset', 'model', 'at'])
+    assert.equal(affectedPart({ type }), 'numbers');
+  assert.equal(affectedPart({ type: 'select' }), 'selection');
+  for (const type of ['view', 'prediction', 'other']) assert.equal(affectedPart({ type }), null);
+});
+
+test('a late answer to an older text is old until the one to the newest comes', () => {
+  const typing = createTyping();
+  typing.answered('base', null);
+  assert.ok(!typing.isOld('base'));
+  typing.typed('a');
+  typing.typed('ab');
+  assert.ok(typing.isOld('base') && typing.isOld('a') && !typing.isOld('ab'));
+  typing.answered('base', 'ab');
+  typing.answered('a', 'ab');
+  assert.ok(typing.open && typing.isOld('a'));
+  typing.answered('ab', 'ab'); // the line under the box, which is drawn first
+  assert.ok(!typing.open);
+  assert.ok(typing.isOld('a') && typing.isOld('base') && !typing.isOld('ab')); // the rest is still under way
+});
+
+test('an answer to an older text that is drawn after the newest stays an older one', () => {
+  const typing = createTyping();
+  typing.answered('base', null);
+  for (const text of ['a', 'ab']) typing.typed(text);
+  typing.answered('ab', 'ab');
+  typing.answered('a', 'ab'); // of the components below, which get theirs in the same frame
+  assert.ok(typing.isOld('a') && !typing.isOld('ab') && typing.open); // the box is looked at, whether it is right
+  typing.answered('a', 'ab');
+  assert.ok(typing.isOld('a') && typing.open);
+  typing.answered('ab', 'ab');
+  assert.ok(typing.isOld('a') && !typing.isOld('ab') && !typing.open);
+  typing.answered('a', 'a'); // an example that was chosen, and stands in the box by now
+  assert.ok(!typing.isOld('a') && !typing.open);
+});
+
+test('undo may bring back what was typed before, while the box still holds the newest', () => {
+  const typing = createTyping();
+  typing.answered('base', null);
+  typing.typed('a');
+  typing.answered('a', 'a');
+  typing.turn();
+  typing.answered('base', 'a');
+  assert.ok(!typing.isOld('base') && !typing.open);
+});
+
+test('a text that nobody typed is not waited for, nor one that Python changed', () => {
+  const typing = createTyping();
+  typing.answered('base', null);
+  typing.typed('too long');
+  typing.answered('cut', 'too long');
+  assert.ok(!typing.open && !typing.isOld('cut'));
+  typing.answered('example', 'example');
+  assert.ok(!typing.isOld('example') && !typing.isOld('anything'));
+});
+
+test('nothing is waited for when the box has gone, holds the answered text again, or nobody answers', () => {
+  const gone = createTyping();
+  gone.answered('base', null);
+  gone.typed('a');
+  gone.answered('base', null);
+  assert.ok(!gone.isOld('base'));
+  const undone = createTyping();
+  undone.answered('base', null);
+  undone.typed('a');
+  undone.answered('base', 'base');
+  assert.ok(!undone.isOld('base'));
+  const silent = createTyping();
+  silent.typed('a');
+  assert.ok(silent.isOld('base') && !silent.isOld(null));
+  silent.forget();
+  assert.ok(!silent.isOld('base'));
+});
+
+test('a place that was chosen holds until an answer knows of it', () => {
+  const places = createChoices();
+  assert.equal(places.shown('a', 3, 0), 3);
+  places.choose('a', 8, 5);
+  assert.deepEqual([places.shown('a', 3, 4), places.shown('b', 3, 4)], [8, 3]);
+  assert.equal(places.shown('a', 4, 5), 4);
+  assert.equal(places.shown('a', 9, 6), 9);
+  places.forget();
+  assert.equal(places.shown('a', 3, 4), 3);
+});
+
+test('a slider of few places shows the numbers of all, one of many those of its ends', () => {
+  assert.deepEqual(sliderTicks([0, 16, 28, 30, 32]), [0, 16, 28, 30, 32]);
+  assert.deepEqual(sliderTicks([]), []);
+  const places = Array.from({ length: 73 }, (_, place) => place);
+  assert.deepEqual(sliderTicks(places), [0, 72]);
+});
