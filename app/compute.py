@@ -9,14 +9,15 @@ from numpy import ndarray
 
 from app.server import caches, limits, serving
 from models import HeadPlan, Lab, Trace
+from models.errors import InputError
 from models.kind import TARGET, TEXT, Kind
 from models.labs.foreign import is_foreign
-from models.labs.sketch import Sketch, bytes_of_maps
-from models.labs.thumbnails import thumbnails
 from models.loading import own
+from models.prompt import LONGEST_TEXT, Prompt
 from models.studies.corpus import lengths
-from models.tasks.base import LONGEST_TEXT, InputError, Prompt, Reader
-from models.trace import Layer
+from models.tasks.base import Reader
+from models.thumbnails import thumbnails
+from models.trace import Layer, Sketch, bytes_of_maps
 
 LIGHT = 128  # tokens up to which a pass of our own models takes no longer than drawing its answer: 20 ms
 LARGE = 32 * 2**20  # bytes of a trace's maps beyond which it is sketched: 12 x 12 heads from 171 tokens on

@@ -6,7 +6,7 @@ import re
 
 from app.texts import _
 
-# Bidirectional controls but for the isolates that models.quoting.cut puts around a quotation.
+# Bidirectional controls but for the isolates that models.messages.cut puts around a quotation.
 _TURNING = re.compile("[\u202a-\u202e\u2066\u2067]")
 
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 
 from benchmarks.interaction import DEBOUNCE, WATCH, quantile
 from models import HeadPlan, load
-from models.trace import run_prompt
+from models.lab import run_prompt
 from tests.browser import serve
 
 MODEL, OTHER = "masked-softmax", "stories-softmax"  # whose study it is; one that it says nothing of

@@ -24,12 +24,12 @@ import torch
 from app.server import serving
 from benchmarks.forward import interleaved
 from models import HeadPlan
+from models.lab import run_prompt
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.reading.readers import CausalReader
-from models.tasks.base import Prompt
+from models.prompt import Prompt
 from models.tasks.stories import BOS, TOKENIZER
-from models.trace import run_prompt
 
 LENGTHS = (16, 64, 128)
 CAUGHT = ("attn.hook_attn_scores", "attn.hook_pattern", "attn.hook_z")  # of TransformerLens' hooks

@@ -18,10 +18,10 @@ from torch.nn import functional
 
 from app.server import serving
 from models import HeadPlan
+from models.lab import run_prompt
 from models.labs.stack import StackLab
 from models.loading import own
 from models.nets.attention.rotary import rotary_table
-from models.trace import run_prompt
 
 LENGTHS = (16, 64, 128)
 ROUNDS = 60

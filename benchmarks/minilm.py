@@ -36,9 +36,9 @@ from app.server import serving
 from benchmarks.foreign import eager_pass, minilm, minilm_folder
 from benchmarks.interaction import DEBOUNCE, WATCH, count_bytes, quantile
 from models import HeadPlan
+from models.lab import run_prompt
 from models.labs.foreign.lab import ForeignLab
-from models.tasks.base import Prompt
-from models.trace import run_prompt
+from models.prompt import Prompt
 from tests.browser import serve
 
 TOKENS = 64

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from models.catalogue import names
     from models.kind import Kind
-    from models.lab import Lab
+    from models.lab import Lab, run
     from models.labs.foreign import load_folder
     from models.loading import held, in_memory, load
     from models.plan import HeadPlan
-    from models.trace import Output, Trace, run
+    from models.trace import Output, Trace
 
 _MODULES = {
     "names": "models.catalogue",
@@ -35,7 +35,7 @@ _MODULES = {
     "HeadPlan": "models.plan",
     "Output": "models.trace",
     "Trace": "models.trace",
-    "run": "models.trace",
+    "run": "models.lab",
 }
 
 __all__ = ["HeadPlan", "Kind", "Lab", "Output", "Trace", "held", "in_memory", "load", "load_folder", "names", "run"]

@@ -9,50 +9,27 @@ import functools
 import os
 import re
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.kind import Kind, shape_of
+from models.info import ModelInfo
 from models.labs import foreign
+from models.messages import told
 from models.nets.attention import TYPES, kinds_of
 from models.storage import checkpoint
 from models.tasks import TASKS
 from models.tasks.base import Reader, Task
 
 MOMENT = 0.1  # seconds
+SHOWN = {  # of the card's parts, what pages show of every model
+    "attention": ("title", "formula", "source"),
+    "model": ("parameters", "layers", "heads", "width", "vocabulary", "longest_text"),
+    "cost": ("score_parameters", "score_multiplications", "softmax_score_parameters",
+             "softmax_score_multiplications"),
+    "training": ("steps", "tokens_per_step", "optimiser", "learning_rate", "seed", "minutes", "command"),
+}
+SHOWN_DATA = ("name", "licence", "attribution")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A model that can be asked for.
-
-    Attributes:
-        name: like "stories-selective".
-        task: what it was trained for, or how it reads; models of one task form a family, and read the same texts.
-        kinds: its families of attention layers.
-        trained_length: longest text of its training, tokens.
-        limit: most tokens that a typed text may have.
-        steps: of its training from fresh weights on, what learned gates added left out; 0 if unknown.
-    """
-
-    name: str
-    task: Reader
-    kinds: tuple[Kind, ...]
-    trained_length: int
-    limit: int
-    steps: int = 0
-
-    @property
-    def shape(self) -> dict[str, tuple[int, int]]:
-        """Kind of attention -> (layers, heads)."""
-        return shape_of(self.kinds)
-
-    @property
-    def selects(self) -> bool:
-        """True if it has a mask F."""
-        return any(kind.attention.selects for kind in self.kinds)
 
 
 def names() -> list[str]:
@@ -66,7 +43,7 @@ def _names(checkpoints: Path, moment: int) -> tuple[str, ...]:
     return tuple(sorted(name for name in there if os.path.exists(f"{checkpoints}/{name}/card.json")))
 
 
-def find(name: str) -> Entry:
+def find(name: str) -> ModelInfo:
     """The entry of this name.
 
     Raises:
@@ -93,12 +70,12 @@ def _stamp(checkpoints: Path, name: str, moment: int) -> tuple[int, ...]:
 
 
 @functools.lru_cache(128)
-def _find(checkpoints: Path, name: str, changed: tuple[int, ...]) -> Entry:
+def _find(checkpoints: Path, name: str, changed: tuple[int, ...]) -> ModelInfo:
     folder = checkpoints / name
     config, card = checkpoint.read_config(folder), checkpoint.read_card(folder)
-    task = task_named(card["task"])
+    task = _task_of_card(folder, card)
     longest = TYPES[config.attention].longest(config)
-    return Entry(name, task, kinds_of(config), config.trained_length, min(task.limit, longest or task.limit),
+    return ModelInfo(name, task, kinds_of(config), config.trained_length, min(task.limit, longest or task.limit),
                  _steps(checkpoints, card))
 
 
@@ -110,6 +87,27 @@ def _steps(checkpoints: Path, card: dict[str, Any]) -> int:
         return int(training["steps"])
     except (checkpoint.CheckpointError, KeyError, TypeError, ValueError):  # who shows the card says so
         return 0
+
+
+def complete_card(folder: Path) -> dict[str, Any]:
+    """The card, with all that pages show of it; raises CheckpointError as read_model does."""
+    card = checkpoint.read_card(folder)
+    try:
+        missing = [f"{part}.{key}" for part, keys in SHOWN.items() for key in keys if key not in card[part]]
+        missing += [f"data.{key}" for source in card["data"] for key in SHOWN_DATA if key not in source]
+        if missing or not isinstance(card["licence"], str):
+            absent = ", ".join(missing[:4] or ["licence"])
+            raise checkpoint.broken_file(folder, "card.json", told("lacks {names}", names=absent))
+        _task_of_card(folder, card).in_words(card["metric"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise checkpoint.broken_file(folder, "card.json", told("is damaged")) from error
+    return card
+
+
+def _task_of_card(folder: Path, card: dict[str, Any]) -> Task:
+    if card["task"] not in [*TASKS]:  # a list has `in` for what has no hash, too
+        raise checkpoint.broken_file(folder, "card.json", told("names an unknown task, {name!r},", name=card["task"]))
+    return task_named(card["task"])
 
 
 @functools.cache

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from models.messages import N_
 
-TEXT, TARGET = "text", "target"  # rows of tokens: what was typed, and what the model writes
+SELF, ENCODER, DECODER, CROSS = "self", "encoder", "decoder", "cross"  # attention blocks
+TEXT, TARGET = "text", "target"  # token sequences: the input text, and the decoder's
 
 Shape = Mapping[str, tuple[int, int]]  # kind -> (layers, heads)
 

@@ -12,11 +12,11 @@ from torch import Tensor
 from models.generate.decoding import Step
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import Kind, policies_of, shape_of
-from models.labs.sketch import Sketch, sketch_of
 from models.nets.attention.base import UNTOUCHED, Intervention
 from models.plan import TRAINED, Address, HeadPlan, Scale
-from models.tasks.base import Prompt, Reader
-from models.trace import Layer, Trace
+from models.prompt import Prompt
+from models.tasks.base import Reader
+from models.trace import Layer, Sketch, Trace, sketch_of
 
 Touch = Callable[[str, int], Intervention]  # kind, layer -> what is done to it
 Watch = Callable[[str, int, Tensor], None]  # kind, layer, (B, H, N, N) weights as used
@@ -192,3 +192,17 @@ class Lab(abc.ABC):
         if not self.constant and any(state.constant for state in plan.heads.values()):
             raise ValueError(f"{self.name}: it has no constant matrices yet")
 
+
+def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan()) -> Trace:
+    """One forward pass over `text` under `plan`, with everything captured.
+
+    Raises:
+        InputError: the text cannot be read; the message says what and where.
+        ValueError: the plan names a head that the model hasn't.
+    """
+    return run_prompt(lab, lab.read(text), plan)
+
+
+def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:
+    """`run` for a text that has been read already."""
+    return lab.run(prompt, [plan])[0]

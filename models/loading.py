@@ -62,11 +62,9 @@ _held: OrderedDict[str, Lab] = OrderedDict()
 
 
 def _load(name: str) -> Lab:
-    from models.labs.stack import StackLab
-
     task = catalogue.task_named(catalogue.find(name).task.name)
     _ = task.labels  # which read its tokenizer: what is missing is told now, and not at the first text
-    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task)
+    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task.limit)
     if isinstance(model, Seq2Seq) and isinstance(task, Translation):
         return Seq2SeqLab(name, task, model, constant, card)
     return StackLab(name, task, model, constant, card)

@@ -20,10 +20,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from models.messages import told
-from models.quoting import cut
+from models.kind import CROSS, DECODER, ENCODER, SELF
+from models.messages import cut, told
 
-KINDS = ("self", "encoder", "decoder", "cross")
+KINDS = (SELF, ENCODER, DECODER, CROSS)
 POLICIES = ("trained", "sqrt", "logn", "length", "fixed")  # of the scale
 GATE_DECIMALS = 4  # gates are kept to this precision, so that the text form is exact and short
 MAX_INDEX = 255  # no layer or head above it

@@ -1,21 +1,17 @@
-"""run(lab, text, plan) -> Trace: the only door between the app and the models; and what can be said of a Trace."""
+"""Trace: the result of one forward pass; Sketch: the same with thumbnails in place of maps; measures of both."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 
 import numpy
 from numpy import ndarray
 
-from models.kind import TEXT
-from models.plan import HeadPlan
-from models.tasks.base import Prompt
-
-if TYPE_CHECKING:
-    from models.lab import Lab
+from models.kind import TEXT, Kind
+from models.prompt import Prompt
+from models.thumbnails import thumbnails
 
 
 @dataclass(frozen=True)
@@ -148,19 +144,37 @@ class Trace(Said):
         return [*super()._arrays(), *maps, *([] if self.mask is None else [self.mask])]
 
 
-def run(lab: Lab, text: str, plan: HeadPlan = HeadPlan()) -> Trace:
-    """One forward pass over `text` under `plan`, with everything captured.
+@dataclass(frozen=True, kw_only=True)
+class Sketch(Said):
+    """What one forward pass did, maps small.
 
-    Raises:
-        InputError: the text cannot be read; the message says what and where.
-        ValueError: the plan names a head that the model hasn't.
+    Attributes:
+        thumbnails: kind -> (L, H, n, m) uint8, the weights that the plan lets through; see models.thumbnails.
+        sizes: kind -> (N, M), queries and keys of the maps as they are.
     """
-    return run_prompt(lab, lab.read(text), plan)
+
+    thumbnails: Mapping[str, ndarray]
+    sizes: Mapping[str, tuple[int, int]]
+
+    def _arrays(self) -> list[ndarray]:
+        return [*super()._arrays(), *self.thumbnails.values()]
 
 
-def run_prompt(lab: Lab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> Trace:
-    """`run` for a text that has been read already."""
-    return lab.run(prompt, [plan])[0]
+def bytes_of_maps(kinds: Iterable[Kind], lengths: Mapping[str, int]) -> int:
+    """Memory of a Trace's scores and weights.
+
+    Args:
+        lengths: row of tokens -> how many it has, or will have at most.
+    """
+    return sum(2 * 4 * kind.layers * kind.heads * lengths[kind.query_row] * lengths[kind.key_row] for kind in kinds)
+
+
+def sketch_of(trace: Trace) -> Sketch:
+    """The Sketch of a Trace that is there already."""
+    small = {kind: fixed(thumbnails(maps)) for kind, maps in trace.weights.items()}
+    sizes = {kind: (maps.shape[-2], maps.shape[-1]) for kind, maps in trace.weights.items()}
+    said = {field.name: getattr(trace, field.name) for field in fields(Said)}
+    return Sketch(**said, thumbnails=small, sizes=sizes)
 
 
 def divergence(before: Output, after: Output) -> float:

@@ -43,11 +43,11 @@ from app.state.history import History
 from app.state.lab_state import PAGES, LabState
 from app.state.link import query_of, read_query
 from components import mounting
-from models import HeadPlan
+from models import HeadPlan, catalogue
+from models.errors import InputError
 from models.storage import checkpoint
 from models.storage.checkpoint import CheckpointError
 from models.studies import store
-from models.tasks.base import InputError
 from tests.app.test_forged import WIDGETS
 
 BATCH = 200  # cases of an attack under one seed
@@ -185,8 +185,8 @@ def check_file(case: tuple[str, str, list[tuple[int, int]], int, Any]) -> None:
         if path.parent.name == "measurements":
             store.read(name, file.removesuffix(".json"), path.parent, scratch())
             return
-        checkpoint.read(scratch() / name, models.load(name).task)  # type: ignore[arg-type]  # one of our own tasks
-        checkpoint.complete_card(scratch() / name)
+        checkpoint.read(scratch() / name, models.load(name).task.limit)
+        catalogue.complete_card(scratch() / name)
     except CheckpointError as error:
         assert "git checkout -- " in str(error) and str(scratch()) not in str(error)
 

@@ -155,42 +155,6 @@ def options_of(module: str) -> set[str]:
     return options | ({"--data"} if "add_data_option" in named else set())
 
 
-PARTS = ("app.exports", "app.state", "app.server.serving", "app.server.jobs", "app.server.caches", "app.server.limits",
-         "app.compute", "app.markdown", "app.texts", "components", "models", "streamlit")
-FLOW = {  # who -> what of ours they import, as CONTRIBUTING.md says
-    "models/nets/attention": ("models.nets.attention", "models.nets.config", "models.plan", "models.kind",
-                              "models.messages"),
-    "models": ("models",),
-    "components": ("components", "app.texts", "streamlit"),
-    "app/server": ("app.server", "app.state", "app.texts", "models", "streamlit"),
-    "app/state": ("app.state", "app.server.serving", "app.server.jobs", "app.texts", "models", "streamlit"),
-    "app/panels": ("app.panels", *PARTS),
-    "app/views": ("app.panels", *PARTS),
-}
-
-
-@pytest.mark.parametrize("folder", FLOW)
-def test_imports_go_one_way(folder: str):
-    for path in (ROOT / folder).rglob("*.py"):
-        if path == ROOT / "app" / "views" / "__init__.py":  # which lists the pages
-            continue
-        for name in imported(path):
-            if name.split(".")[0] in (*OURS, "streamlit"):
-                assert any(f"{name}.".startswith(f"{other}.") for other in FLOW[folder]), f"{path}: {name}"
-
-
-def imported(path: Path) -> Iterator[str]:
-    """The modules that a file imports, wherever it does; `from app import compute` is app.compute."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            inside = ROOT.joinpath(*node.module.split("."))
-            for alias in node.names:
-                is_module = (inside / alias.name).is_dir() or (inside / f"{alias.name}.py").exists()
-                yield f"{node.module}.{alias.name}" if is_module else node.module
-
-
 def test_the_examples_run(monkeypatch: pytest.MonkeyPatch):
     """The README's Python as it stands, one block after the other; the Hub's model is a tiny one of its kind here."""
     monkeypatch.syspath_prepend(str(ROOT / "tests" / "models"))

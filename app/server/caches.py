@@ -13,8 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from app import texts
 from models import Trace
-from models.labs.sketch import Sketch
-from models.trace import Layer
+from models.trace import Layer, Sketch
 
 TRACE_BYTES = 48 * 2**20  # of traces, all visitors together; one of stories with 128 tokens has 4 to 6 MiB
 LAYER_BYTES = 48 * 2**20  # of single layers of sketches; 12 heads at 512 tokens have 36 MiB

@@ -11,10 +11,9 @@ from typing import Generic, TypeVar
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from models.cancellation import CancelledError
+from models.errors import CancelledError, InputError
 from models.labs.foreign import ForeignError
 from models.messages import told
-from models.tasks.base import InputError
 
 T = TypeVar("T")
 

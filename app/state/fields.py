@@ -34,9 +34,8 @@ from app.texts import LANGUAGES, N_
 from models import catalogue
 from models.generate.sampling import Sampling
 from models.labs.foreign import ForeignError
-from models.messages import listed, told
+from models.messages import cut, listed, told
 from models.plan import HeadPlan
-from models.quoting import cut
 from models.storage.checkpoint import CheckpointError
 
 MAX_LINK_TEXT = 4000  # characters; of a longer text a link holds what the model reads

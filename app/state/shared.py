@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from models import catalogue
-from models.catalogue import Entry
+from models.info import ModelInfo
 from models.kind import policies_of as of_kinds
 from models.plan import HeadPlan
 
 VIEWS = ("used", "live", "constant", "difference", "mask")
 
 
-def entries(models: Iterable[str]) -> list[Entry]:
+def entries(models: Iterable[str]) -> list[ModelInfo]:
     """Their entries in the catalogue; raises as catalogue.find does."""
     return [catalogue.find(name) for name in models]
 

@@ -26,9 +26,9 @@ from components import chart, comparison
 from components.charts import called, row_entropy_chart, style
 from components.comparison import Answer, Row
 from models import Lab, Output, catalogue
+from models.errors import InputError
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
-from models.tasks.base import InputError
 from models.trace import divergence, row_entropy
 
 

@@ -26,10 +26,10 @@ from app.texts import N_, _, tip
 from components import chart
 from components.charts import Spec, called, head_chart, length_chart, style
 from models import Lab, catalogue
+from models.errors import InputError
 from models.storage.checkpoint import CheckpointError
 from models.studies import seeds, store
 from models.studies.corpus.lengths import CAPTURED, LENGTHS, typed_limit
-from models.tasks.base import InputError
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from app.state.handlers import events
 from app.texts import N_, _
 from models import Lab
 from models.kind import TARGET, TEXT
-from models.labs.foreign import HUB, ForeignError, is_foreign
+from models.labs.foreign import ForeignError, is_foreign
+from models.labs.foreign.errors import HUB
 from models.labs.foreign.opening import hub
 from models.messages import told
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from models.kind import TEXT, Kind
 from models.lab import Lab, UnderGates
 from models.plan import Address, HeadPlan
-from models.tasks.base import Prompt
+from models.prompt import Prompt
 from models.trace import Said
 
 NUMBERS = 16 * 2**20  # of probabilities in one pass: 64 MB

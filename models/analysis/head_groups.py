@@ -24,7 +24,7 @@ from torch import Tensor
 
 from models.analysis.gated_predictions import Gating
 from models.analysis.minimal_heads import Turn
-from models.cancellation import CancelledError
+from models.errors import CancelledError
 
 FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED = GROUPS = ("facilitating", "interfering", "irrelevant", "undecided")
 ALONE, PUSHED = 30, 80  # steps of the first fit, and of the two after it

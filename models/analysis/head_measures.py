@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from models.kind import Kind
 from models.lab import Lab
-from models.tasks.base import TargetPrompt
+from models.prompt import TargetPrompt
 from models.trace import Trace
 
 FEW, MANY = 6, 2000  # values of which all orders are tried; orders that are drawn of more

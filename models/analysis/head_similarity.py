@@ -1,4 +1,4 @@
-"""How alike the heads of a layer are, pair by pair, in the three senses of models/training/disagreement.py.
+"""How alike the heads of a layer are, pair by pair, in the three senses of models/nets/disagreement.py.
 
     sub   cosine of the heads' projected values      out   cosine of their outputs, before W_O
     pos   what their rows share: sum over keys of the product of their weights
@@ -17,13 +17,14 @@ from numpy import ndarray
 from torch import Tensor
 from torch.nn import functional
 
+from models.kind import SELF
 from models.lab import Lab
 from models.labs.seq2seq import Seq2SeqLab
-from models.labs.stack import KIND, StackLab
+from models.labs.stack import StackLab
 from models.nets.attention.base import Record
-from models.tasks.base import Prompt
+from models.nets.disagreement import TERMS
+from models.prompt import Prompt
 from models.trace import Trace
-from models.training.disagreement import TERMS
 
 Likeness = Mapping[str, Mapping[str, ndarray]]  # kind -> term -> (L, H, H)
 
@@ -45,7 +46,7 @@ def of_text(lab: Lab, prompt: Prompt) -> Likeness:
     """Of one text under the untouched model, all its tokens; of a model that is not ours, positions alone."""
     records: dict[str, list[Record]] = {kind.name: [] for kind in lab.kinds}
     if isinstance(lab, StackLab):
-        lab.model(torch.tensor([prompt.ids]), records=records[KIND])
+        lab.model(torch.tensor([prompt.ids]), records=records[SELF])
     elif isinstance(lab, Seq2SeqLab):
         lab.model(torch.tensor([prompt.ids]), torch.tensor([lab.anchored(prompt).target]), records=records)
     else:

@@ -2,7 +2,7 @@
 
     minimise  KL(untouched ‖ gated) + strength · sum over heads of P(gate > 0)
 
-with one Hard Concrete gate a head (models/training/hard_concrete.py; Louizos et al. 2018, Voita et al. 2019), for one
+with one Hard Concrete gate a head (models/nets/hard_concrete.py; Louizos et al. 2018, Voita et al. 2019), for one
 text, in seconds. The strength grows from step to step, so that heads close one after another, the least needed first.
 On the way, sets of the heads whose gates are most open are tried with gates of 0 and 1, and the best set of each size
 is kept: a curve of KL against the number of heads. At the end each head of the answer is tried once more: those that
@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 
 from models.analysis.gated_predictions import Gating
-from models.cancellation import CancelledError
-from models.tasks.base import generator
-from models.training import hard_concrete
+from models.errors import CancelledError
+from models.generate.sampling import generator
+from models.nets import hard_concrete
 
 STEPS = 80
 TOKENS = 80  # in one step, all draws together, as far as 4 to 8 draws allow

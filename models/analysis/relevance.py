@@ -20,14 +20,15 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from models.kind import CROSS, DECODER, ENCODER, SELF
 from models.lab import Lab
 from models.labs.seq2seq import Seq2SeqLab
-from models.labs.stack import KIND, StackLab
+from models.labs.stack import StackLab
 from models.nets.attention.base import OWN, UNTOUCHED, Keys, Record, Rotary, SelfAttention
 from models.nets.attention.rotary import rotary_table
-from models.nets.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
+from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Block, Transformer
-from models.tasks.base import Prompt
+from models.prompt import Prompt
 
 MOST = 24  # predictions of a text that are propagated, evenly over all
 
@@ -65,7 +66,7 @@ class Held:
         """(1, N, C) embeddings -> (1, N, C) hidden states."""
         rotary = rotary_table(x.shape[1], model.config.head_width)
         for block in model.blocks:
-            x = x + self.attention(KIND, block.attention, self.norm(block.attention_norm, x), rotary)
+            x = x + self.attention(SELF, block.attention, self.norm(block.attention_norm, x), rotary)
             x = x + self.mlp(block, x)
         return self.norm(model.norm, x)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -27,11 +27,7 @@ from models.nets.attention.dot_product import DotProduct
 from models.nets.attention.rotary import rotary_table, rotate
 from models.nets.attention.softmax import Softmax
 from models.nets.transformer import Transformer
-from models.plan import TRAINED, HeadPlan
-from models.tasks.base import Prompt
-
-if TYPE_CHECKING:
-    from models.labs.stack import StackLab
+from models.plan import TRAINED
 
 FEWEST = 2  # keys that a layer can be asked to keep: BOS and the token itself
 
@@ -189,25 +185,23 @@ class Step:
     kept: tuple[tuple[int, ...], ...]
 
 
-def write_on(lab: StackLab, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
-             count: int = 40, sampling: Sampling = GREEDY) -> Iterator[Step]:
-    """Reads the prompt and writes its continuation, a token at a time, within a memory.
+def continuation(decoder: Decoder, ids: Sequence[int], labels: Sequence[str],
+                 sampling: Sampling = GREEDY) -> Iterator[Step]:
+    """Reads a prompt and samples its continuation, one token per step; stops at BOS or at the decoder's `longest`.
 
-    Like Lab.generate, but for the memory; stops at BOS or at the limit.
-
-    Raises:
-        ValueError: the model cannot be decoded, or the plan or the budgets do not fit it.
+    Args:
+        decoder: fresh, of one text; its budgets limit the keys that each layer keeps.
+        ids: token ids of the prompt, BOS first.
+        labels: V texts, one per token id.
     """
-    longest = min(len(prompt.ids) + count, lab.limit)
-    decoder = Decoder(lab.model, 1, longest, budgets, lab.interventions(plan, longest))
     following = 0
-    for place in range(longest):
-        is_new = place >= len(prompt.ids)
-        chosen = following if is_new else prompt.ids[place]
+    for position in range(decoder.longest):
+        is_new = position >= len(ids)
+        chosen = following if is_new else ids[position]
         if is_new and chosen == 0:
             return
         with torch.inference_mode():
             hidden = decoder.step(torch.tensor([chosen]))
-            writes = place + 1 >= len(prompt.ids)
-            following = sampling.choose(lab.model.logits(hidden[0]), place + 1) if writes else 0
-        yield Step(lab.task.labels[chosen], is_new, tuple(tuple(m.kept()[0].tolist()) for m in decoder.memories))
+            writes = position + 1 >= len(ids)
+            following = sampling.choose(decoder.model.logits(hidden[0]), position + 1) if writes else 0
+        yield Step(labels[chosen], is_new, tuple(tuple(m.kept()[0].tolist()) for m in decoder.memories))

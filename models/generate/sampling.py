@@ -15,8 +15,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.tasks.base import generator
-
 MAX_TEMPERATURE = 2.0
 MIN_TOP_P = 0.05
 MAX_SEED = 9999
@@ -94,3 +92,11 @@ def gumbel(count: int, seed: int, place: int) -> Tensor:
     # Away from 0 and 1, whose logarithms would be infinite.
     uniform = torch.rand(count, generator=generator(seed, place), dtype=torch.float64).clamp(1e-12, 1 - 1e-12)
     return (-(-uniform.log()).log()).float()
+
+
+def generator(*numbers: int) -> torch.Generator:
+    """Returns a random generator seeded by these numbers; neighbouring numbers give independent streams."""
+    seed = 0
+    for number in numbers:
+        seed = (seed * 1_000_003 + number + 1) % (2**61 - 1)
+    return torch.Generator().manual_seed(seed)

@@ -15,9 +15,10 @@ from torch.nn.utils.rnn import pad_sequence
 
 from models.generate import beam as beams
 from models.generate.beam import Hypothesis
+from models.kind import CROSS, DECODER
 from models.nets.attention.base import Intervention, Keys
-from models.nets.seq2seq import CROSS, DECODER, Interventions, Seq2Seq
-from models.tasks.translation import END, PADDING, START
+from models.nets.config import END, PADDING, START
+from models.nets.seq2seq import Interventions, Seq2Seq
 
 
 def longest_of(tokens: int, limit: int) -> int:

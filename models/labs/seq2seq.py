@@ -16,15 +16,16 @@ from numpy import ndarray
 from torch import Tensor
 
 from models.generate.seq2seq_decoding import write
-from models.kind import TARGET, TEXT
+from models.kind import CROSS, DECODER, ENCODER, TARGET, TEXT
 from models.lab import UnderGates
 from models.labs.stack import cut, gates_of_layers, interventions_of, stacked
 from models.labs.trained import TrainedLab
 from models.nets.attention.base import Intervention, Record
-from models.nets.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
+from models.nets.config import END, START
+from models.nets.seq2seq import Seq2Seq
 from models.plan import TRAINED, Address, HeadPlan, Scale
-from models.tasks.base import Prompt, TargetPrompt
-from models.tasks.translation import BEAM, END, START, Translation
+from models.prompt import Prompt, TargetPrompt
+from models.tasks.translation import BEAM, Translation
 from models.trace import Output, Trace, fixed
 
 

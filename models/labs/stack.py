@@ -13,7 +13,7 @@ from torch import Tensor
 
 from models.generate import decoding
 from models.generate.sampling import GREEDY, Sampling
-from models.kind import TEXT, Kind
+from models.kind import SELF, TEXT, Kind
 from models.lab import Touch, UnderGates, Watch
 from models.labs.trained import TrainedLab
 from models.nets import row_sums
@@ -23,10 +23,8 @@ from models.nets.attention.selective import selection
 from models.nets.constants import normalised
 from models.nets.transformer import Transformer
 from models.plan import TRAINED, HeadPlan, Scale
-from models.tasks.base import Prompt
+from models.prompt import Prompt
 from models.trace import Output, Trace, fixed
-
-KIND = "self"  # the only one of a stack of one kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +42,7 @@ class StackLab(TrainedLab):
         return self._constant(layer, queries, scale).numpy()
 
     def _constant(self, layer: int, n: int, scale: Scale) -> Tensor:
-        matrices = cut(self.constant[KIND][layer], n, n, self.kinds[0])
+        matrices = cut(self.constant[SELF][layer], n, n, self.kinds[0])
         masses = self.card.get(row_sums.KEY)
         return row_sums.with_mass(matrices, row_sums.at(masses, scale.policy, layer, n)) if masses else matrices
 
@@ -62,7 +60,9 @@ class StackLab(TrainedLab):
 
     def write_within(self, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
                      count: int = 40, sampling: Sampling = GREEDY) -> Iterator[decoding.Step]:
-        return decoding.write_on(self, prompt, budgets, plan, count, sampling)
+        longest = min(len(prompt.ids) + count, self.limit)
+        decoder = decoding.Decoder(self.model, 1, longest, budgets, self.interventions(plan, longest))
+        return decoding.continuation(decoder, prompt.ids, self.task.labels, sampling)
 
     def interventions(self, plan: HeadPlan, n: int) -> list[Intervention] | None:
         """The plan as tensors, one Intervention a layer, for a text of n tokens; None for the empty plan.
@@ -104,12 +104,12 @@ class StackLab(TrainedLab):
         constants = any(state.constant for state in plan.heads.values())
         return Trace(
             rows={TEXT: prompt.tokens},
-            scores={KIND: stacked(record.scores[row] for record in records)},
-            live={KIND: live},
-            weights={KIND: stacked(record.weights[row] for record in records) if constants else live},
+            scores={SELF: stacked(record.scores[row] for record in records)},
+            live={SELF: live},
+            weights={SELF: stacked(record.weights[row] for record in records) if constants else live},
             mask=stacked(masks) if masks else None,
-            norms={KIND: stacked(record.norms[row] for record in records)},
-            gates={KIND: stacked(gates)} if gates else {},
+            norms={SELF: stacked(record.norms[row] for record in records)},
+            gates={SELF: stacked(gates)} if gates else {},
             outputs=tuple(Output(p, fixed(numpy.exp(log_probabilities[p])), self.task.labels, prompt.targets[p])
                           for p in prompt.asked),
             losses=fixed(losses), prompt=prompt)
@@ -118,7 +118,7 @@ class StackLab(TrainedLab):
         ids = torch.tensor([prompt.ids])
 
         def log_probabilities(gates: Mapping[str, Tensor], places: Sequence[int]) -> Tensor:
-            its = gates[KIND]
+            its = gates[SELF]
             hidden = self.model(ids.expand(len(its), -1), gates_of_layers(its))
             return self.model.logits(hidden[:, list(places)]).log_softmax(-1)
 
@@ -127,11 +127,11 @@ class StackLab(TrainedLab):
     def states(self, batch: Tensor, touch: Touch = lambda kind, layer: UNTOUCHED,
                watch: Watch | None = None) -> list[Tensor]:
         records: list[Record] | None = None if watch is None else []
-        layers = [touch(KIND, layer) for layer in range(self.kinds[0].layers)]
+        layers = [touch(SELF, layer) for layer in range(self.kinds[0].layers)]
         found = list(self.model.states(batch, layers, records))
         if watch is not None:
             for layer, record in enumerate(records or ()):
-                watch(KIND, layer, record.weights)
+                watch(SELF, layer, record.weights)
         return found
 
     @torch.inference_mode()

@@ -13,8 +13,8 @@ from models.kind import Kind
 from models.lab import Lab
 from models.nets.attention import kinds_of
 from models.nets.transformer import Model
-from models.storage.checkpoint import limit_of
-from models.tasks.base import Prompt, Task
+from models.prompt import Prompt
+from models.tasks.base import Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class TrainedLab(Lab):
 
     @property
     def limit(self) -> int:
-        return limit_of(self.model, self.task)
+        return self.model.limit(self.task.limit)
 
     @property
     def longest(self) -> int | None:

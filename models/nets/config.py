@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+START, END, PADDING = range(3)  # token ids of encoder-decoders
+
 
 @dataclass(frozen=True)
 class Config:

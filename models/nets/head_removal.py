@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from models.labs.stack import KIND
+from models.kind import CROSS, DECODER, ENCODER, SELF
 from models.nets.attention.base import OWN, UNTOUCHED, Intervention, Keys, Record, Rotary, SelfAttention, Source
 from models.nets.attention.dense import Hidden
-from models.nets.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
+from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Block, Transformer
 from models.plan import Address
 
@@ -62,7 +62,7 @@ def without(model: OurModel, closed: Collection[Address]) -> OurModel:
 def _places(model: OurModel) -> Iterator[tuple[str, int, Block, str]]:
     """Kind and layer of each attention, the block that holds it, and under which name."""
     if isinstance(model, Transformer):
-        yield from ((KIND, layer, block, "attention") for layer, block in enumerate(model.blocks))
+        yield from ((SELF, layer, block, "attention") for layer, block in enumerate(model.blocks))
         return
     yield from ((ENCODER, layer, block, "attention") for layer, block in enumerate(model.encoder))
     for layer, block in enumerate(model.decoder):

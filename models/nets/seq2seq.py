@@ -23,16 +23,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from models.kind import CROSS, DECODER, ENCODER
 from models.nets.attention import TYPES, encoder_type
 from models.nets.attention.base import OWN, UNTOUCHED, Intervention, Keys, Record, Rotary, SelfAttention
 from models.nets.attention.rotary import rotary_table
 from models.nets.attention.softmax import Softmax
-from models.nets.config import PairConfig
-from models.nets.constants import normalised
+from models.nets.config import PADDING, PairConfig
 from models.nets.transformer import Block, Model
-from models.tasks.translation import PADDING
 
-ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
 Interventions = Mapping[str, Sequence[Intervention]]  # kind -> one a layer; a kind that is missing is as trained
 Records = Mapping[str, list[Record]]  # kind -> a list that gets one Record a layer
 
@@ -140,32 +138,3 @@ def _given(kind: str, layer: int, interventions: Interventions | None,
            records: Records | None) -> tuple[Intervention, list[Record] | None]:
     its = interventions.get(kind) if interventions else None
     return its[layer] if its else UNTOUCHED, records[kind] if records is not None else None
-
-
-@torch.inference_mode()
-def mean_weights(model: Seq2Seq, texts: Tensor, targets: Tensor) -> dict[str, Tensor]:
-    """PAPA's constant matrices of each kind: every entry is the mean over the pairs in which both positions exist.
-
-    An entry's denominator is its own, so rows need not sum to 1 and are divided by their sums. A row that no pair has
-    weighs all keys alike that it sees (arXiv 2211.03495, section 3.1; its code divides 0 by 0 and has 0).
-
-    Args:
-        texts: (B, M) ids, padded.
-        targets: (B, N) ids that the decoder reads, padded.
-
-    Returns:
-        encoder (L, H, M, M), decoder (L, H, N, N), cross (L, H, N, M); float32, rows sum to 1.
-    """
-    means: dict[str, Tensor] = {}
-    counts: dict[str, Tensor] = {}
-    for some, its in zip(texts.split(32), targets.split(32), strict=True):
-        records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
-        model(some, its, records=records)
-        exists = {ENCODER: (some != PADDING, some != PADDING), DECODER: (its != PADDING, its != PADDING),
-                  CROSS: (its != PADDING, some != PADDING)}
-        for kind, (rows, columns) in exists.items():
-            both = (rows.unsqueeze(2) & columns.unsqueeze(1)).float()  # (B, N, M)
-            sums = torch.stack([(record.live * both.unsqueeze(1)).sum(0) for record in records[kind]])
-            means[kind] = means[kind] + sums if kind in means else sums
-            counts[kind] = counts[kind] + both.sum(0) if kind in counts else both.sum(0)
-    return {kind: normalised(means[kind] / counts[kind].clamp_min(1), kind == DECODER) for kind in means}

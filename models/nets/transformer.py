@@ -82,6 +82,10 @@ class Model(nn.Module):
         """Most tokens of a text that the model has weights for; None if there is no such limit."""
         return TYPES[self.config.attention].longest(self.config)
 
+    def limit(self, tokens: int) -> int:
+        """Returns the smaller of `tokens` and `longest`."""
+        return min(tokens, self.longest or tokens)
+
     @torch.no_grad()
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())

@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast, get_type_hints
+from typing import Any, get_type_hints
 
 import torch
 from safetensors import SafetensorError
@@ -26,62 +26,17 @@ from torch.overrides import TorchFunctionMode
 from models.kind import Kind
 from models.messages import told
 from models.nets.attention import TYPES, kinds_of
-from models.nets.attention.base import Record
 from models.nets.config import Config, PairConfig
 from models.nets.seq2seq import Seq2Seq
-from models.nets.seq2seq import mean_weights as mean_weights_of_pairs
 from models.nets.transformer import Model, Transformer
 from models.storage.damage import CheckpointError as CheckpointError
 from models.storage.damage import broken
-from models.tasks import TASKS
-from models.tasks.base import Task
-from models.tasks.translation import read_by_decoder
 
 CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
 # A list without lists, dicts or texts in it, as json.dumps indents it; a text has no line breaks of its own there.
 _NUMBERS = re.compile(r"\[\n\s+([^\[\]{}\"]+?)\n\s*\]")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
 CARD_KEYS = ("name", "task", "attention", "model", "data", "training", "metric", "evaluate")
-SHOWN = {  # of the card's parts, what pages show of every model
-    "attention": ("title", "formula", "source"),
-    "model": ("parameters", "layers", "heads", "width", "vocabulary", "longest_text"),
-    "cost": ("score_parameters", "score_multiplications", "softmax_score_parameters",
-             "softmax_score_multiplications"),
-    "training": ("steps", "tokens_per_step", "optimiser", "learning_rate", "seed", "minutes", "command"),
-}
-SHOWN_DATA = ("name", "licence", "attribution")
-CONSTANT_TEXTS = 256  # training texts that a constant matrix is the mean of
-CONSTANT_PAIRS = 4096  # the same of pairs, which are short: few have a tenth or a thirtieth token
-
-
-@torch.inference_mode()
-def mean_weights(model: Transformer, texts: Tensor) -> Tensor:
-    """PAPA's constant matrices: the mean of each head's weights over texts (arXiv 2211.03495, section 3.1).
-
-    All texts have the same length, so every entry that a query sees is a mean over all of them.
-
-    Args:
-        texts: (B, N) ids.
-
-    Returns:
-        (L, H, N, N) float32.
-    """
-    layers: list[Tensor] = []
-    for part in texts.split(32):
-        records: list[Record] = []
-        model(part, records=records)
-        sums = [record.live.sum(0) for record in records]
-        layers = [a + b for a, b in zip(layers, sums, strict=True)] if layers else sums
-    return torch.stack(layers) / len(texts)
-
-
-def constants_of(model: Model, task: Task) -> dict[str, Tensor]:
-    """Kind -> (L, H, limit, limit) constant matrices, the means over texts of the training data."""
-    limit = limit_of(model, task)
-    if isinstance(model, Seq2Seq):
-        texts, said = task.typical(CONSTANT_PAIRS)[..., :limit].unbind(1)
-        return mean_weights_of_pairs(model, texts, read_by_decoder(said))
-    return {"self": mean_weights(cast(Transformer, model), task.typical(CONSTANT_TEXTS)[:, :limit])}
 
 
 def pack(matrices: Tensor, causal: bool) -> Tensor:
@@ -119,11 +74,6 @@ def dequantise(packed: dict[str, Tensor]) -> dict[str, Tensor]:
     scales = {name for name in packed if name.removesuffix(".scale") in packed and name.endswith(".scale")}
     return {name: tensor.float() * packed[f"{name}.scale"] if f"{name}.scale" in scales else tensor.float()
             for name, tensor in packed.items() if name not in scales}
-
-
-def limit_of(model: Model, task: Task) -> int:
-    """Most tokens of a typed text, which is also the constant matrices' size."""
-    return min(task.limit, model.longest or task.limit)
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -195,16 +145,20 @@ def digests(folder: Path) -> dict[str, str]:
     return {name: digest(folder / name) for name in FILES if name.endswith(".safetensors")}
 
 
-def read(folder: Path, task: Task) -> tuple[Any, dict[str, Tensor], dict[str, Any]]:
-    """Model, constant matrices and card; raises CheckpointError as read_model does."""
+def read(folder: Path, limit: int) -> tuple[Any, dict[str, Tensor], dict[str, Any]]:
+    """Returns model, constant matrices and card; raises CheckpointError as read_model does.
+
+    Args:
+        limit: most tokens that the task reads of a text.
+    """
     card = read_card(folder)
     model = read_model(folder)
-    constant = read_constant(folder, model.config, limit_of(model, task))
+    constant = read_constant(folder, model.config, model.limit(limit))
     known = card.get("weights")
     known = known if isinstance(known, dict) else {}  # a card that is not written yet knows none
     for file, digest in digests(folder).items():
         if known.get(file, digest) != digest:
-            raise _broken(folder, file, told("is not the one that the card was written for: its SHA-256 differs"))
+            raise broken_file(folder, file, told("is not the one that the card was written for: its SHA-256 differs"))
     return model, constant, card
 
 
@@ -212,7 +166,8 @@ def read_config(folder: Path) -> Config:
     """The Config, a PairConfig where there is an encoder; raises CheckpointError as read_model does."""
     config = _guarded(folder, "config.json", lambda path: _config(read_json(path)))
     if config.attention not in TYPES:
-        raise _broken(folder, "config.json", told("names an unknown attention type, {name!r},", name=config.attention))
+        raise broken_file(folder, "config.json",
+                          told("names an unknown attention type, {name!r},", name=config.attention))
     return config
 
 
@@ -242,7 +197,7 @@ def read_model(folder: Path) -> Any:
     try:
         model.load_state_dict(dequantise(weights), assign=True)
     except RuntimeError as error:
-        raise _broken(folder, "model.safetensors", told("does not fit config.json")) from error
+        raise broken_file(folder, "model.safetensors", told("does not fit config.json")) from error
     return model.eval().requires_grad_(False)
 
 
@@ -255,7 +210,7 @@ def read_constant(folder: Path, config: Config, limit: int) -> dict[str, Tensor]
 def _read_kind(folder: Path, packed: Tensor | None, kind: Kind, limit: int) -> Tensor:
     expected = (kind.layers, kind.heads, *([limit * (limit + 1) // 2] if kind.causal else [limit, limit]))
     if packed is None or tuple(packed.shape) != expected:
-        raise _broken(folder, "constant.safetensors", told("is not of shape {shape}", shape=expected))
+        raise broken_file(folder, "constant.safetensors", told("is not of shape {shape}", shape=expected))
     return unpack(packed, limit, kind.causal, kind.attention.is_distribution)
 
 
@@ -263,23 +218,7 @@ def read_card(folder: Path) -> dict[str, Any]:
     """The card; raises CheckpointError as read_model does."""
     card = _guarded(folder, "card.json", read_json)
     if missing := [key for key in CARD_KEYS if key not in card]:
-        raise _broken(folder, "card.json", told("lacks {names}", names=", ".join(missing)))
-    if card["task"] not in [*TASKS]:  # a list has `in` for what has no hash, too
-        raise _broken(folder, "card.json", told("names an unknown task, {name!r},", name=card["task"]))
-    return card
-
-
-def complete_card(folder: Path) -> dict[str, Any]:
-    """The card, with all that pages show of it; raises CheckpointError as read_model does."""
-    card = read_card(folder)
-    try:
-        missing = [f"{part}.{key}" for part, keys in SHOWN.items() for key in keys if key not in card[part]]
-        missing += [f"data.{key}" for source in card["data"] for key in SHOWN_DATA if key not in source]
-        if missing or not isinstance(card["licence"], str):
-            raise _broken(folder, "card.json", told("lacks {names}", names=", ".join(missing[:4] or ["licence"])))
-        TASKS[card["task"]]().in_words(card["metric"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _broken(folder, "card.json", told("is damaged")) from error
+        raise broken_file(folder, "card.json", told("lacks {names}", names=", ".join(missing)))
     return card
 
 
@@ -287,20 +226,11 @@ def _guarded(folder: Path, file: str, reader: Any) -> Any:
     try:
         return reader(folder / file)
     except FileNotFoundError as error:
-        raise _broken(folder, file, told("is missing")) from error
+        raise broken_file(folder, file, told("is missing")) from error
     except (SafetensorError, ValueError, TypeError, AttributeError, OSError) as error:
-        raise _broken(folder, file, told("is damaged")) from error
+        raise broken_file(folder, file, told("is damaged")) from error
 
 
-def _broken(folder: Path, file: str, what: str) -> CheckpointError:
+def broken_file(folder: Path, file: str, what: str) -> CheckpointError:
+    """Returns the error about a file of a model's folder; `what` is wrong with the file, like `is missing`."""
     return broken(Path(*folder.parts[-3:]) / file, what, f"python -m models.training {folder.name}")
-
-
-def finish(name: str, model: Model, task: Task, folder: Path, seed: int, target: Path) -> None:
-    """After the last step: constants, files, numbers measured on what ships, and the card."""
-    from models.training.cards import make_card  # here, because a card names the recipe, which names the tasks
-
-    write(target, model, constants_of(model, task))
-    shipped = read_model(target)
-    card = make_card(name, shipped, task, folder, seed, task.metric(shipped))
-    write_json(target / "card.json", card | {"weights": digests(target)})

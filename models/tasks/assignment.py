@@ -12,19 +12,19 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.messages import N_, listed, told
+from models.errors import InputError
+from models.generate.sampling import generator
+from models.messages import N_, cut, listed, told
 from models.nets.transformer import Transformer
-from models.quoting import cut
-from models.tasks.base import LONGEST_TEXT, Batch, InputError, Prompt, Task, generator
-
-if TYPE_CHECKING:
-    from models.trace import Output
+from models.prompt import LONGEST_TEXT, Prompt
+from models.tasks.base import Batch, Task
+from models.trace import Output
 
 LETTERS = string.ascii_lowercase
 VARIABLES, VALUES = 8, 10  # different variables in a text; values 0 to 9

@@ -4,81 +4,17 @@ what is measured. Nothing else knows one task from another: what a page must kno
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy
-import torch
 from torch import Tensor
 
 from models.messages import told
+from models.prompt import Prompt
+from models.trace import Output
 
-if TYPE_CHECKING:
-    from models.trace import Output
-
-LONGEST_TEXT = 16_384  # characters that are read at all: 32 a token, where a page reads most
 ROWS = 8  # likeliest answers that are shown of a prediction
-
-
-class InputError(ValueError):
-    """A text that the task cannot read, told in words for the person who typed it.
-
-    Attributes:
-        start, stop: the characters of the text that the message speaks of.
-    """
-
-    def __init__(self, message: str, start: int = 0, stop: int | None = None) -> None:
-        super().__init__(message)
-        self.start = start
-        self.stop = start + 1 if stop is None else stop
-
-
-def readable(text: str) -> str:
-    """The part of a text that is read at all: what is pasted by the megabyte costs no more than what a page can show.
-
-    A lone surrogate is no character that could be encoded; it becomes a question mark.
-    """
-    return text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """A text as the model reads it.
-
-    Attributes:
-        ids: N token ids, BOS first.
-        tokens: the same as text, N of them.
-        asked: positions whose next-token distribution is a prediction that the page shows, in order.
-        targets: N ids of the token that should follow each position; -1 where the loss does not count.
-        left_out: number of tokens over the limit that were not read; of a text over LONGEST_TEXT at least so many.
-        read_chars: characters of the text that these tokens came from; the rest was left out.
-        hint: what the person could add, or an empty string.
-    """
-
-    ids: tuple[int, ...]
-    tokens: tuple[str, ...]
-    asked: tuple[int, ...]
-    targets: tuple[int, ...]
-    left_out: int = 0
-    read_chars: int = 0
-    hint: str = ""
-
-
-@dataclass(frozen=True)
-class TargetPrompt(Prompt):
-    """A text with the row that the decoder reads, whatever it would write under a plan: maps of two plans are then
-    about the same tokens.
-
-    Attributes:
-        target: ids of the decoder's row, the one that starts it first.
-    """
-
-    target: tuple[int, ...] = ()
-
-    @classmethod
-    def of(cls, prompt: Prompt, target: tuple[int, ...]) -> TargetPrompt:
-        """The same text with this row."""
-        return cls(**{field.name: getattr(prompt, field.name) for field in fields(Prompt)}, target=target)
 
 
 @dataclass(frozen=True)
@@ -216,11 +152,3 @@ class Task(Reader):
     def in_words(self, metric: dict[str, Any]) -> str:
         """What `metric` returned, for people."""
         raise NotImplementedError
-
-
-def generator(*numbers: int) -> torch.Generator:
-    """A random stream that these numbers decide, independent for neighbouring numbers."""
-    seed = 0
-    for number in numbers:
-        seed = (seed * 1_000_003 + number + 1) % (2**61 - 1)
-    return torch.Generator().manual_seed(seed)

@@ -18,10 +18,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from models.errors import InputError
+from models.generate.sampling import generator
 from models.messages import N_, listed, told
 from models.nets.transformer import Transformer
+from models.prompt import Prompt, readable
 from models.storage.datasets import DATA
-from models.tasks.base import Batch, HidesWords, InputError, Prompt, generator, readable
+from models.tasks.base import Batch, HidesWords
 from models.tasks.stories import Stories, token_labels
 
 MASK = "[MASK]"

@@ -22,11 +22,14 @@ from tokenizers.models import BPE
 from torch import Tensor
 from torch.nn import functional
 
+from models.errors import InputError
+from models.generate.sampling import generator
 from models.messages import N_, told
 from models.nets.transformer import Transformer
+from models.prompt import Prompt, readable
 from models.storage.damage import broken
 from models.storage.datasets import DATA, files
-from models.tasks.base import Batch, InputError, Prompt, Task, generator, readable
+from models.tasks.base import Batch, Task
 
 TOKENIZER = Path(__file__).with_name("stories_tokenizer.json")
 VOCABULARY = 4096

@@ -30,22 +30,26 @@ from tokenizers.models import BPE
 from torch import Tensor
 from torch.nn import functional
 
+from models.errors import InputError
+from models.generate.sampling import generator
+from models.generate.seq2seq_decoding import write
 from models.messages import N_, told
+from models.nets.config import END, PADDING, START
+from models.nets.seq2seq import Seq2Seq
+from models.prompt import Prompt, readable
 from models.storage.datasets import DATA, files
-from models.tasks.base import Batch, InputError, Pairs, Prompt, Task, generator, readable
+from models.tasks.base import Batch, Pairs, Task
 from models.tasks.stories import token_labels, tokenizer_from
+from models.trace import Output
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
 
-    from models.nets.seq2seq import Seq2Seq
-    from models.trace import Output
 
 TOKENIZER = Path(__file__).with_name("translation_tokenizer.json")
 SOURCE = "tatoeba_deu_eng/deu.txt.gz"
 VOCABULARY = 4000
 SPECIAL = ("<|start|>", "<|end|>", "<|padding|>")
-START, END, PADDING = range(3)
 LENGTH = 64  # tokens of either side, `start` and `end` included
 LENGTHS = (12, 18, 28, LENGTH)  # batches have these shapes and no others: a pair is padded to the next
 TOKENS = 3072  # of either side, a step
@@ -218,8 +222,6 @@ class Translation(Task):
     def translate(self, model: Seq2Seq, texts: Sequence[str], beam: int = BEAM,
                   interventions: Any = None, together: int = 64) -> list[str]:
         """The texts' translations, `together` at once; `interventions` as in Seq2Seq, without constant matrices."""
-        from models.generate.seq2seq_decoding import write
-
         ids = [self.read(text).ids for text in texts]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         found: list[str] = [""] * len(ids)

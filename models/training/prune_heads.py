@@ -5,7 +5,7 @@
     python -m models.training.prune_heads --kinds encoder --strengths 0
     python -m models.training.prune_heads --ship translation-pruned-60
 
-Every head of the kinds gets a Hard Concrete gate (models/training/hard_concrete.py), and training goes on with
+Every head of the kinds gets a Hard Concrete gate (models/nets/hard_concrete.py), and training goes on with
 
     cross entropy + strength · sum over heads of P(gate > 0)
 
@@ -33,13 +33,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from models.generate.sampling import generator
+from models.kind import DECODER, ENCODER
+from models.nets import hard_concrete
 from models.nets.attention.base import Intervention
-from models.nets.seq2seq import DECODER, ENCODER, Seq2Seq
+from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
 from models.storage.checkpoint import (
     CHECKPOINTS,
     CheckpointError,
-    constants_of,
     digests,
     read_card,
     read_json,
@@ -51,11 +53,11 @@ from models.storage.datasets import add_data_option
 from models.storage.file_lock import alone
 from models.studies import store
 from models.studies.corpus.sentences import sentence_bleu
-from models.tasks.base import Pairs, generator
+from models.tasks.base import Pairs
 from models.tasks.translation import Translation, bleu
-from models.training import hard_concrete
 from models.training.cards import seconds_of
 from models.training.recipes import task_of
+from models.training.release import constants_of
 from models.training.resume import SAVE_EVERY, restore_state, save_state
 from models.training.trainer import CLIP, pair_loss_of
 

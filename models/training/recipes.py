@@ -62,7 +62,7 @@ class PairRecipe(Recipe):
     Attributes:
         label_smoothing: share of the target's probability that is spread over the vocabulary.
         dropout: see Seq2Seq.
-        disagreement: terms that are maximised with the likelihood, of models/training/disagreement.py.
+        disagreement: terms that are maximised with the likelihood, of models/nets/disagreement.py.
         disagreement_weight: lambda; 1 in the source.
     """
 

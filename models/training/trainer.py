@@ -25,18 +25,21 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from models.generate.sampling import generator
+from models.kind import CROSS, DECODER, ENCODER
+from models.nets import disagreement
 from models.nets.attention.base import Record
 from models.nets.attention.selective import memory_in_use
-from models.nets.seq2seq import CROSS, DECODER, ENCODER, Interventions, Seq2Seq
+from models.nets.config import PADDING
+from models.nets.seq2seq import Interventions, Seq2Seq
 from models.nets.transformer import Model, Transformer
-from models.storage.checkpoint import CHECKPOINTS, build, finish
+from models.storage.checkpoint import CHECKPOINTS, build
 from models.storage.datasets import add_data_option
 from models.studies import seeds
-from models.tasks.base import Batch, Pairs, Task, generator
-from models.tasks.translation import PADDING
-from models.training import disagreement
+from models.tasks.base import Batch, Pairs, Task
 from models.training.muon import Muon
 from models.training.recipes import RECIPES, PairRecipe, Recipe, short_recipe, task_of
+from models.training.release import finish
 from models.training.resume import SAVE_EVERY, precision_of, read_curve, restore_state, save_state, write_curve
 
 REPORT_EVERY = 50  # steps

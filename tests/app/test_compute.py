@@ -23,9 +23,8 @@ from app.state.lab_state import LabState
 from app.views import compare
 from models import HeadPlan
 from models.labs.foreign import model_cache
-from models.labs.sketch import Sketch
-from models.labs.thumbnails import MAX_SIDE
-from models.trace import Trace
+from models.thumbnails import MAX_SIDE
+from models.trace import Sketch, Trace
 from tests.app.test_pages import opened, sent
 from tests.models.foreign_tiny import TEXT, folder_of
 from tests.models.foreign_tiny import picture as drawing

@@ -20,7 +20,7 @@ from app.state import session
 from app.state.handlers.head_events import on_heads
 from app.state.link import read_query
 from models import HeadPlan
-from models.labs.sketch import sketch_of
+from models.trace import sketch_of
 from tests.app.test_pages import opened
 
 TEXT = "=1+1 <b>Once</b> upon a time"

@@ -15,10 +15,11 @@ from streamlit.testing.v1 import AppTest
 import models
 from app.panels.prompt import gates
 from components.gates_chart import gates_chart
+from models.lab import run
 from models.nets.attention.base import Record
 from models.plan import HeadPlan
 from models.studies import store
-from models.trace import run, sink
+from models.trace import sink
 from tests.app.test_pages import all_sent, opened
 from tests.browser import ROOT
 from tests.models.tiny import TEXT, make_lab

@@ -11,9 +11,8 @@ import time
 import pytest
 
 from app.server.jobs import Job
-from models.cancellation import CancelledError
+from models.errors import CancelledError, InputError
 from models.labs.foreign import ForeignError
-from models.tasks.base import InputError
 
 
 def ended(job: Job) -> Job:

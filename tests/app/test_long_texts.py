@@ -15,7 +15,8 @@ import models
 from app import compute
 from app.server import caches, serving
 from models import catalogue
-from models.tasks.base import LONGEST_TEXT, Prompt, Reader
+from models.prompt import LONGEST_TEXT, Prompt
+from models.tasks.base import Reader
 from tests.app.test_pages import opened, sent
 from tests.models.foreign_tiny import lab_of
 

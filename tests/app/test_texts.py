@@ -27,8 +27,8 @@ from app.state.lab_state import LabState
 from app.state.link import query_of, read_query
 from app.texts import ENGLISH, LANGUAGES, _, ngettext, number, spelt
 from components.payload import unpack
+from models.errors import InputError
 from models.messages import N_, listed, told, told_n
-from models.tasks.base import InputError
 from tests.app import literals
 from tests.app.test_pages import opened, sent
 from tests.browser import ROOT

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from components import mounting
 from components.library import source
 from components.payload import DTYPES, lower_triangle, pack, unpack
-from models.labs.thumbnails import MAX_SIDE, thumbnails
+from models.thumbnails import MAX_SIDE, thumbnails
 
 JSON = st.recursive(st.none() | st.booleans() | st.integers(-2**31, 2**31) | st.text(max_size=20),
                     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3))

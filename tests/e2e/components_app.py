@@ -20,7 +20,7 @@ import streamlit as st  # noqa: E402
 from numpy import ndarray  # noqa: E402
 
 from components import Grid, answering, effect, head_map, heads, library, notice, toolbar, written  # noqa: E402
-from models.labs.thumbnails import thumbnails  # noqa: E402
+from models.thumbnails import thumbnails  # noqa: E402
 
 
 class Shape(NamedTuple):

@@ -13,8 +13,8 @@ from numpy import ndarray
 from components.colours import COLOURS
 from components.mounting import fingerprint
 from components.payload import lower_triangle, pack
-from models.labs.thumbnails import thumbnails
 from models.nets.attention.selective import accumulate, selection
+from models.thumbnails import thumbnails
 
 TEXTS = ["", "a", "k=4; k=?", "naïve café", "漢字", "🐉 a 👩‍👩‍👧", "\ud800 alone", "a\x00b\u202e", "word " * 3000]
 

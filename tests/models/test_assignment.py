@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import answers
 
+from models.errors import InputError
 from models.tasks.assignment import LETTERS, Assignment
-from models.tasks.base import InputError
 
 TASK = Assignment()
 LABELS = TASK.labels

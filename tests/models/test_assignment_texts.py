@@ -13,9 +13,9 @@ from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
+from models.generate.sampling import generator
 from models.tasks import assignment
 from models.tasks.assignment import BATCH, DIGIT, TEST_SEED, TRAINED_EVENTS, VARIABLES, Assignment, draw, overwrites
-from models.tasks.base import generator
 
 TASK = Assignment()
 

@@ -14,10 +14,11 @@ from numpy import ndarray
 from tiny import TEXT, all_heads, make_lab, prompt_of, random_ids
 from torch.testing import assert_close
 
+from models.lab import run_prompt
 from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from models.plan import HeadPlan, HeadState, Scale
-from models.trace import Trace, run_prompt
+from models.trace import Trace
 
 # One pass over two texts adds in another order than two passes.
 NEARLY = {"rtol": 1e-4, "atol": 2e-5}

@@ -20,17 +20,10 @@ from torch.testing import assert_close
 import models
 from models import loading
 from models.storage import checkpoint
-from models.storage.checkpoint import (
-    CheckpointError,
-    digests,
-    finish,
-    read_card,
-    read_constant,
-    read_model,
-    write,
-    write_json,
-)
+from models.storage.checkpoint import CheckpointError, digests, read_card, read_constant, read_model, write, write_json
 from models.tasks import assignment
+from models.training import release
+from models.training.release import finish
 
 NAME = "assignment-selective"  # a model's name, so that load() accepts it; the folder holds a tiny model
 CARD = {key: {} for key in checkpoint.CARD_KEYS} | {"name": NAME, "task": "assignment"}
@@ -185,7 +178,7 @@ def test_eight_threads_share_one_load(folder: Path, monkeypatch: pytest.MonkeyPa
 def test_a_finished_models_card_has_the_digests_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """So that weights which somebody exchanges are not taken for those that were measured."""
     monkeypatch.setattr(assignment, "TEST_TEXTS", 10)
-    monkeypatch.setattr(checkpoint, "CONSTANT_TEXTS", 4)
+    monkeypatch.setattr(release, "CONSTANT_TEXTS", 4)
     (tmp_path / "log.txt").write_text("step 50 loss 1.0 rate 1e-3 seconds 60 left 0\n")
     target = tmp_path / "target"
     finish("assignment-softmax", make_model("softmax", length=49), assignment.Assignment(), tmp_path, 0, target)

@@ -12,9 +12,10 @@ import numpy
 import pytest
 import torch
 
+from models.generate.sampling import generator
 from models.nets.transformer import Transformer
 from models.studies.claims import measure, pace
-from models.tasks.base import Pairs, generator
+from models.tasks.base import Pairs
 from models.training.recipes import RECIPES
 
 

@@ -12,8 +12,9 @@ from models.catalogue import names
 from models.labs.stack import StackLab
 from models.loading import own
 from models.nets.attention.base import Record
+from models.nets.mean_patterns import mean_patterns
 from models.plan import HeadPlan
-from models.storage.checkpoint import mean_weights, pack, unpack
+from models.storage.checkpoint import pack, unpack
 
 N = 11
 EXACTLY = {"rtol": 0, "atol": 0}
@@ -27,7 +28,7 @@ def sees_texts(lab: StackLab) -> bool:
 def test_the_mean_of_one_text_is_that_text(lab: StackLab):
     """Every head constant at the mean over one text: its weights and output come out as they were, bit by bit."""
     ids = random_ids(1, N)
-    only = with_constant(lab, mean_weights(lab.model, ids))
+    only = with_constant(lab, mean_patterns(lab.model, ids))
     before, after = trace_of(only, ids[0]), trace_of(only, ids[0], all_heads(lab, constant=True))
     assert_close(torch.tensor(after.weights["self"]), torch.tensor(before.live["self"]), **EXACTLY)
     assert_close(torch.tensor(after.losses), torch.tensor(before.losses), equal_nan=True, **EXACTLY)
@@ -43,12 +44,12 @@ def test_the_mean_is_a_mean(lab: StackLab):
         lab.model(text[None], records=records)
         for layer, record in enumerate(records):
             total[layer] += record.live[0].double()
-    mean = mean_weights(lab.model, texts)
+    mean = mean_patterns(lab.model, texts)
     assert_close(mean.double(), total / 70, rtol=1e-5, atol=1e-7)
     assert mean.dtype == torch.float32
     if lab.attention.is_distribution:
         assert_close(mean.sum(-1), torch.ones(*lab.shape["self"], N))
-    few = mean_weights(lab.model, texts[:32])
+    few = mean_patterns(lab.model, texts[:32])
     if sees_texts(lab):
         assert (mean - few).abs().max() > 0.01
     else:  # PAPA's mean of what is the same for every text

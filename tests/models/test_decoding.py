@@ -10,14 +10,15 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from models.generate.decoding import Decoder, Memory, can_decode, write_on
+from models.generate.decoding import Decoder, Memory, can_decode
 from models.labs.stack import StackLab
 from models.nets.attention.base import Record
 from models.nets.config import Config
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan
+from models.prompt import Prompt
 from models.studies.corpus.forgetting import Progress, choose, for_choosing, held_out, kept_share, losses, measure
-from models.tasks.base import Batch, Prompt
+from models.tasks.base import Batch
 
 LAYERS, HEADS, WIDTH, VOCABULARY, N, LIMIT = 3, 4, 32, 40, 70, 48
 TYPES = ("softmax", "log-n", "scalable-softmax", "temperature", "selective", "gated")
@@ -219,7 +220,7 @@ def test_equal_f_forgets_the_oldest_but_bos():
 def test_it_writes_what_generate_writes(attention):
     lab, prompt = lab_of(attention), prompt_of(texts_of(1, 10)[0])
     plan = HeadPlan().gate("self", 0, 1, 0.2).constant("self", 1, 1)
-    readings = list(write_on(lab, prompt, [LIMIT] * LAYERS, plan, 25))
+    readings = list(lab.write_within(prompt, [LIMIT] * LAYERS, plan, 25))
     assert [r.token for r in readings if not r.is_new] == list(prompt.tokens)
     assert [r.token for r in readings if r.is_new] == list(lab.generate(prompt, plan, 25))
     assert readings[4].kept == ((0, 1, 2, 3, 4),) * LAYERS
@@ -227,7 +228,7 @@ def test_it_writes_what_generate_writes(attention):
 
 def test_writing_ends_at_the_limit_and_within_the_budgets():
     lab = lab_of("selective")
-    readings = list(write_on(lab, prompt_of(texts_of(1, LIMIT - 5)[0]), [4, 9, 200], count=40))
+    readings = list(lab.write_within(prompt_of(texts_of(1, LIMIT - 5)[0]), [4, 9, 200], count=40))
     assert len(readings) <= LIMIT
     assert [len(kept) for kept in readings[-1].kept] == [4, 9, len(readings)]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from models.nets.attention.base import Record
-from models.training.disagreement import TERMS, disagreement, total
+from models.nets.disagreement import TERMS, disagreement, total
 
 B, H, N, M, D = 3, 4, 5, 7, 8
 

@@ -20,13 +20,13 @@ from torch.testing import assert_close
 import models
 from models import HeadPlan, Trace
 from models.kind import TARGET
+from models.lab import run_prompt
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.reading.readers import MaskedReader, Seq2SeqReader
 from models.labs.foreign.reading.vision import PictureReader
 from models.labs.foreign.running.writing import TargetPrompt, with_target
-from models.labs.sketch import bytes_of_maps, sketch_of
-from models.tasks.base import Prompt
-from models.trace import run_prompt
+from models.prompt import Prompt
+from models.trace import bytes_of_maps, sketch_of
 
 BASE = 9  # of log n: not the length of any text here
 FEW = ("bert", "albert", "deberta-v2", "gpt2", "mistral", "t5", "vit")  # one of each way to attend

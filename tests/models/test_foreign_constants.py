@@ -13,11 +13,10 @@ from torch.testing import assert_close
 
 import models
 from models import HeadPlan
-from models.cancellation import CancelledError
+from models.errors import CancelledError, InputError
+from models.lab import run_prompt
 from models.labs.foreign.running.constants import mean_weights, passages
 from models.labs.foreign.running.layout import places
-from models.tasks.base import InputError
-from models.trace import run_prompt
 
 
 def test_places_of_a_text():

@@ -22,7 +22,7 @@ from huggingface_hub import errors
 
 import models
 from models import catalogue
-from models.cancellation import CancelledError
+from models.errors import CancelledError
 from models.labs.foreign import model_cache
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening import hub

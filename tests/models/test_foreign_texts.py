@@ -22,6 +22,7 @@ from PIL import Image
 
 import models
 from models import HeadPlan
+from models.errors import InputError
 from models.kind import TARGET
 from models.kind import TEXT as TYPED
 from models.labs.foreign.lab import ForeignLab
@@ -29,7 +30,6 @@ from models.labs.foreign.reading.texts import unmark
 from models.labs.foreign.reading.vision import open_picture
 from models.labs.foreign.running.vector_shift import vector_shift
 from models.labs.foreign.running.writing import with_target
-from models.tasks.base import InputError
 
 READING = sorted(set(ARCHITECTURES) - {"vit"})
 
@@ -142,10 +142,10 @@ def test_what_is_written_is_transformers_greedy(name: str):
     assert trace.written == lab.task.tokenizer.decode(given.target[1:], skip_special_tokens=True).strip()
     assert [output.target for output in trace.outputs] == [*given.target[1:], -1]
     pruned = HeadPlan().with_heads(lab.kind("cross").addresses, gate=0.0)
-    before, after = (models.trace.run_prompt(lab, given, plan) for plan in (HeadPlan(), pruned))
+    before, after = (models.lab.run_prompt(lab, given, plan) for plan in (HeadPlan(), pruned))
     assert before.rows == after.rows and before.written == trace.written
     said = lab.rewrite(given, pruned)  # maps need not wait for it
-    assert after.written is None and said == models.trace.run_prompt(lab, prompt, pruned).written != before.written
+    assert after.written is None and said == models.lab.run_prompt(lab, prompt, pruned).written != before.written
 
 
 def test_classes():
@@ -181,7 +181,7 @@ def test_a_picture():
     numpy.testing.assert_allclose(pixels, (raw.transpose(2, 0, 1) / 255 - 0.5) / 0.5, atol=1e-6)
     assert prompt.patches == (4, 4) and prompt.tokens[:3] == ("[CLS]", "1,1", "1,2") and prompt.tokens[-1] == "4,4"
     assert hash(prompt) == hash(lab.read_picture(picture(width=16, height=16))) != hash(lab.read_picture(picture(1)))
-    trace = models.trace.run_prompt(lab, prompt)
+    trace = models.lab.run_prompt(lab, prompt)
     assert trace.output.names == ("LABEL_0", "LABEL_1", "LABEL_2")
     laid = prompt.over_patches(trace.weights["self"][0, 1, 0])
     assert laid.shape == (4, 4) and laid[1, 2] == trace.weights["self"][0, 1, 0, prompt.tokens.index("2,3")]
@@ -241,7 +241,7 @@ def test_a_real_encoder(minilm: ForeignLab):
     assert minilm.shape == {"self": (6, 12)} and minilm.kinds[0].causal is False and minilm.constant is None
     text = "The fisherman sat on the bank of the river and thought of his money in the bank. " * 5
     prompt = minilm.read(text, 64)
-    trace = models.trace.run_prompt(minilm, prompt)
+    trace = models.lab.run_prompt(minilm, prompt)
     assert trace.weights["self"].shape == (6, 12, 64, 64) and trace.vectors.shape == (64, 384)
     assert prompt.tokens[0] == "[CLS]" and prompt.tokens[-1] == "[SEP]" and prompt.left_out > 0
 

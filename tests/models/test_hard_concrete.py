@@ -12,13 +12,15 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from models.generate.sampling import generator
 from models.labs.seq2seq import Seq2SeqLab
-from models.nets.config import PairConfig
+from models.nets import hard_concrete
+from models.nets.config import END, START, PairConfig
 from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
-from models.tasks.base import Pairs, generator
-from models.tasks.translation import END, START, Translation
-from models.training import hard_concrete, prune_heads, trainer
+from models.tasks.base import Pairs
+from models.tasks.translation import Translation
+from models.training import prune_heads, trainer
 from models.training.prune_heads import Gates, Pruning, learn, measured, removed, trained
 
 LOGS = [-6.0, -2.4, -0.8, 0.0, 0.3, 2.4, 6.0]

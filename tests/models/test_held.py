@@ -13,8 +13,9 @@ from tiny import make_lab, make_model, random_ids, trace_of
 
 import models
 from models import loading
+from models.nets.mean_patterns import mean_patterns
 from models.storage import checkpoint
-from models.storage.checkpoint import CheckpointError, limit_of, mean_weights
+from models.storage.checkpoint import CheckpointError
 from models.tasks.assignment import Assignment
 from models.training.recipes import RECIPES
 
@@ -26,7 +27,7 @@ def loads(tmp_path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Tiny models of equal size in place of those that are shipped; the names in the order of being read."""
     for seed, name in enumerate(NAMES):
         model = make_model("softmax", seed, length=21)
-        constant = mean_weights(model, Assignment().typical(4)[:, :limit_of(model, Assignment())])
+        constant = mean_patterns(model, Assignment().typical(4)[:, :model.limit(Assignment.limit)])
         checkpoint.write(tmp_path / name, model, {"self": constant})
         checkpoint.write_json(tmp_path / name / "card.json",
                               dict.fromkeys(checkpoint.CARD_KEYS, {}) | {"name": name, "task": "assignment"})

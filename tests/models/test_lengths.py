@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from models.catalogue import names
+from models.lab import run
 from models.loading import own
 from models.plan import HeadPlan
 from models.storage.checkpoint import CHECKPOINTS, read_card
@@ -17,7 +18,7 @@ from models.studies.corpus import lengths
 from models.studies.corpus.lengths import TYPED, facts, measure, plans_of, texts_of, typed_limit
 from models.tasks.assignment import Assignment
 from models.tasks.stories import Stories
-from models.trace import row_entropy, run
+from models.trace import row_entropy
 
 
 def test_entropy_of_a_row():

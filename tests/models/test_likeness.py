@@ -1,4 +1,4 @@
-"""How alike heads are, pair by pair: against loops, against models/training/disagreement.py, and of whole models.
+"""How alike heads are, pair by pair: against loops, against models/nets/disagreement.py, and of whole models.
 
     pytest tests/models/test_likeness.py
 """
@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from models.analysis.head_similarity import disagreement_of, of_text, of_trace, pairs
 from models.nets.attention.base import Record
-from models.training.disagreement import TERMS, disagreement
+from models.nets.disagreement import TERMS, disagreement
 
 
 def record() -> Record:

@@ -10,7 +10,8 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from models.tasks.base import InputError, Prompt
+from models.errors import InputError
+from models.prompt import Prompt
 from models.tasks.masked import LENGTH, MASK, MASK_ID, Masked
 from models.tasks.stories import Stories
 

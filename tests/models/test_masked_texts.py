@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.testing import assert_close
 
+from models.generate.sampling import generator
 from models.tasks import masked
-from models.tasks.base import generator
 from models.tasks.masked import KEPT, LENGTH, MASK_ID, MIXED, SHARE, TOKENS, Masked, hide
 from models.training.recipes import RECIPES, task_of
 

@@ -21,18 +21,17 @@ from torch.testing import assert_close
 from models.analysis import head_groups, head_measures, minimal_heads
 from models.analysis.gated_predictions import Gating, Question
 from models.analysis.head_groups import FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED, group_of
-from models.cancellation import CancelledError
+from models.errors import CancelledError
 from models.kind import Kind, Traits
-from models.lab import Lab
+from models.lab import Lab, run_prompt
 from models.labs.foreign.reading.readers import MaskedReader
 from models.labs.foreign.reading.vision import PictureReader
 from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from models.plan import HeadPlan
+from models.prompt import Prompt
 from models.studies.corpus.minimal_heads import backward, sign_test
 from models.tasks.assignment import Assignment
-from models.tasks.base import Prompt
-from models.trace import run_prompt
 
 SOFTMAX = Traits("Softmax")
 FOREIGN = sorted(set(ARCHITECTURES) - {"bert-bare", "deberta-v3"})  # those predict nothing

@@ -7,8 +7,8 @@ import pytest
 import torch
 from tiny import make_config, make_model
 
+from models.generate.sampling import generator
 from models.nets.transformer import Transformer
-from models.tasks.base import generator
 from models.training.muon import Muon
 from models.training.recipes import RECIPES, Recipe
 from models.training.trainer import PRECISIONS, optimisers_of, rate

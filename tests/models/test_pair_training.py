@@ -16,16 +16,18 @@ from torch.testing import assert_close
 
 import models
 from models import loading
+from models.generate.sampling import generator
+from models.kind import CROSS, DECODER, ENCODER
 from models.nets.attention.base import Record
-from models.nets.config import PairConfig
-from models.nets.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
+from models.nets.config import END, PADDING, PairConfig
+from models.nets.disagreement import TERMS, disagreement
+from models.nets.seq2seq import Seq2Seq
 from models.storage import checkpoint
 from models.storage.checkpoint import build, read_card, read_json, read_model
 from models.studies import store
-from models.tasks.base import Batch, Pairs, generator
-from models.tasks.translation import END, PADDING, Translation, as_batch
-from models.training import evaluate, prune_heads, sweeps, trainer
-from models.training.disagreement import TERMS, disagreement
+from models.tasks.base import Batch, Pairs
+from models.tasks.translation import Translation, as_batch
+from models.training import evaluate, prune_heads, release, sweeps, trainer
 from models.training.recipes import RECIPES, PairRecipe, task_of
 from models.training.trainer import batch_loss, objective_of, train, validation_loss
 
@@ -189,7 +191,7 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], config=small, steps=2, compiled=False))
     said = [(f"Number {i} is here.", f"Nummer {i} ist hier.") for i in range(600)]
     monkeypatch.setattr(Translation, "pairs", lambda _, split: said if split == "train" else said[:5])
-    monkeypatch.setattr(checkpoint, "CONSTANT_PAIRS", 40)
+    monkeypatch.setattr(release, "CONSTANT_PAIRS", 40)
     monkeypatch.setattr("models.tasks.translation.TOKENS", 200)
     monkeypatch.setattr("models.generate.seq2seq_decoding.longest_of", lambda *_: 12)
     for module in (checkpoint, evaluate, prune_heads, store):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from app.state.link import read_query
 from models import HeadPlan
-from models.quoting import cut
+from models.errors import InputError
+from models.messages import cut
 from models.tasks.assignment import Assignment
-from models.tasks.base import InputError
 
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u200e\u200f\u061c"
 

@@ -13,11 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from models.generate.decoding import write_on
-from models.generate.sampling import GREEDY, MAX_SEED, Sampling, nucleus
+from models.generate.sampling import GREEDY, MAX_SEED, Sampling, generator, nucleus
 from models.loading import own
 from models.plan import HeadPlan
-from models.tasks.base import generator
 
 LOGITS = st.lists(st.floats(-8, 8, width=32), min_size=1, max_size=40)
 
@@ -118,7 +116,7 @@ def test_with_all_its_memory_it_writes_the_same():
     lab = own("stories-selective")
     prompt = lab.read("Once upon a time")
     sampled = Sampling(1.0, 0.9, 11)
-    within = [step.token for step in write_on(lab, prompt, (99,) * 4, count=15, sampling=sampled) if step.is_new]
+    within = [step.token for step in lab.write_within(prompt, (99,) * 4, count=15, sampling=sampled) if step.is_new]
     assert within == list(lab.generate(prompt, count=15, sampling=sampled))
 
 

@@ -32,10 +32,12 @@ from torch.testing import assert_close
 from models.generate.beam import search
 from models.generate.seq2seq_decoding import Writer, longest_of
 from models.generate.seq2seq_decoding import write as translate
+from models.kind import CROSS, DECODER, ENCODER
 from models.nets.attention import TYPES
-from models.nets.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq
+from models.nets.config import END, PADDING, START
+from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
-from models.tasks.translation import BEAM, END, PADDING, START
+from models.tasks.translation import BEAM
 
 
 def test_size_of_the_recipes():

@@ -30,14 +30,15 @@ from torch.testing import assert_close
 
 import models
 from models import catalogue, loading
-from models.kind import TARGET, TEXT
+from models.kind import CROSS, DECODER, ENCODER, TARGET, TEXT
 from models.labs.seq2seq import Seq2SeqLab
 from models.nets.attention import TYPES, kinds_of
-from models.nets.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq, mean_weights
+from models.nets.config import END, PADDING, START
+from models.nets.mean_patterns import mean_pair_patterns
+from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
 from models.storage import checkpoint
 from models.storage.checkpoint import CheckpointError, read_card, write, write_json
-from models.tasks.translation import END, PADDING, START
 
 
 def test_kinds():
@@ -176,7 +177,7 @@ def test_means_are_over_pairs_in_which_both_positions_exist():
     """Each entry its own denominator, then rows are divided by their sums; a row that nobody has is even."""
     model, (texts, targets) = make_model("softmax"), random_pairs(40, 10, 12)
     targets[:, 9:] = PADDING
-    found = mean_weights(model, texts, targets)
+    found = mean_pair_patterns(model, texts, targets)
     exists = {TEXT: texts != PADDING, TARGET: targets != PADDING}
     records = records_of(model, texts, targets)
     for kind in kinds_of(model.config):

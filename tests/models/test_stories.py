@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-from models.tasks.base import InputError
+from models.errors import InputError
 from models.tasks.stories import (
     BOS,
     CONTEXT,

@@ -14,6 +14,9 @@ from oracles import SOURCES, position, source_scores, torchs_attention
 from tiny import HEADS, WIDTH, make_config, make_lab, make_model, random_ids, trace_of, with_attention
 from torch.testing import assert_close
 
+from models.errors import InputError
+from models.generate.sampling import generator
+from models.lab import run, run_prompt
 from models.nets.attention import TYPES
 from models.nets.attention.base import causal_mask
 from models.nets.attention.dense import DenseScores, sinusoids
@@ -23,8 +26,7 @@ from models.nets.attention.fixed_random import FixedTable
 from models.nets.attention.random import Table
 from models.nets.attention.rotary import rotary_table
 from models.tasks.assignment import Assignment
-from models.tasks.base import Batch, InputError, generator
-from models.trace import run, run_prompt
+from models.tasks.base import Batch
 from models.training.recipes import Recipe
 from models.training.trainer import train
 

@@ -18,11 +18,13 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 import models
+from models.errors import InputError
+from models.lab import run_prompt
 from models.labs.stack import StackLab
 from models.nets.attention.gated import Gated
 from models.plan import HeadPlan
-from models.tasks.base import InputError, Prompt
-from models.trace import Output, Trace, divergence, entropy, run_prompt
+from models.prompt import Prompt
+from models.trace import Output, Trace, divergence, entropy
 
 N, V = 12, 64
 PLANS = {"untouched": lambda lab: HeadPlan(), "gate": lambda lab: HeadPlan().gate(*address(lab, 0, 1), 0.5),

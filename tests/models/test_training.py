@@ -13,12 +13,13 @@ from oracles import selective
 from tiny import with_attention
 from torch.testing import assert_close
 
+from models.generate.sampling import generator
 from models.nets.attention.base import Record
 from models.nets.config import Config
 from models.nets.transformer import Transformer
 from models.storage.checkpoint import CHECKPOINTS, read_card, read_json, read_model
 from models.tasks import assignment
-from models.tasks.base import Batch, generator
+from models.tasks.base import Batch
 from models.training import resume, trainer
 from models.training.muon import Muon
 from models.training.recipes import RECIPES, Recipe, task_of

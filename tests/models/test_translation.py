@@ -13,13 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from models.tasks.base import InputError
+from models.errors import InputError
+from models.nets.config import END, PADDING, START
 from models.tasks.translation import (
-    END,
     LENGTH,
     LENGTHS,
-    PADDING,
-    START,
     TOKENS,
     Translation,
     as_batch,

@@ -10,15 +10,16 @@ import pytest
 import torch
 from torch import Tensor
 
+from models.lab import run_prompt
 from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from models.nets.config import Config
+from models.nets.mean_patterns import mean_patterns
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan
-from models.storage.checkpoint import limit_of, mean_weights
+from models.prompt import Prompt
 from models.tasks.assignment import Assignment
-from models.tasks.base import Prompt
-from models.trace import Trace, run_prompt
+from models.trace import Trace
 from models.training.recipes import Recipe
 
 LAYERS, HEADS, WIDTH = 2, 4, 32
@@ -78,7 +79,7 @@ def attention_state(module: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:
 def make_lab(attention: str, causal: bool = True, length: int = LENGTH) -> StackLab:
     """Shared by all tests, as a Lab is never changed."""
     model, task = make_model(attention, causal=causal, length=length), Assignment()
-    constant = mean_weights(model, task.typical(8)[:, :limit_of(model, task)])
+    constant = mean_patterns(model, task.typical(8)[:, :model.limit(task.limit)])
     return StackLab(f"tiny-{attention}", task, model, {"self": constant}, card={})
 
 

@@ -8,12 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from models.kind import CROSS, DECODER, ENCODER
 from models.labs.seq2seq import Seq2SeqLab
 from models.nets.attention.base import Record
-from models.nets.config import PairConfig
-from models.nets.seq2seq import CROSS, DECODER, ENCODER, Seq2Seq, mean_weights
+from models.nets.config import END, PADDING, START, PairConfig
+from models.nets.mean_patterns import mean_pair_patterns
+from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
-from models.tasks.translation import END, PADDING, START, Translation
+from models.tasks.translation import Translation
 
 KINDS = (ENCODER, DECODER, CROSS)
 LAYERS, ENCODER_LAYERS, HEADS, WIDTH, LENGTH = 2, 3, 4, 32, 64
@@ -42,7 +44,7 @@ def make_model(attention: str) -> Seq2Seq:
 def make_lab(attention: str = "softmax") -> Seq2SeqLab:
     model = make_model(attention)
     texts, targets = random_pairs(12, LENGTH, LENGTH, seed=5)
-    return Seq2SeqLab(f"tiny-{attention}", TASK, model, mean_weights(model, texts, targets), {})
+    return Seq2SeqLab(f"tiny-{attention}", TASK, model, mean_pair_patterns(model, texts, targets), {})
 
 
 def random_pairs(count: int, text: int, target: int, seed: int = 0) -> tuple[Tensor, Tensor]:

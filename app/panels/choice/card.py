@@ -21,7 +21,7 @@ def card_of(name: str) -> dict[str, Any]:
 
 @caches.remembered()
 def _card(name: str, changed: tuple[int, ...]) -> dict[str, Any]:
-    return checkpoint.complete_card(checkpoint.CHECKPOINTS / name)
+    return catalogue.complete_card(checkpoint.CHECKPOINTS / name)
 
 
 def draw(card: Mapping[str, Any]) -> None:

@@ -12,10 +12,11 @@ from components import catalogue as send
 from components import chooser
 from components.charts import called
 from models import catalogue
-from models.catalogue import Entry
+from models.info import ModelInfo
 from models.kind import Traits
 from models.labs import foreign
-from models.labs.foreign import HUB, ForeignError
+from models.labs.foreign import ForeignError
+from models.labs.foreign.errors import HUB
 from models.messages import N_
 from models.storage.checkpoint import CheckpointError
 from models.studies import store
@@ -73,7 +74,7 @@ def _in_family(model: str, title: str) -> str:
         return title
 
 
-def entries(names: Sequence[str]) -> list[Entry]:
+def entries(names: Sequence[str]) -> list[ModelInfo]:
     """Their entries in the catalogue; those that cannot be read are left out."""
     found = []
     for name in names:
@@ -84,9 +85,9 @@ def entries(names: Sequence[str]) -> list[Entry]:
     return found
 
 
-def groups(found: Sequence[Entry]) -> list[dict[str, Any]]:
+def groups(found: Sequence[ModelInfo]) -> list[dict[str, Any]]:
     """Tasks in order, each with title, line, and its models by source: {source, models: [{name, title, line}]}."""
-    tasks: dict[str, list[Entry]] = {}
+    tasks: dict[str, list[ModelInfo]] = {}
     for entry in found:
         tasks.setdefault(entry.task.name, []).append(entry)
     order = [name for name in (*FIRST_TASKS, *TASKS) if name in tasks]
@@ -94,8 +95,8 @@ def groups(found: Sequence[Entry]) -> list[dict[str, Any]]:
              "groups": _by_source(tasks[name])} for name in dict.fromkeys(order)]
 
 
-def _by_source(family: list[Entry]) -> list[dict[str, Any]]:
-    found: dict[str, list[Entry]] = {}
+def _by_source(family: list[ModelInfo]) -> list[dict[str, Any]]:
+    found: dict[str, list[ModelInfo]] = {}
     for entry in sorted(family, key=lambda its: (_attention(its).title != "Softmax", bool(_beyond(its, family)),
                                                  its.name)):
         found.setdefault(source_of(_attention(entry).published), []).append(entry)
@@ -107,7 +108,7 @@ def _by_source(family: list[Entry]) -> list[dict[str, Any]]:
             for source, members in found.items()]
 
 
-def _attention(entry: Entry) -> Traits:
+def _attention(entry: ModelInfo) -> Traits:
     """Its kind of attention; of a model that writes one text from another, its decoder's."""
     return entry.kinds[1 if len(entry.kinds) > 1 else 0].attention
 
@@ -118,7 +119,7 @@ def source_of(published: str) -> str:
     return found[0] if found else published
 
 
-def name_of(entry: Entry, family: Sequence[Entry]) -> str:
+def name_of(entry: ModelInfo, family: Sequence[ModelInfo]) -> str:
     """What people call a model: its kind of attention; with what its id has beyond others of the same kind."""
     if foreign.is_foreign(entry.name):
         return entry.name.removeprefix(HUB)
@@ -131,7 +132,7 @@ def name_of(entry: Entry, family: Sequence[Entry]) -> str:
     return f"{title} · {called(entry.name) if is_named else beyond.replace('-', ' ')}"
 
 
-def _beyond(entry: Entry, family: Sequence[Entry]) -> str:
+def _beyond(entry: ModelInfo, family: Sequence[ModelInfo]) -> str:
     """What its id has that the shortest of the same kind of attention has not; empty for that one itself."""
     title, own = _attention(entry).title, f"{entry.task.name}-"
     same = sorted((other.name for other in family if _attention(other).title == title), key=len)
@@ -140,7 +141,7 @@ def _beyond(entry: Entry, family: Sequence[Entry]) -> str:
     return entry.name.removeprefix(own).removeprefix(same[0].removeprefix(own)).strip("-")
 
 
-def line_of(entry: Entry, family: Sequence[Entry], steps: int = 0) -> str:
+def line_of(entry: ModelInfo, family: Sequence[ModelInfo], steps: int = 0) -> str:
     """What it does, in one sentence; and how long it was trained, if not for `steps`, by default the family's most."""
     beyond = _beyond(entry, family)
     if beyond.startswith(PRUNED):

@@ -14,7 +14,7 @@ from app.state.lab_state import MAX_COMPARED
 from app.texts import _
 from components.charts import called
 from models import catalogue
-from models.catalogue import Entry
+from models.info import ModelInfo
 
 TELLING = ("softmax", "softmax-one-pass", "selective", "random", "dense", "gau-relu2", "log-n")  # they differ much
 OFFERED = 3
@@ -52,7 +52,7 @@ def offer(first: str) -> None:
         line.markdown(plain(choosing.line_of(entry, family, steps)))
 
 
-def telling(first: str, family: Sequence[Entry]) -> list[Entry]:
+def telling(first: str, family: Sequence[ModelInfo]) -> list[ModelInfo]:
     """What tells most beside the first model: as long trained ones before others, of which none of its own kind."""
     own = next((entry for entry in family if entry.name == first), None)
     if own is None:

@@ -17,8 +17,8 @@ from models.analysis.gated_predictions import Gating, Question
 from models.analysis.head_measures import confidences, in_one_row, text_of_rows
 from models.analysis.relevance import applies, shares
 from models.analysis.roles import Looks
+from models.prompt import Prompt
 from models.studies import store
-from models.tasks.base import Prompt
 from models.trace import Trace
 
 QUICK = 12e9  # heads x tokens x parameters of a model and a text that are measured at once: a second

@@ -16,7 +16,8 @@ from app.state.handlers import events
 from app.state.lab_state import LAST
 from app.texts import _
 from models import catalogue
-from models.tasks.base import InputError, Reader
+from models.errors import InputError
+from models.tasks.base import Reader
 from models.tasks.masked import MASK
 
 UNSEEN = "\u200b"  # a space of no width; word joiners, which `literal` uses, could make two labels equal

@@ -17,8 +17,9 @@ from app.state.history import History
 from app.texts import _, ngettext
 from components import notice
 from models import Lab
-from models.quoting import cut
-from models.tasks.base import LONGEST_TEXT, InputError, Prompt
+from models.errors import InputError
+from models.messages import cut
+from models.prompt import LONGEST_TEXT, Prompt
 
 EXCERPT = 28  # characters shown on either side of a mistake
 MOST_LETTERS = 2000  # that are looked at to see which script a text is in

@@ -17,7 +17,7 @@ from app.state.lab_state import LabState
 from app.state.link import query_of
 from app.texts import _
 from models import HeadPlan, Lab, Trace
-from models.tasks.base import Prompt
+from models.prompt import Prompt
 
 TYPES = {"npz": "application/octet-stream", "json": "application/json", "csv": "text/csv"}
 

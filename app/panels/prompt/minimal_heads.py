@@ -27,8 +27,8 @@ from models.analysis.gated_predictions import Gating, Question
 from models.analysis.head_groups import FACILITATING, GROUPS, INTERFERING, IRRELEVANT, UNDECIDED
 from models.analysis.head_measures import confidences, in_one_row
 from models.labs.foreign import ForeignError
+from models.prompt import Prompt
 from models.storage.checkpoint import CheckpointError
-from models.tasks.base import Prompt
 from models.trace import Trace
 
 TITLES = {"fewest": N_("Fewest heads found"), "groups": N_("Three groups")}

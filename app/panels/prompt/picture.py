@@ -17,7 +17,7 @@ from app.texts import _
 from components.colours import COLOURS
 from models import Lab
 from models.messages import told
-from models.tasks.base import Prompt
+from models.prompt import Prompt
 
 EXAMPLE = Path(__file__).parents[3] / "assets" / "picture.png"
 

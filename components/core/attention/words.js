@@ -36,7 +36,7 @@ export function meanPattern(grid, tiles, layer, queries, keys) {
   return { value, exact: tall === 1 && wide === 1 };
 }
 
-const MOST_SIDE = 64; // of a thumbnail, as in models/labs/thumbnails.py
+const MOST_SIDE = 64; // of a thumbnail, as in models/thumbnails.py
 
 /** Whether a grid's thumbnails are of maps with so many queries and keys: a new text may have come to one of the two. */
 export const fitsThumbnails = ({ rows, columns }, queries, keys) =>

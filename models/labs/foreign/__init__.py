@@ -15,15 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.labs.foreign.errors import ForeignError
+from models.labs.foreign.errors import FOLDER, HUB, ForeignError
 
 if TYPE_CHECKING:
-    from models.catalogue import Entry
+    from models.info import ModelInfo
     from models.labs.foreign.lab import ForeignLab
 
-HUB, FOLDER = "hf:", "folder:"
-
-__all__ = ["ForeignError", "entry", "family", "held", "is_foreign", "load", "load_folder"]
+__all__ = ["FOLDER", "HUB", "ForeignError", "entry", "family", "held", "is_foreign", "load", "load_folder"]
 
 
 def is_foreign(name: str) -> bool:
@@ -80,7 +78,7 @@ def family(name: str) -> list[str]:
     return model_cache.family(name)
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> ModelInfo:
     """What the catalogue says of a model that is here, from its config; raises ForeignError if it is not here."""
     from models.labs.foreign import model_cache
 

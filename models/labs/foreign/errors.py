@@ -1,6 +1,8 @@
-"""What goes wrong with a foreign model, told in words for the person who asked for it."""
+"""The error and the address prefixes of foreign models."""
 
 from __future__ import annotations
+
+HUB, FOLDER = "hf:", "folder:"  # what addresses of foreign models begin with
 
 
 class ForeignError(ValueError):

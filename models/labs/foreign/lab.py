@@ -21,11 +21,10 @@ from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
 from models.labs.foreign.running import layout, writing
 from models.labs.foreign.running.attention import BatchPass, ForwardPass, Sink, during
 from models.labs.foreign.running.records import FullRecorder, LayerRecorder, ThumbnailRecorder
-from models.labs.sketch import Sketch
 from models.nets.attention.base import UNTOUCHED, Intervention
 from models.plan import TRAINED, HeadPlan, Scale
-from models.tasks.base import Prompt, TargetPrompt
-from models.trace import Layer, Trace
+from models.prompt import Prompt, TargetPrompt
+from models.trace import Layer, Sketch, Trace
 
 _numbers = itertools.count(1)
 

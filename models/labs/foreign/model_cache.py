@@ -13,15 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from models.catalogue import Entry
-from models.labs.foreign import FOLDER, HUB
-from models.labs.foreign.errors import ForeignError
+from models.info import ModelInfo
+from models.labs.foreign.errors import FOLDER, HUB, ForeignError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening import hub
 from models.labs.foreign.opening.facts import kinds_of, make_reader
 from models.labs.foreign.opening.folder import open_folder
-from models.messages import told
-from models.quoting import cut
+from models.messages import cut, told
 
 LEAST = 2  # models that are held, whatever their size
 
@@ -139,11 +137,11 @@ def family(name: str) -> list[str]:
     return [name] if mine is None else sorted({lab.name for lab in _cache.labs if type(lab.task) is type(mine.task)})
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> ModelInfo:
     """As models.labs.foreign.entry."""
     lab = held(name)
     if lab is not None:
-        return Entry(name, lab.task, lab.kinds, lab.trained_length, lab.limit)
+        return ModelInfo(name, lab.task, lab.kinds, lab.trained_length, lab.limit)
     if name.startswith(FOLDER):
         folder: Path | None = _folder(name)
     else:
@@ -155,9 +153,9 @@ def entry(name: str) -> Entry:
 
 
 @functools.lru_cache(32)
-def _entry(name: str, folder: Path, changed: str) -> Entry:
+def _entry(name: str, folder: Path, changed: str) -> ModelInfo:
     reader = make_reader(name, folder)
-    return Entry(name, reader, kinds_of(reader.config), reader.trained_length, reader.limit)
+    return ModelInfo(name, reader, kinds_of(reader.config), reader.trained_length, reader.limit)
 
 
 def _folder(name: str) -> Path:

@@ -166,7 +166,7 @@ def damaged() -> list[str]:
     found = []
     checks: list[Callable[[], object]] = [partial(_claims_file, store.MEASUREMENTS / CLAIMS)]
     for name in catalogue.names():
-        checks.append(partial(checkpoint.complete_card, checkpoint.CHECKPOINTS / name))
+        checks.append(partial(catalogue.complete_card, checkpoint.CHECKPOINTS / name))
         checks.append(partial(read_seeds, name))
     for path in sorted(store.MEASUREMENTS.glob("*.*.json")):
         name, kind, _ = path.name.rsplit(".", 2)

@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.catalogue import names
+from models.generate.sampling import generator
 from models.loading import own
 from models.nets.attention.base import UNTOUCHED, Intervention, Record, Rotary, split
 from models.nets.attention.dot_product import DotProduct
@@ -30,7 +31,6 @@ from models.studies import seeds, store
 from models.studies.claims.pace import training_speed
 from models.studies.claims.sources.normalisation import SIDES
 from models.studies.claims.sources.synthesizer import AGAINST, TEXTS, TIMED, TOKENS
-from models.tasks.base import generator
 from models.tasks.masked import LENGTH, Masked
 from models.tasks.stories import CONTEXT, VOCABULARY, Stories
 from models.training.recipes import RECIPES, short_recipe, task_of

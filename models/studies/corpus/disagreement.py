@@ -1,4 +1,4 @@
-"""How much the heads of a model differ, over texts, in the three senses of models/training/disagreement.py.
+"""How much the heads of a model differ, over texts, in the three senses of models/nets/disagreement.py.
 
     python -m models.studies.corpus.disagreement translation-softmax [--sentences S]
 
@@ -20,12 +20,12 @@ from models.analysis.head_similarity import disagreement_of, of_text
 from models.catalogue import names
 from models.lab import Lab
 from models.loading import load
+from models.nets.disagreement import TERMS
 from models.storage.datasets import DATA
 from models.studies.bootstrap import error
 from models.studies.command import Option, study
 from models.studies.corpus.heads import sentences_of
 from models.tasks.base import Task
-from models.training.disagreement import TERMS
 
 SENTENCES = 200
 

@@ -32,11 +32,12 @@ from torch.nn import functional
 
 from models.catalogue import names
 from models.generate.decoding import FEWEST, Decoder, can_decode
+from models.generate.sampling import generator
 from models.labs.stack import StackLab
 from models.loading import own
 from models.nets.transformer import Transformer
 from models.studies.command import Option, study
-from models.tasks.base import Task, generator
+from models.tasks.base import Task
 from models.tasks.stories import CONTEXT, Stories
 
 FACTORS = (1, 2, 4, 8, 16, 32)

@@ -33,10 +33,11 @@ from models.labs.stack import StackLab
 from models.loading import load
 from models.nets.head_removal import without
 from models.plan import HeadPlan
+from models.prompt import Prompt
 from models.storage.datasets import DATA
 from models.studies import held_out
 from models.studies.command import Option, study
-from models.tasks.base import Batch, Prompt, Task
+from models.tasks.base import Batch, Task
 from models.tasks.masked import MASK_ID
 
 SENTENCES, RELEVANCE_SENTENCES = 600, 100

@@ -24,15 +24,17 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.catalogue import names
+from models.generate.sampling import generator
 from models.lab import Lab
 from models.labs.stack import StackLab
 from models.loading import own
 from models.nets.attention.base import Record
 from models.plan import HeadPlan
+from models.prompt import Prompt
 from models.studies.bootstrap import error
 from models.studies.command import study
 from models.tasks.assignment import GROUPS, TEST_SEED, TEST_TEXTS, Assignment, draw
-from models.tasks.base import Batch, Prompt, Task, generator
+from models.tasks.base import Batch, Task
 from models.tasks.masked import TEST_SEED as MASKED_SEED
 from models.tasks.masked import Masked, hide
 from models.tasks.stories import Stories

@@ -30,11 +30,13 @@ from models.analysis import minimal_heads
 from models.analysis.gated_predictions import Gating, Question
 from models.analysis.head_measures import confidences, in_one_row
 from models.catalogue import names
+from models.generate.sampling import generator
 from models.labs.stack import StackLab
 from models.loading import own
 from models.plan import HeadPlan
+from models.prompt import Prompt
 from models.studies.command import Option, study
-from models.tasks.base import Prompt, Task, generator
+from models.tasks.base import Task
 from models.tasks.stories import Stories
 
 TEXTS, TOKENS, RANDOM = 50, 20, 20

@@ -13,11 +13,11 @@ from typing import Any
 import numpy
 from numpy import ndarray
 
-from models import catalogue, trace
-from models.lab import Lab
-from models.labs.thumbnails import thumbnails
+from models import catalogue
+from models.lab import Lab, run
 from models.loading import load
 from models.studies import store
+from models.thumbnails import thumbnails
 
 SIDE = 16  # tokens of the text that are shown
 HEADS = 4
@@ -27,7 +27,7 @@ def measure(lab: Lab) -> dict[str, Any]:
     """`side` (n, at most SIDE) and `heads`: base64 of (HEADS, n, n) uint8, 255 times the root of a weight, of heads
     evenly spread over the first kind's layers; of relu² over the largest weight of each head."""
     (kind, *_others), text = lab.kinds, lab.task.unsaid or lab.task.examples[0][1]
-    maps = trace.run(lab, text).weights[kind.name]
+    maps = run(lab, text).weights[kind.name]
     maps = maps.reshape(-1, *maps.shape[2:])[_spread(len(maps) * maps.shape[1])]
     if not kind.attention.is_distribution:
         maps = maps / maps.max((1, 2), keepdims=True).clip(1e-9)

@@ -33,12 +33,13 @@ from models.analysis import pruning_orders
 from models.analysis.head_measures import in_one_row
 from models.analysis.pruning_orders import ALONE, CONFIDENCE, LEARNED, RANDOM, Order
 from models.catalogue import names
+from models.kind import ENCODER
 from models.lab import Lab
 from models.labs.seq2seq import Seq2SeqLab
 from models.labs.stack import StackLab
 from models.loading import load
 from models.nets.head_removal import OurModel, multiplications, without
-from models.nets.seq2seq import ENCODER, Seq2Seq
+from models.nets.seq2seq import Seq2Seq
 from models.plan import Address, HeadPlan
 from models.storage.checkpoint import read_json, write_json
 from models.studies import held_out, store

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from models.generate.sampling import generator
 from models.lab import Lab
 from models.plan import Address
 from models.studies.papa import probes
 from models.studies.papa.constants import Fitted
 from models.studies.papa.probes import Probe
 from models.studies.papa.tasks.token_ids import Texts
-from models.tasks.base import generator
 
 EPOCHS, TOKENS, RATE = 2, 256, 0.03
 STREAM = 150

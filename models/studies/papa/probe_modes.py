@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import torch
 
+from models.generate.sampling import generator
 from models.plan import Address, HeadPlan
-from models.tasks.base import generator
 
 LEARNED, RANDOM, REMOVED = "learned", "random", "removed"
 WAYS = (LEARNED, RANDOM, REMOVED)

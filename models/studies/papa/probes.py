@@ -19,10 +19,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from models.generate.sampling import generator
 from models.lab import Lab
 from models.studies.papa.features import moments
 from models.studies.papa.tasks.token_ids import GRID, Texts
-from models.tasks.base import generator
 
 HIDDEN = 64
 RATE, DECAY = 1e-3, 0.01

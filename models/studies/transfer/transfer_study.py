@@ -25,6 +25,7 @@ from typing import Any
 
 import torch
 
+from models.generate.sampling import generator
 from models.labs.stack import StackLab
 from models.storage.checkpoint import read_json, write_json
 from models.storage.datasets import DATA, add_data_option
@@ -36,7 +37,6 @@ from models.studies.papa.tasks.corpora import CORPORA, data_of
 from models.studies.papa.tasks.scores import score
 from models.studies.papa.tasks.token_ids import Texts, texts_of
 from models.studies.transfer import encoders
-from models.tasks.base import generator
 
 KIND = "transfer"
 PROBED, TUNED = "probed", "fine-tuned"

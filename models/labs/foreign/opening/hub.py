@@ -16,11 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from models.cancellation import CancelledError
+from models.errors import CancelledError
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening.files import PICKLES, weight_files
-from models.messages import told
-from models.quoting import cut
+from models.messages import cut, told
 
 MB = 10**6
 SETTING = "ATTENTION_LAB_HOSTED"  # in the environment: not empty on a host that strangers visit

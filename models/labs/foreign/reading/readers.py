@@ -16,11 +16,13 @@ import torch
 from numpy import ndarray
 from torch import Tensor
 
+from models.errors import InputError
 from models.kind import TARGET, TEXT
 from models.labs.foreign.reading import texts
 from models.labs.foreign.reading.texts import Encoded
 from models.messages import N_, told
-from models.tasks.base import HidesWords, InputError, Prompt, Reader, readable
+from models.prompt import Prompt, readable
+from models.tasks.base import HidesWords, Reader
 from models.trace import Output, fixed
 
 MAX_TOKENS = 512  # of a typed text, whatever the model could read

@@ -14,9 +14,10 @@ import torch
 from numpy import ndarray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from models.errors import InputError
 from models.labs.foreign.reading.readers import ClassAnswer, TextReader
 from models.messages import N_, told
-from models.tasks.base import InputError, Prompt
+from models.prompt import Prompt
 
 FORMATS = ("JPEG", "PNG", "WEBP")  # Pillow knows forty more, some of which run programs
 MOST_PIXELS = 100_000_000  # of a JPEG, which is decoded at a reduced size

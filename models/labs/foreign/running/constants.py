@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
-from models.cancellation import CancelledError
+from models.errors import CancelledError, InputError
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.running import layout
 from models.labs.foreign.running.attention import LayerRecord
 from models.messages import told
 from models.nets.constants import seen
 from models.plan import HeadPlan
-from models.tasks.base import InputError, Prompt
+from models.prompt import Prompt
 
 LENGTH = 128  # tokens of the grid, unless another is asked for: 12 x 12 heads then take 9 MiB
 MOST_BYTES = 256 * 2**20  # of sums and counts while they are made

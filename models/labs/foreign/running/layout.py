@@ -17,7 +17,7 @@ from models.kind import TEXT, Kind
 from models.labs.foreign.reading.readers import TextReader
 from models.labs.foreign.reading.vision import PictureReader
 from models.nets.constants import cut_to
-from models.tasks.base import Prompt
+from models.prompt import Prompt
 
 SIZES = 4  # of constant matrices that are kept cut; one kind of one model each
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from models.kind import Kind
 from models.labs.foreign.running.attention import LayerRecord
-from models.labs.thumbnails import thumbnails
+from models.thumbnails import thumbnails
 from models.trace import Layer, fixed
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy
 from numpy import ndarray
 
-from models.labs.sketch import Sketch
-from models.trace import Trace
+from models.trace import Sketch, Trace
 
 
 def vector_shift(before: Trace | Sketch, after: Trace | Sketch) -> tuple[ndarray, float]:

@@ -4,23 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
+from torch import nn
 
 from models.generate.sampling import GREEDY, Sampling
 from models.labs.foreign.reading.readers import Answer, Seq2SeqReader, TextReader, nothing
 from models.labs.foreign.running.attention import Sink
 from models.plan import HeadPlan
-from models.tasks.base import Prompt, TargetPrompt
-
-if TYPE_CHECKING:
-    from models.labs.foreign.lab import ForeignLab
+from models.prompt import Prompt, TargetPrompt
 
 MAX_WRITTEN = 64  # tokens of a decoder's row, its first included
 
 
-def with_target(lab: ForeignLab, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> TargetPrompt:
+class GenerativeModel(Protocol):
+    """The attributes of a ForeignLab that generation uses."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def task(self) -> TextReader: ...
+
+    @property
+    def model(self) -> Any: ...
+
+    @property
+    def limit(self) -> int: ...
+
+    def forward(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None,
+                module: nn.Module | None = None) -> Any: ...
+
+
+def with_target(lab: GenerativeModel, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> TargetPrompt:
     """The text with what the model writes under this plan (by default untouched) as its decoder's row."""
     if isinstance(prompt, TargetPrompt):
         return prompt
@@ -30,7 +47,7 @@ def with_target(lab: ForeignLab, prompt: Prompt, plan: HeadPlan = HeadPlan()) ->
 
 
 @torch.inference_mode()
-def continue_text(lab: ForeignLab, task: TextReader, prompt: Prompt, plan: HeadPlan, count: int,
+def continue_text(lab: GenerativeModel, task: TextReader, prompt: Prompt, plan: HeadPlan, count: int,
           sampling: Sampling = GREEDY) -> Iterator[int]:
     """Ids of a continuation; stops at the end of a text, or at the limit."""
     ends, ids = _ends(lab), list(prompt.ids)
@@ -44,7 +61,7 @@ def continue_text(lab: ForeignLab, task: TextReader, prompt: Prompt, plan: HeadP
 
 
 @torch.inference_mode()
-def write(lab: ForeignLab, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
+def write(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
           count: int = MAX_WRITTEN) -> Iterator[int]:
     """Ids that the decoder writes, without the one that starts it and the one that ends it."""
     inputs = task.inputs(prompt)
@@ -66,7 +83,7 @@ def write(lab: ForeignLab, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
         yield token
 
 
-def run_with_target(lab: ForeignLab, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
+def run_with_target(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, plan: HeadPlan,
                    sink: Sink) -> tuple[Answer, Mapping[str, tuple[str, ...]], str | None]:
     """What the model writes, None of an anchored text under a plan; and a pass over the text and the decoder's row that
     is recorded."""
@@ -77,14 +94,14 @@ def run_with_target(lab: ForeignLab, task: Seq2SeqReader, prompt: Prompt, plan: 
     return Answer(task.answer_row(row, logits), nothing(prompt)), task.rows(prompt, row), written
 
 
-def _start(lab: ForeignLab) -> int:
+def _start(lab: GenerativeModel) -> int:
     said: Any = lab.model.generation_config
     known = (said.decoder_start_token_id, getattr(lab.task.config, "decoder_start_token_id", None), said.bos_token_id,
              said.pad_token_id)
     return next((int(i) for i in known if i is not None), 0)
 
 
-def _ends(lab: ForeignLab) -> set[int]:
+def _ends(lab: GenerativeModel) -> set[int]:
     said: Any = lab.model.generation_config
     end = said.eos_token_id if said.eos_token_id is not None else lab.task.config.eos_token_id
     return {end} if isinstance(end, int) else set(end or ())

@@ -25,9 +25,9 @@ from pathlib import Path
 import torch
 
 from models.analysis import dependency_trees
+from models.generate.sampling import generator
 from models.messages import N_
 from models.storage.datasets import DATA, files
-from models.tasks.base import generator
 
 SEED = 2211
 TRAIN, TEST = 600, 400  # texts of a task

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from models.analysis.dependency_trees import tokens_of
 from models.analysis.roles import aligned
+from models.errors import InputError
 from models.lab import Lab
 from models.studies.papa.tasks.corpora import Example
-from models.tasks.base import InputError
 
 GRID = 64  # tokens of the longest text, and of the constant matrices
 TOKENS = 2048  # of a batch

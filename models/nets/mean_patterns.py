@@ -1,0 +1,63 @@
+"""Mean attention patterns over texts: PAPA's constant matrices (arXiv 2211.03495, section 3.1)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from models.kind import CROSS, DECODER, ENCODER
+from models.nets.attention.base import Record
+from models.nets.config import PADDING
+from models.nets.constants import normalised
+from models.nets.seq2seq import Seq2Seq
+from models.nets.transformer import Transformer
+
+
+@torch.inference_mode()
+def mean_patterns(model: Transformer, texts: Tensor) -> Tensor:
+    """PAPA's constant matrices: the mean of each head's weights over texts (arXiv 2211.03495, section 3.1).
+
+    All texts have the same length, so every entry that a query sees is a mean over all of them.
+
+    Args:
+        texts: (B, N) ids.
+
+    Returns:
+        (L, H, N, N) float32.
+    """
+    layers: list[Tensor] = []
+    for part in texts.split(32):
+        records: list[Record] = []
+        model(part, records=records)
+        sums = [record.live.sum(0) for record in records]
+        layers = [a + b for a, b in zip(layers, sums, strict=True)] if layers else sums
+    return torch.stack(layers) / len(texts)
+
+
+@torch.inference_mode()
+def mean_pair_patterns(model: Seq2Seq, texts: Tensor, targets: Tensor) -> dict[str, Tensor]:
+    """PAPA's constant matrices of each kind: every entry is the mean over the pairs in which both positions exist.
+
+    An entry's denominator is its own, so rows need not sum to 1 and are divided by their sums. A row that no pair has
+    weighs all keys alike that it sees (arXiv 2211.03495, section 3.1; its code divides 0 by 0 and has 0).
+
+    Args:
+        texts: (B, M) ids, padded.
+        targets: (B, N) ids that the decoder reads, padded.
+
+    Returns:
+        encoder (L, H, M, M), decoder (L, H, N, N), cross (L, H, N, M); float32, rows sum to 1.
+    """
+    means: dict[str, Tensor] = {}
+    counts: dict[str, Tensor] = {}
+    for some, its in zip(texts.split(32), targets.split(32), strict=True):
+        records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
+        model(some, its, records=records)
+        exists = {ENCODER: (some != PADDING, some != PADDING), DECODER: (its != PADDING, its != PADDING),
+                  CROSS: (its != PADDING, some != PADDING)}
+        for kind, (rows, columns) in exists.items():
+            both = (rows.unsqueeze(2) & columns.unsqueeze(1)).float()  # (B, N, M)
+            sums = torch.stack([(record.live * both.unsqueeze(1)).sum(0) for record in records[kind]])
+            means[kind] = means[kind] + sums if kind in means else sums
+            counts[kind] = counts[kind] + both.sum(0) if kind in counts else both.sum(0)
+    return {kind: normalised(means[kind] / counts[kind].clamp_min(1), kind == DECODER) for kind in means}

@@ -1,0 +1,70 @@
+"""Imports: no cycles in `models/`, CONTRIBUTING's table, package sizes, and what light modules load."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.browser import ROOT
+from tools import import_graph
+
+ONE_FILE_A_TYPE = {"models/nets/attention"}  # grows with the attention types
+
+
+def test_models_have_no_import_cycle():
+    """Neither at the top of a module, nor in a function, nor for types only."""
+    graph = import_graph.module_graph(ROOT)
+    assert [group for group in import_graph.cycles(graph) if group[0].startswith("models")] == []
+
+
+def test_imports_follow_the_table():
+    assert len(import_graph.rules(ROOT)) > 5
+    assert import_graph.violations(ROOT) == []
+
+
+def test_package_roots_are_small():
+    large = {folder for folder in import_graph.large_packages(ROOT) if folder.startswith("models")}
+    assert large <= ONE_FILE_A_TYPE
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    """A checkout with a cycle of a late import and a type-only one, and a broken rule."""
+    for name, code in {
+        "models/__init__": "",
+        "models/early": "from models import late",
+        "models/late": "def f():\n    import models.types_only",
+        "models/types_only": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from models.early import x",
+        "models/alone": "import streamlit\nimport models.early",
+        "app/texts": "from models.alone import x",
+    }.items():
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(code)
+    (tmp_path / "CONTRIBUTING.md").write_text(
+        "Imports go one way:\n\n| who | may import |\n| --- | --- |\n| `models/` | nothing |\n"
+        "| `app/texts.py` | `models/early.py` |\n\nEnd.\n")
+    return tmp_path
+
+
+def test_the_graph_sees_late_and_type_only_imports(toy: Path):
+    assert import_graph.cycles(import_graph.module_graph(toy)) == [["models.early", "models.late", "models.types_only"]]
+
+
+def test_the_table_is_checked_on_any_checkout(toy: Path):
+    assert import_graph.violations(toy) == ["app/texts.py imports models.alone: app.texts may not",
+                                            "models/alone.py imports streamlit: models may not"]
+    assert "imports against the table: 2" in import_graph.as_text(toy)
+    dot = import_graph.as_dot(import_graph.package_graph(toy))
+    assert '"models.early" -> "models.late" [color=red];' in dot and '"app.texts" -> "models.alone";' in dot
+
+
+@pytest.mark.parametrize("module", ["models.plan", "models.kind", "models.prompt", "models.messages"])
+def test_light_modules_load_neither_torch_nor_numpy(module: str):
+    """Links, undo and catalogues of texts need no model; `import models.kind` took 4.5 s when it loaded torch."""
+    code = f"import sys, {module}; print([name for name in ('numpy', 'torch', 'streamlit') if name in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
