@@ -9,6 +9,8 @@ from hypothesis import settings
 
 from models.storage.datasets import DATA
 
+pytest_plugins = ["tests.reruns"]
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # A busy machine makes single examples slow; that is no failure.
@@ -27,9 +29,3 @@ def data() -> Path:
     """The data sets that the models were trained on."""
     return DATA
 
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A browser, a server and a test share two cores in CI: what fails there once and not twice is told as R."""
-    for item in items:
-        if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.flaky(reruns=1))

@@ -57,14 +57,14 @@ def python(file: BytesIO, keywords: object, tags: object, options: object) -> It
 
 
 _LITERAL = r"('(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
-_CALL = re.compile(rf"(?<![\w.$])({'|'.join(ONE)})\(\s*{_LITERAL}")
+SCRIPT_TEXT = re.compile(rf"(?<![\w.$])({'|'.join(ONE)})\(\s*{_LITERAL}")
 
 
 def javascript(file: BytesIO, keywords: object, tags: object, options: object) -> Iterator[tuple]:
     """A script's texts; the form of an extractor of Babel's, whose own passes over a text among the values of another:
     `_('{word} {number}', { word: _('itself') })`."""
     source = file.read().decode("utf-8")
-    for call in _CALL.finditer(source):
+    for call in SCRIPT_TEXT.finditer(source):
         name, text = call.groups()
         yield source.count("\n", 0, call.start()) + 1, name, ast.literal_eval(text), []
 
