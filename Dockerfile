@@ -1,5 +1,5 @@
 # Attention Lab for strangers, on CPUs: docker build -t attention-lab . && docker run -p 8501:8501 attention-lab
-# Settings, and what it takes to be embedded: HOSTING.md.
+# Settings, and what it takes to be embedded: docs/hosting.md.
 FROM debian:bookworm-slim
 
 RUN apt-get update \

@@ -1,13 +1,15 @@
-# make app: from a fresh clone to the running app. make hosted: two of it behind HAProxy, for strangers.
-# make test: everything, the browser tests included.
-# make verify: the numbers of all cards, measured again. make bench: the speeds of the README.
+# make app: from a fresh clone to the running app. make hosted: two replicas behind HAProxy, for visitors.
+# make check: lint, mathematics, state and JavaScript, in minutes. make test: everything, browser tests included.
+# make verify: recomputes the numbers of all cards. make bench: measures the speeds of docs/speed.md.
 
 PYTHON ?= python3
 VENV := .venv
 PORT ?= 8501
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: app hosted test verify bench lint clean
+PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadfile -rR
+
+.PHONY: app hosted check test verify bench lint clean
 
 app: $(VENV)/app
 	$(VENV)/bin/python -m streamlit run app/main.py --server.port $(PORT)
@@ -15,9 +17,12 @@ app: $(VENV)/app
 hosted: $(VENV)/app
 	$(VENV)/bin/python -m deploy --port $(PORT)
 
-test: lint
+check: lint
+	$(PYTEST) -m quick
+
+test: check
 	bash tests/chromium.sh
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadfile
+	$(PYTEST) -m "not quick and not verify"
 
 verify: $(VENV)/test
 	$(VENV)/bin/python -m pytest -m verify

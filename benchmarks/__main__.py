@@ -1,9 +1,13 @@
-"""All benchmarks, as Markdown tables: `make bench`, or `python -m benchmarks forward memory ...`."""
+"""Runs benchmarks, prints their tables and writes docs/speed.md: `make bench`, or `python -m benchmarks NAME ...`."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import platform
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,62 +15,83 @@ from playwright.sync_api import sync_playwright
 
 from benchmarks import constant, foreign, forward, interaction, minilm, neighbour, start, translation, visitors
 from tests.browser import chromium, serve
+from tools import readme
 
-NAMES = ("forward", "foreign", "interaction", "constant", "translation", "minilm", "start", "visitors", "neighbour",
-         "memory")
+Rows = list[dict[str, Any]]
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Rows of one shape as a Markdown table."""
-    def text(value: Any) -> str:
-        return f"{value:.2f}" if isinstance(value, float) else str(value)
+def machine() -> str:
+    """Returns the processor, the number of cores and the load of the last minute."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    load = f", load average {os.getloadavg()[0]:.1f} before the run" if hasattr(os, "getloadavg") else ""
+    return f"{next(names, platform.processor())}, {os.cpu_count()} cores{load}."
 
-    head = "| " + " | ".join(rows[0]) + " |\n|" + " --- |" * len(rows[0])
-    return "\n".join([head, *("| " + " | ".join(map(text, row.values())) + " |" for row in rows)])
+
+def in_browser(measure: Callable[..., Rows], *arguments: Any) -> list[Rows]:
+    """Runs a benchmark that needs Chromium and starts its own servers."""
+    with sync_playwright() as playwright:
+        browser = chromium(playwright)
+        try:
+            return [measure(browser, *arguments)]
+        finally:
+            browser.close()
+
+
+def interactions() -> list[Rows]:
+    with serve() as address:
+        return [table for measure in (interaction.measure, interaction.words)
+                for table in in_browser(measure, address)]
+
+
+def visits() -> list[Rows]:
+    """Runs without a browser, which would take a core."""
+    rows = []
+    for count, states in ((200, 20), (100, 2000), (200, 2000)):
+        with serve() as address:
+            visitors.measure(address, visitors=8, every=0.3, seconds=10)  # loads the models
+            rows.append(visitors.measure(address, count, 3.0, 40.0, states))
+    return [rows, [start.memory_of_visitors()]]
+
+
+def neighbours() -> list[Rows]:
+    with serve() as address:
+        visitors.measure(address, visitors=8, every=0.3, seconds=10)
+        return [[neighbour.measure(address)]]
+
+
+def benchmarks(bertviz: Path | None) -> dict[str, tuple[str, Callable[[], list[Rows]]]]:
+    """Returns name -> (title, function that returns tables)."""
+    return {
+        "forward": ("Forward pass", lambda: [forward.measure()]),
+        "foreign": ("Models of Hugging Face", lambda: [foreign.measure(), foreign.memory()]),
+        "interaction": ("Interaction", interactions),
+        "constant": ("The Constant page", partial(in_browser, constant.measure)),
+        "translation": ("A translation", partial(in_browser, translation.measure)),
+        "minilm": ("MiniLM, 64 tokens, 72 heads", partial(in_browser, minilm.measure, bertviz)),
+        "start": ("Start", partial(in_browser, lambda browser: [start.first_picture(browser)])),
+        "visitors": ("Visitors, one action every 3 s", visits),
+        "neighbour": ("Ten visitors beside one who opens slow pages", neighbours),
+        "memory": ("Memory of all models", lambda: [[start.memory_of_models()]]),
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"of {', '.join(NAMES)}; default: all")
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(benchmarks(None))}; default: all")
     parser.add_argument("--bertviz", type=Path, metavar="FOLDER", default=os.environ.get("BERTVIZ"),
                         help="what benchmarks/bertviz.sh made, for minilm; default: $BERTVIZ")
-    asked = parser.parse_args()
-    names = asked.names or NAMES
-    if "forward" in names:
-        print("\n### Forward pass\n\n" + table(forward.measure()), flush=True)
-    if "foreign" in names:
-        print("\n### Foreign models\n\n" + table(foreign.measure()), flush=True)
-        print("\n" + table(foreign.memory()), flush=True)
-    with sync_playwright() as playwright:
-        browser = chromium(playwright)
-        if "interaction" in names:
-            with serve() as address:
-                print("\n### Interaction\n\n" + table(interaction.measure(browser, address)), flush=True)
-                print("\n" + table(interaction.words(browser, address)), flush=True)
-        if "constant" in names:
-            print("\n### The Constant page\n\n" + table(constant.measure(browser)), flush=True)
-        if "translation" in names:
-            print("\n### A translation\n\n" + table(translation.measure(browser)), flush=True)
-        if "minilm" in names:
-            print("\n### MiniLM, 64 tokens, 72 heads\n\n" + table(minilm.measure(browser, asked.bertviz)), flush=True)
-        if "start" in names:
-            print("\n### Start\n\n" + table([start.first_picture(browser)]), flush=True)
-        browser.close()
-    if "visitors" in names:  # without a browser, which would take a core
-        rows = []
-        for count, states in ((200, 20), (100, 2000), (200, 2000)):
-            with serve() as address:
-                visitors.measure(address, visitors=8, every=0.3, seconds=10)  # loads the models
-                rows.append(visitors.measure(address, count, 3.0, 40.0, states))
-        print("\n### Visitors, one action every 3 s\n\n" + table(rows), flush=True)
-        print("\n" + table([start.memory_of_visitors()]), flush=True)
-    if "neighbour" in names:
-        with serve() as address:
-            visitors.measure(address, visitors=8, every=0.3, seconds=10)
-            print("\n### Ten visitors beside one who opens slow pages\n\n" + table([neighbour.measure(address)]),
-                  flush=True)
-    if "memory" in names:
-        print("\n### Memory of all models\n\n" + table([start.memory_of_models()]), flush=True)
+    arguments = parser.parse_args()
+    available = benchmarks(arguments.bertviz)
+    results = json.loads(readme.RESULTS.read_text("utf-8")) if readme.RESULTS.exists() else {}
+    for name in arguments.names or available:
+        title, run = available[name]
+        where = machine()
+        results[title] = {"machine": where, "tables": run()}
+        print(f"\n## {title}\n\n{where}\n\n" + "\n".join(map(readme.table, results[title]["tables"])), flush=True)
+        ordered = {title: results[title] for title, _run in available.values() if title in results}
+        readme.RESULTS.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    readme.main()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis without a clock, the folders of the repository and of its data."""
+"""What all tests share: hypothesis without a clock, the folders of the repository and of its data, the quick tests."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from models.storage.datasets import DATA
 pytest_plugins = ["tests.reruns"]
 
 ROOT = Path(__file__).resolve().parents[1]
+# `make check`: mathematics, state, JavaScript, documents; without the files that take longest.
+QUICK = ("models/", "components/", "app/test_state", "app/test_links", "app/test_turns", "app/test_caches",
+         "app/test_jobs", "app/test_texts", "app/test_exports", "app/test_compute", "test_docs", "test_data")
+SLOW = ("models/test_training", "models/test_pair_training", "models/test_sweep", "models/test_verdicts",
+        "models/test_foreign", "models/test_contract", "models/test_claim")
 
 # A busy machine makes single examples slow; that is no failure.
 settings.register_profile("lab", deadline=None)
@@ -29,3 +34,11 @@ def data() -> Path:
     """The data sets that the models were trained on."""
     return DATA
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests of `make check`."""
+    for item in items:
+        name = item.path.relative_to(ROOT / "tests").as_posix()
+        if name.startswith(QUICK) and not name.startswith(SLOW) and not item.get_closest_marker("browser") \
+                and not item.get_closest_marker("verify"):
+            item.add_marker(pytest.mark.quick)

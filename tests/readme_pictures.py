@@ -1,36 +1,89 @@
-"""The README's picture, in both themes: a link of the Explore page as it is drawn in Chromium.
+"""The pictures of the README and of link previews, taken from the running app in Chromium.
 
-    python -m tests.readme_pictures        # writes assets/explore.png and assets/explore-dark.png
-    python -m tests.readme_pictures http://localhost:8501    # of an app that runs already
+    python -m tests.readme_pictures        # writes assets/first-lesson.webp and assets/explore.png
+    python -m tests.readme_pictures http://localhost:8501    # of an app that already runs
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
+from collections.abc import Iterator
 from urllib.parse import urlencode
 
-from playwright.sync_api import sync_playwright
+from PIL import Image
+from playwright.sync_api import Page, expect, sync_playwright
 
+from app.state.lessons import lesson_files
+from app.state.lessons.lesson_files import Place
 from tests.browser import ROOT, chromium, serve
+from tests.e2e.test_lessons_done import at, do, linked, panel, ticked
 
-STATE = {"page": "explore", "model": "stories-selective", "plan": "self-0.3c-2.5~7g0-3.0g0.4", "at": "2.2",
-         "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
-SIZE = {"width": 1360, "height": 700}
-FILES = {"light": "explore.png", "dark": "explore-dark.png"}
+EXPLORE = {"page": "explore", "model": "stories-selective", "plan": "self-0.3c-2.5~7g0-3.0g0.4", "at": "2.2",
+           "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
+SIZE = {"width": 1280, "height": 800}
+SHRUNK = (960, 600)
+READING, LOOKING = 2200, 1400  # how long a frame stays, ms: a new question; what an action changed
+
+
+STILL = """() => [...document.querySelectorAll('*')].every(element =>
+    (element.shadowRoot ?? element).getAnimations({ subtree: true }).every(its => its.playState !== 'running'))"""
+
+
+def still(page: Page) -> None:
+    """Waits until no bar or number moves any more, also inside components."""
+    page.wait_for_function(STILL)
+
+
+def lesson(page: Page, address: str, key: str, count: int) -> Iterator[tuple[bytes, int]]:
+    """Does the first steps of a lesson and yields a picture of each, before and after, with the time that it stays."""
+    page.goto(f"{address}/?lesson={key}.1")
+    for number, step in enumerate(lesson_files.lesson(key).steps[:count], 1):
+        at(page, Place(key, number))
+        page.get_by_role("gridcell").first.wait_for(timeout=60_000)
+        yield page.screenshot(), READING
+        if step.question:
+            panel(page).locator(".choice").nth(step.question.right).click()
+            linked(page, "say", "abcd"[step.question.right])
+            yield page.screenshot(), LOOKING
+        do(page, step)
+        ticked(page)
+        yield page.screenshot(), READING
+        panel(page).get_by_role("button", name="Next", exact=True).click()
+
+
+def opening(page: Page, address: str) -> Iterator[tuple[bytes, int]]:
+    """Yields the first visit's page before and after its one press."""
+    page.goto(address)
+    digit = page.locator('[data-part="opening"] .digit')
+    expect(digit).to_have_text("7", timeout=60_000)
+    yield page.screenshot(), READING
+    page.locator('[data-part="opening"] button[data-plan]').first.click()
+    expect(digit).to_have_text("3")
+    still(page)
+    yield page.screenshot(), READING
+
+
+def write_animation(frames: list[tuple[bytes, int]]) -> None:
+    """Writes the pictures as one animated WebP that repeats."""
+    pictures = [Image.open(io.BytesIO(data)).convert("RGB").resize(SHRUNK, Image.Resampling.LANCZOS)
+                for data, _time in frames]
+    pictures[0].save(ROOT / "assets" / "first-lesson.webp", save_all=True, append_images=pictures[1:], loop=0,
+                     duration=[time for _data, time in frames], quality=70, method=6)
 
 
 def main() -> None:
     running = contextlib.nullcontext(sys.argv[1]) if len(sys.argv) > 1 else serve()
     with running as address, sync_playwright() as playwright:
         browser = chromium(playwright)
-        for theme, name in FILES.items():
-            context = browser.new_context(viewport=SIZE, color_scheme=theme, device_scale_factor=1.5)
-            page = context.new_page()
-            page.goto(f"{address}/?{urlencode(STATE)}")
-            page.locator(".words .now").wait_for(timeout=120_000)
-            page.wait_for_timeout(2000)  # the bars have moved
-            page.screenshot(path=ROOT / "assets" / name)
+        page = browser.new_context(viewport=SIZE, color_scheme="light").new_page()
+        write_animation([*opening(page, address), *lesson(page, address, "constant", 4)])
+        page = browser.new_context(viewport={"width": 1360, "height": 700}, device_scale_factor=1.5).new_page()
+        page.goto(f"{address}/?{urlencode(EXPLORE)}")
+        page.locator(".words .now").wait_for(timeout=120_000)
+        still(page)
+        page.screenshot(path=ROOT / "assets" / "explore.png")
         browser.close()
 
 

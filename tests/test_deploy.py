@@ -48,7 +48,7 @@ def test_the_image_runs_as_a_user_and_says_how_it_is(root: Path):
     assert health.HEALTH in text[text.index("HEALTHCHECK"):] and "app/host.py" in text
 
 
-@pytest.mark.parametrize("file", ["Procfile", "Dockerfile", "deploy/__main__.py", "HOSTING.md"])
+@pytest.mark.parametrize("file", ["Procfile", "Dockerfile", "deploy/__main__.py", "docs/hosting.md"])
 def test_hosts_run_the_app_behind_its_gate(file: str, root: Path):
     text = read(root, file)
     assert "app/host.py" in text and "run app/main.py" not in text
@@ -66,7 +66,7 @@ def test_the_balancers_settings_are_set_wherever_it_is_started(root: Path):
 
 
 def test_the_page_on_hosting_has_every_setting(root: Path):
-    text = read(root, "HOSTING.md")
+    text = read(root, "docs/hosting.md")
     for setting in (gate.HOSTS, gate.FRAMES, health.METRICS, hub.SETTING):
         assert f"`{setting}`" in text
 

@@ -1,4 +1,4 @@
-"""README, CONTRIBUTING, About, cards and code say the same: numbers, commands, paths, and who imports whom.
+"""README, docs, CONTRIBUTING, About, cards and code agree: numbers, commands, paths, and who imports whom.
 
     pytest tests/test_docs.py
 """
@@ -13,11 +13,13 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 
 import models
 from app.panels.choice.card import card_of, headline
+from app.state.link import query_of, read_query
 from models.studies.claims import claims
 from models.studies.transfer import encoders
 from models.tasks import TASKS
@@ -30,21 +32,29 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = {path: (ROOT / path).read_text(encoding="utf-8")
          for path in ("README.md", "CONTRIBUTING.md", "assets/about.md", "assets/data/README.md",
-                      "benchmarks/README.md", "HOSTING.md", "FINDINGS.md")}
+                      "benchmarks/README.md", "FINDINGS.md", "docs/models.md", "docs/python.md", "docs/speed.md",
+                      "docs/hosting.md")}
 OURS = ("app", "assets", "benchmarks", "components", "deploy", "models", "tests", "tools")
 ANY = re.compile(r"NAME|KIND|FAMILY")  # in a path: whatever is there
 
 
-def test_readme_has_the_cards_numbers_and_counts_the_verdicts():
-    assert readme.renewed(README) == README, "python -m tools.readme"
+@pytest.mark.parametrize("page", readme.PAGES)
+def test_the_generated_parts_are_new(page: str):
+    assert readme.renewed(PAGES[page]) == PAGES[page], "python -m tools.readme"
 
 
-def test_readme_is_renewed_where_it_is_older():
-    row = next(line for line in README.splitlines() if line.startswith("| `stories-softmax` |"))
-    older = README.replace(row, f"{row[:-1]}9 |").replace("statements: holds", "statements: holds 9,")
-    assert len(older) > len(README) + 3 and readme.renewed(older) == README
-    with pytest.raises(ValueError, match="0 places for 'Of"):
-        readme.renewed(README.replace("statements:", "verdicts:"))
+def test_a_generated_part_is_renewed_where_it_is_older():
+    row = next(line for line in PAGES["docs/models.md"].splitlines() if line.startswith("| `stories-softmax` |"))
+    older = PAGES["docs/models.md"].replace(row, f"{row[:-1]}9 |")
+    assert older != PAGES["docs/models.md"] and readme.renewed(older) == PAGES["docs/models.md"]
+    older = README.replace("statements: holds", "statements: holds 9,")
+    assert older != README and readme.renewed(older) == README
+    with pytest.raises(KeyError, match="unknown"):
+        readme.renewed("<!-- tools.readme: unknown -->\n<!-- end -->")
+
+
+def test_the_readme_is_short():
+    assert len(README.encode()) <= 9_000
 
 
 DECIMAL = re.compile(r"(\d+(?:,\d{3})*\.(\d+))(%?)")
@@ -52,7 +62,8 @@ DECIMAL = re.compile(r"(\d+(?:,\d{3})*\.(\d+))(%?)")
 
 def test_every_number_of_a_finding_stands_in_results():
     """Decimals of what the models show: with as many digits, in a claim's words or table, or on a card."""
-    said = PAGES["FINDINGS.md"].split("\n\n", 2)[2]
+    of_readme = README.split("## Findings")[1].split("## Limits")[0]
+    said = "".join(text.split("\n\n", 2)[2] for text in (PAGES["FINDINGS.md"], of_readme))
     shown = [headline(card_of(name)) for name in models.names()]
     for statement in (its for claim in claims() for its in claim.statements):
         shown += [statement.text, statement.source, statement.rule, statement.verdict.why]
@@ -69,7 +80,7 @@ def test_every_shipped_model_has_a_recipe_and_every_recipe_a_model():
 
 def test_every_make_target_that_is_named_exists():
     makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"(?:^    |`)make (\w+)", README + CONTRIBUTING, re.MULTILINE):
+    for target in re.findall(r"(?:^    |`)make (\w+)", "".join(PAGES.values()), re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
@@ -81,7 +92,7 @@ def test_every_file_that_is_named_exists(page: str):
              *re.findall(r"`([\w.-]+\.(?:py|md|txt|toml|js|css))`", text), *re.findall(r"\]\(((?!http)[^)]+)\)", text),
              *re.findall(rf"^    ((?:{'|'.join(OURS)})/[\w./-]*)", text, re.MULTILINE)]
     for path in set(named):
-        pattern = ANY.sub("*", path).rstrip("/")
+        pattern = ANY.sub("*", path).split("#")[0].rstrip("/")
         found = [*ROOT.glob(pattern), *(ROOT / page).parent.glob(pattern)]
         if "/" not in path:
             found += [file for place in OURS for file in (ROOT / place).rglob(pattern)]
@@ -155,22 +166,31 @@ def options_of(module: str) -> set[str]:
     return options | ({"--data"} if "add_data_option" in named else set())
 
 
-def test_the_examples_run(monkeypatch: pytest.MonkeyPatch):
-    """The README's Python as it stands, one block after the other; the Hub's model is a tiny one of its kind here."""
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """A page's Python, one block after the other, prints what the page shows; the Hub's model is a tiny one here."""
     monkeypatch.syspath_prepend(str(ROOT / "tests" / "models"))
     foreign_tiny = importlib.import_module("foreign_tiny")
     load = models.load
     monkeypatch.setattr(models, "load", lambda name: load(name) if name in models.names() else
                         foreign_tiny.lab_of(name.split("/")[-1]))
     names: dict[str, object] = {}
-    for block in re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
+    for block in re.findall(r"^```python\n(.*?)^```", PAGES[page], re.MULTILINE | re.DOTALL):
         exec(block, names)
     trace = names["trace"]
-    assert isinstance(trace, models.Trace) and trace.weights["self"].shape[-1] == len(trace.tokens)
+    assert isinstance(trace, models.Trace) and trace.tokens
+    printed = "".join(re.findall(r"^```text\n(.*?)^```", PAGES[page], re.MULTILINE | re.DOTALL))
+    assert capsys.readouterr().out == printed
 
 
-def test_no_placeholder_is_left():
-    assert not re.search(r"[A-Z]+_TABLE|^BENCHMARKS$", README, re.MULTILINE)
+def test_the_links_to_try_open():
+    """Each is read without a complaint, and is what a state of the app writes."""
+    links = re.findall(r"`/\?([^`]+)`", README)
+    assert len(links) == 5
+    for link in links:
+        fields = dict(parse_qsl(link))
+        state, problems = read_query(fields)
+        assert not problems and read_query(dict(parse_qsl(query_of(state))))[0] == state, link
 
 
 def test_requirements_are_pinned():

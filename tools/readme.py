@@ -1,52 +1,90 @@
-"""Renews what README repeats of cards and verdicts, its table of models and its count: `python -m tools.readme`.
+"""Writes the generated parts of README.md and docs/: `python -m tools.readme`.
 
-Commit what it writes; a test fails while README is older (tests/test_docs.py).
+A page marks such a part by two comments, `<!-- tools.readme: NAME -->` and `<!-- end -->`. Commit what it writes;
+tests/test_docs.py fails while a page is older than cards, verdicts, attention types or benchmark results.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import models
 from app.panels.choice.card import card_of, headline
+from models.nets.attention import TYPES
 from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE, claims
 
-README = Path(__file__).resolve().parents[1] / "README.md"
-_ROWS = re.compile(r"(?<=\| --- \| --- \| --- \| --- \|\n)(?:\| `.*\n)+")
-_COUNT = re.compile(r"^Of \d+ statements:.*\.$", re.MULTILINE)
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ("README.md", "docs/models.md", "docs/speed.md")
+RESULTS = ROOT / "benchmarks" / "results.json"
+_PART = re.compile(r"(?<=<!-- tools\.readme: )(\w+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
-def rows() -> str:
-    """The lines of the table, a model each: name, attention, parameters, what it has on held-out texts."""
+def types() -> str:
+    """Returns the table of attention types: title, what it does, source."""
+    families: dict[str, list[str]] = {}
+    for name in models.names():
+        families.setdefault(card_of(name)["attention"]["title"], []).append(name.split("-")[0])
+    return table([{"attention": its.title, "what it does": its.line, "source": source(its.published),
+                   "models": ", ".join(sorted({*families.get(its.title, [])}))} for its in TYPES.values()])
+
+
+def source(published: str) -> str:
+    """Returns the publication of an attention type with a link to its paper."""
+    text = re.sub(r"arXiv (\d{4}\.\d{5})", r"[arXiv](https://arxiv.org/abs/\1)", published)
+    return re.sub(r"kexue\.fm/archives/(\d+)", r"[kexue](https://kexue.fm/archives/\1)", text)
+
+
+def released() -> str:
+    """Returns the table of released models: name, attention type, parameters, score on held-out texts."""
     cards: dict[str, Any] = {name: card_of(name) for name in models.names()}
-    return "".join(f"| `{name}` | {card['attention']['title']} | {card['model']['parameters']:,} | {headline(card)} |\n"
-                   for name, card in cards.items())
+    return table([{"model": f"`{name}`", "attention": card["attention"]["title"],
+                   "parameters": f"{card['model']['parameters']:,}", "held out": headline(card)}
+                  for name, card in cards.items()])
 
 
-def count() -> str:
-    """A sentence: how many statements there are, and how many have each verdict."""
+def verdicts() -> str:
+    """Returns a sentence with the number of statements that have each verdict."""
     words = [statement.verdict.word for claim in claims() for statement in claim.statements]
     each = ", ".join(f"{word} {words.count(word)}" for word in (HOLDS, PART, FAILS, UNSURE, OPEN))
-    return f"Of {len(words)} statements: {each}."
+    return f"Of {len(words)} statements: {each}.\n"
+
+
+def speed() -> str:
+    """Returns the tables of the last run of each benchmark, with the machine and its load."""
+    runs = json.loads(RESULTS.read_text("utf-8"))
+    return "\n".join(f"## {title}\n\n{run['machine']}\n\n" + "\n".join(map(table, run["tables"]))
+                     for title, run in runs.items())
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Returns rows with the same keys as a Markdown table; floats have two decimals."""
+    def cell(value: Any) -> str:
+        return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+    lines = [list(rows[0]), ["---"] * len(rows[0]), *(map(cell, row.values()) for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+PARTS: dict[str, Callable[[], str]] = {"types": types, "models": released, "verdicts": verdicts, "speed": speed}
 
 
 def renewed(text: str) -> str:
-    """
+    """Returns a page with its generated parts written anew.
+
     Raises:
-        ValueError: the table or the sentence is missing, or there more than once.
+        KeyError: a part has a name that is not in PARTS.
     """
-    for pattern, words in ((_ROWS, rows()), (_COUNT, count())):
-        before, *after = pattern.split(text)
-        if len(after) != 1:
-            raise ValueError(f"{len(after)} places for {words.splitlines()[0]!r} in README, expected one")
-        text = before + words + after[0]
-    return text
+    return _PART.sub(lambda part: f"{part[1]}{part[2]}{PARTS[part[1]]()}", text)
 
 
 def main() -> None:
-    README.write_text(renewed(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        path = ROOT / page
+        path.write_text(renewed(path.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

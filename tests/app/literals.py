@@ -47,7 +47,7 @@ def _texts(node: ast.AST) -> Iterator[str]:
 
 
 _TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`""", re.DOTALL)
-_CALL = re.compile(r"lab\.(?:_|N_|ngettext)\(\s*(?:'(?:[^'\\\n]|\\.)*',\s*)?$")
+_CALL = re.compile(r"(?<![\w.$])(?:_|N_|ngettext)\(\s*(?:'(?:[^'\\\n]|\\.)*',\s*)?$")
 # Selectors, fonts, media, classes, markup, style sheets; and code between the quotes of two regular expressions.
 _CODE = re.compile(r"^(?:(?:a|button|input|label|select|textarea)(?:, |$))+|system-ui|sans-serif|\[[\w=\"-]+\]|"
                    r"^\(prefers-|^tick fine$|^\s*<[!?\w]|^\s*\w+ \{|;\n")
