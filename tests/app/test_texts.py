@@ -268,7 +268,7 @@ def test_a_text_beside_the_catalogues_is_found():
               'altair.X("n", title="tokens")', 'raise InputError(f"No {what}")', 'st.table([{"columns": 3}])']
     assert [len([*literals.in_python(source)]) for source in python] == [1] * len(python)
     assert not [*literals.in_python('st.caption(_("Some words")); st.markdown(f"**{plain(name)}**")')]
-    script = ["make('p', { textContent: 'Undo' })", "write(a, `step ${n} of all`)", 'x.title = "two words"']
+    script = ["make('p', { textContent: 'Undo' })", "setText(a, `step ${n} of all`)", 'x.title = "two words"']
     assert [len([*literals.in_javascript(source)]) for source in script] == [1] * len(script)
     assert not [*literals.in_javascript("_('Undo'); ngettext('{n} old', '{n} very old', 2) // Two words")]
 
@@ -291,7 +291,8 @@ def test_what_may_run_alone_says_its_language_first(path):
 def test_every_tip_is_in_the_glossary():
     used = {key for path in sources("py") for key in re.findall(r'\btip\("([^"]+)"\)', path.read_text("utf-8"))}
     script = "".join(path.read_text("utf-8") for path in sources("js"))
-    used |= {*re.findall(r"\b(?:termElement|meaningOf)\('([^']+)'", script), *re.findall(r"\bterm: '([^']+)'", script),
+    used |= {*re.findall(r"(?:termElement\(|glossaryText\(|addTip\(.*, )'([^']+)'", script),
+             *re.findall(r"\bterm: '([^']+)'", script),
              *re.findall(r"^    \[[\w.]+, '([^']+)'\],$", script, re.MULTILINE),
              *re.findall(r"^  \w+: '([^']+)',$", script[script.index("const WIDGETS"):].split("}")[0], re.MULTILINE)}
     assert {"gate", "kl", "weight"} <= used <= set(texts.glossary())
