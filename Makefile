@@ -34,6 +34,7 @@ bench: $(VENV)/test
 lint: $(VENV)/test
 	$(VENV)/bin/python -m ruff check .
 	$(VENV)/bin/python -m mypy
+	$(VENV)/bin/python -m tests.js.lint
 
 $(VENV)/app: $(VENV)/requirements.txt
 	$(PYTHON) -m venv $(VENV)
@@ -54,4 +55,4 @@ $(VENV)/test: $(VENV)/app requirements-test.txt requirements-test-alone.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) runs
+	rm -rf $(VENV) runs node_modules

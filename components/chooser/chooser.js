@@ -11,7 +11,7 @@ let known = null; // what the catalogue sent: {offered: language -> tasks, pictu
 /** What there is to choose from is sent once, by a component that draws nothing. */
 export const catalogue = defineComponent({
   create: () => ({}),
-  update: (state, data) => {
+  update: (_state, data) => {
     known = data;
   },
 });

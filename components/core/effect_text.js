@@ -41,7 +41,13 @@ export function changeVerdict(change, judged = true) {
 
 const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
 
-/** A line under the prediction: {name, term (of the glossary), text, verdict}; verdict as above, or null. */
+/**
+ * Returns a line under the prediction: {name, term, text, verdict}; verdict as changeVerdict returns it, or null.
+ * @param {{name: string, term?: string, before: number | null, after: number | null, unit?: string}} fact `term` is a
+ *   key of the glossary
+ * @param {boolean} changed heads are changed
+ * @param {boolean} judged more is worse
+ */
 export function factLine({ name, term, before, after, unit = '' }, changed, judged = false) {
   const [old, now] = [before, after].map(value => value ?? null);
   if (now === null && old === null) return { name, term, text: '–', verdict: null };
@@ -110,14 +116,14 @@ export function stripSteps(tokens, { worse_is_more: losses }) {
 export function stripSentence({ token, before, after }, { unit, worse_is_more: judged, what = '' }) {
   const said = { token: quoteToken(token), what, now: after?.toFixed(3), unit };
   if (after === null) return what ? _('{token}: no {what}', said) : _('{token}: unknown', said);
-  if (before === null) return _('{token}: {what} {now} {unit}', said).replace(/  +/g, ' ').trim();
+  if (before === null) return _('{token}: {what} {now} {unit}', said).replace(/ {2,}/g, ' ').trim();
   const change = after - before;
   return _('{token}: {what} {before} → {now} ({change}, {word})', {
     ...said,
     before: before.toFixed(3),
     change: shownChange(before, after),
     word: changeVerdict(change, judged)[1],
-  }).replace(/  +/g, ' ');
+  }).replace(/ {2,}/g, ' ');
 }
 
 /** What the strip's colours mean. */

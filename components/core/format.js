@@ -1,6 +1,6 @@
 // Tokens and numbers as a person reads them.
 
-const NAMES = { 0x0a: '↵', 0x0d: '↵', 0x09: '⇥', 0x7f: '␡', 0xa0: '␣', 0xad: '‧' };
+const NAMES = { '\n': '↵', '\r': '↵', '\t': '⇥', '\x7f': '␡', '\xa0': '␣', '\xad': '‧' };
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u00a0]/gu;
 const KEPT = /[\u200c\u200d]/; // joiners: parts of emoji and of Arabic and Indic words
 
@@ -8,7 +8,7 @@ const KEPT = /[\u200c\u200d]/; // joiners: parts of emoji and of Arabic and Indi
 export const visibleText = text =>
   text.replace(UNSEEN, sign => {
     const code = sign.codePointAt(0);
-    if (NAMES[code]) return NAMES[code];
+    if (NAMES[sign]) return NAMES[sign];
     if (code < 0x20) return String.fromCodePoint(0x2400 + code);
     if (KEPT.test(sign)) return sign;
     return code >= 0xd800 && code < 0xe000 ? '\ufffd' : `⟨${code.toString(16)}⟩`;
@@ -35,7 +35,7 @@ const signs = text => (segmenter ? Array.from(segmenter.segment(text), part => p
 export function truncate(text, count) {
   if (text.length <= count) return text;
   const parts = signs(text.slice(0, 16 * count)); // a character is longer only if someone stacks accents
-  return parts.length <= count && text.length <= 16 * count ? text : parts.slice(0, count - 1).join('') + '…';
+  return parts.length <= count && text.length <= 16 * count ? text : `${parts.slice(0, count - 1).join('')}…`;
 }
 
 /** `value` in [0, 1] as a percentage that is never a wrong 0 or 100. */

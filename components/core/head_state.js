@@ -2,6 +2,8 @@
 
 import { _ } from './texts.js';
 
+/** @typedef {{kind: string, layer: number, head: number, scope: 'head' | 'row' | 'column' | 'all'}} Selection */
+
 /** Whether (kind, layer, head) belongs to a selection or to an event's address. */
 export const inScope = (selection, kind, layer, head) =>
   kind === selection.kind &&

@@ -3,7 +3,7 @@
 import { cellValues } from '../core/attention/pattern.js';
 import { scopeName, stateName } from '../core/head_state.js';
 import { mapPicture, mapTable } from '../core/picture/maps.js';
-import { N_, _ } from '../core/texts.js';
+import { _, N_ } from '../core/texts.js';
 
 export const VIEWS = {
   used: N_('Used'),

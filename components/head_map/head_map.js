@@ -4,12 +4,12 @@ import { availableViews, cellValues, largestWeight } from '../core/attention/pat
 import { colourTable, differenceStep, weightStep } from '../core/attention/scales.js';
 import { scopeName, stateName } from '../core/head_state.js';
 import { pageData } from '../core/page_data.js';
-import { N_, _ } from '../core/texts.js';
+import { _, N_ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
 import { createDownloadMenu } from '../widgets/download_menu.js';
 import { addTip } from '../widgets/tip.js';
-import { VIEWS, mapOffer } from './download.js';
+import { mapOffer, VIEWS } from './download.js';
 import { createMaskingPlayer } from './masking_player.js';
 import { createMatrix } from './matrix.js';
 import { cellReading, createLegend, createReadout, weightLegend } from './readout.js';

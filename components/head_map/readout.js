@@ -3,7 +3,7 @@
 import { cellValues, rowStatistics } from '../core/attention/pattern.js';
 import { colourTicks, cssGradient } from '../core/attention/scales.js';
 import { formatNumber, formatWeight, quoteToken } from '../core/format.js';
-import { N_, _ } from '../core/texts.js';
+import { _, N_ } from '../core/texts.js';
 import { make, setText } from '../widgets/dom.js';
 import { termElement } from '../widgets/tip.js';
 

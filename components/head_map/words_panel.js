@@ -2,9 +2,9 @@
 
 import { accumulateMask, cellValues } from '../core/attention/pattern.js';
 import {
-  MEANS,
   fitsThumbnails,
   labelledNumbers,
+  MEANS,
   maskedShares,
   meanPattern,
   rowShares,

@@ -1,7 +1,7 @@
 // The controls below the grids: state and gate of what is selected; and, of the whole model, the scale of its scores.
 
 import { pressedState, scopeName, selectedStates } from '../core/head_state.js';
-import { N_, _ } from '../core/texts.js';
+import { _, N_ } from '../core/texts.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
 import { addTip, glossaryText } from '../widgets/tip.js';
 

@@ -1,7 +1,7 @@
 // What the grids offer for download; files of all numbers are made by the server.
 
 import { gridPicture } from '../core/picture/maps.js';
-import { N_, _ } from '../core/texts.js';
+import { _, N_ } from '../core/texts.js';
 
 const PATIENCE = 30_000; // ms until the server must have answered
 
@@ -34,7 +34,7 @@ async function fetch(state, what) {
   while (state.waiting().some(({ type }) => type === 'take') && performance.now() < until)
     await new Promise(done => setTimeout(done, 50));
   while (performance.now() < until) {
-    const button = document.querySelector(`.st-key-take-${what}-${number} button`);
+    const button = /** @type {HTMLElement} */ (document.querySelector(`.st-key-take-${what}-${number} button`));
     if (button) return button.click();
     await new Promise(done => setTimeout(done, 50));
   }

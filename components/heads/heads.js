@@ -6,7 +6,7 @@ import { clampSelection, keyChange, pendingState, selectedStates } from '../core
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { mounted, questions } from '../runtime/stale.js';
-import { TEXT_INPUTS, make, setText } from '../widgets/dom.js';
+import { make, setText, TEXT_INPUTS } from '../widgets/dom.js';
 import { createDownloadMenu } from '../widgets/download_menu.js';
 import { createHeadControls } from './controls.js';
 import { gridOffer } from './download.js';

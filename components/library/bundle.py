@@ -13,6 +13,10 @@ from pathlib import Path
 _IMPORT = re.compile(r"^import \{([^}]*)\} from '(\.[^']+)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|class|function|async function) (\w+))", re.MULTILINE)
 _OTHER = re.compile(r"^(import|export)\b.*", re.MULTILINE)
+# What browsers do not need: comments on lines of their own, and indentation. Text in several lines keeps both.
+_COMMENT = re.compile(r"^\s*(?://[^\n]*|/\*\*(?:(?!\*/).)*\*/)\n", re.MULTILINE | re.DOTALL)
+_INDENT = re.compile(r"^\s+", re.MULTILINE)
+_TEMPLATE = re.compile(r"`[^`]*`")
 
 
 def modules(entry: Path) -> list[Path]:
@@ -52,6 +56,9 @@ def bundle(entry: Path) -> str:
 def _wrapped(path: Path, variables: dict[Path, str], name: str) -> str:
     """One module as a function that runs at once and returns its exports."""
     source = path.read_text("utf-8")
+    code = _COMMENT.sub("", source)
+    if not any("\n" in text for text in _TEMPLATE.findall(code)):
+        source = _INDENT.sub("", code)
 
     def imported(match: re.Match[str]) -> str:
         names = ", ".join(part.strip().replace(" as ", ": ") for part in match[1].split(",") if part.strip())

@@ -57,12 +57,17 @@ function rebuild(state, create, destroy) {
 }
 
 /**
- * A component from `create(state)` (once a mount; builds into `state.root`, returns what to add to the state),
- * `update(state, data)` (whenever data or theme change, and on `state.refresh()`), and `destroy(state)`.
- * The state has `root`, `dark`, `fresh` (data or theme changed since the last update), `send(event)` and
- * `waiting()`, the events that the data do not show yet. `parts` names what its numbers depend on (see asking.js);
- * while an answer is awaited, `state.numbers` (or the root) is aria-busy, the root has the class `old`, and
- * `state.marked()` is called.
+ * Defines a component: {render, unmount} for Streamlit.
+ *
+ * The state that the functions get has `root`, `dark`, `fresh` (data or theme changed since the last update),
+ * `send(event)`, `refresh()`, and `waiting()`, the events that the data do not contain yet. While an answer is awaited,
+ * `state.numbers` (or the root) is aria-busy, the root has the class `old`, and `state.marked()` is called.
+ * @param {object} component
+ * @param {(state: any) => object} component.create called once per mount and language: builds into `state.root`, returns
+ *   what is added to the state
+ * @param {(state: any, data: any) => void} component.update called when data or theme change, and by `state.refresh()`
+ * @param {(state: any) => void} [component.destroy] called when the component leaves the page
+ * @param {('numbers' | 'selection')[]} [component.parts] what its numbers depend on (affectedPart in core/pending.js)
  */
 export function defineComponent({ create, update, destroy, parts = [] }) {
   const states = new WeakMap();

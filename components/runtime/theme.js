@@ -34,12 +34,12 @@ async function soon(look) {
 
 /** Chooses a theme, one of THEMES. */
 export async function chooseTheme(name) {
-  const focused = document.activeElement;
+  const focused = /** @type {HTMLElement} */ (document.activeElement);
   const page = document.documentElement;
   page.dataset.choosingTheme = '';
   try {
     const menu = find('stMainMenu');
-    (menu?.querySelector('button') ?? menu)?.click();
+    /** @type {HTMLElement} */ (menu?.querySelector('button') ?? menu)?.click();
     const entry = menu && (await soon(() => find(`stMainMenuItem-theme-${name}`)));
     if (entry) {
       entry.click();

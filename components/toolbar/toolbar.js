@@ -4,8 +4,8 @@
 import { _, currentLanguage } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { mounted, questions, typing } from '../runtime/stale.js';
-import { THEMES, chooseTheme, chosenTheme } from '../runtime/theme.js';
-import { TEXT_INPUTS, make, setAttribute, setText } from '../widgets/dom.js';
+import { chooseTheme, chosenTheme, THEMES } from '../runtime/theme.js';
+import { make, setAttribute, setText, TEXT_INPUTS } from '../widgets/dom.js';
 import { stateLink } from '../widgets/download_menu.js';
 import { createMenu, iconElement } from '../widgets/menu.js';
 
@@ -194,7 +194,7 @@ function copyOld(text) {
     style: { position: 'fixed', opacity: 0 },
     attributes: { 'aria-hidden': true },
   });
-  const focused = document.activeElement;
+  const focused = /** @type {HTMLElement} */ (document.activeElement);
   document.body.append(field);
   field.select();
   const done = document.execCommand('copy');

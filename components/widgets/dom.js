@@ -10,7 +10,13 @@ const WIDE = 16; // characters of a token
 export const TEXT_INPUTS =
   'textarea, select, [contenteditable], input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])';
 
-/** An element with properties, `dataset`, `style` and attributes, and children (strings become text). */
+/**
+ * Creates an element.
+ * @param {string} tag
+ * @param {Record<string, any>} [properties] of the element; `dataset`, `style` and `attributes` are objects
+ * @param {...(Node | string)} children a string becomes text
+ * @returns {any}
+ */
 export function make(tag, { dataset, style, attributes, ...properties } = {}, ...children) {
   const element = Object.assign(document.createElement(tag), properties);
   Object.assign(element.dataset, dataset);
@@ -53,7 +59,11 @@ export function joinTokens(tokens, elements) {
   return groups.map(([first, ...rest]) => (rest.length ? make('span', { className: 'glued' }, first, ...rest) : first));
 }
 
-/** Where the pointer is in an element, in px of its own: large type zooms the page, and the pointer's are the screen's. */
+/**
+ * Returns the pointer's position in an element, in the element's px: large type zooms the page, and events count in px
+ * of the screen.
+ * @returns {[number, number]}
+ */
 export function pointerPosition(element, { clientX, clientY }) {
   const { left, top, width } = element.getBoundingClientRect();
   const zoom = width / element.clientWidth;

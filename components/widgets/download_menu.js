@@ -3,7 +3,7 @@
 import { toCsv } from '../core/csv.js';
 import { standalonePage } from '../core/picture/standalone.js';
 import { fileName, framePicture, toMarkup } from '../core/picture/svg.js';
-import { N_, _, currentLanguage } from '../core/texts.js';
+import { _, currentLanguage, N_ } from '../core/texts.js';
 import { make } from './dom.js';
 import { createMenu } from './menu.js';
 import { OFFLINE_SCRIPT } from './offline_script.js';
@@ -70,11 +70,12 @@ const NAMES = {
 };
 
 /**
- * {element, close(), rename(name)}: the button and its menu.
- * @param {() => {title: string, about: string[], models: string[], what: string, picture: () => object,
- *   table?: () => object, others?: {text: string, act: () => void}[]}} offered what is taken away, asked for when it
- *   is; `models` and `what` name the files; without a table there is no CSV
- * @param {string} name of the button, for a page has several
+ * Creates a button with a menu of file formats: {element, close(), rename(name)}.
+ * @param {() => {title: string, about: string[], models: string[], what: string,
+ *   picture: () => {width: number, height: number, nodes: object[]}, table?: () => object,
+ *   others?: {text: string, act: () => void}[]}} offered returns the content when the menu is opened; `models` and `what`
+ *   name the files; without a table there is no CSV
+ * @param {string} name of the button, because a page has several
  */
 export function createDownloadMenu(offered, name = _('Download')) {
   const take = kind => {

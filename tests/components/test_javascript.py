@@ -69,6 +69,14 @@ def test_modules_follow_what_they_import(tmp_path):
     assert "import" not in text and "export" not in text
 
 
+def test_joined_modules_lose_comments_and_indentation_but_no_code_and_no_text(tmp_path):
+    code = "/** @type {any} */ (first)();\n  // Alone.\n  second(); // beside\n/**\n * Block.\n */\nthird(`one`);\n"
+    (tmp_path / "a.js").write_text(code)
+    assert "/** @type {any} */ (first)();\nsecond(); // beside\nthird(`one`);\n" in bundle(tmp_path / "a.js")
+    (tmp_path / "a.js").write_text(code + "fourth(`\n  // kept\n`);\n")
+    assert code + "fourth(`\n  // kept\n`);\n" in bundle(tmp_path / "a.js")
+
+
 @pytest.mark.parametrize(("source", "problem"), [
     ("import { b } from './a.js';\n", "cycle"), ("import b from './b.js';\n", "not supported"),
     ("import * as b from './b.js';\n", "not supported"), ("export default 1;\n", "not supported"),

@@ -95,7 +95,7 @@ test('labels keep apart, in order, and inside', () => {
 
 test('values', () => {
   assert.equal(formatValue(0.34567, true), '34.6%');
-  assert.equal(formatValue(3.14159), '3.142');
+  assert.equal(formatValue(2.34567), '2.346');
   assert.equal(formatValue(-2), '−2');
   assert.equal(formatValue(-0.0034, true), '−0.3%');
 });

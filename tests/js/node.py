@@ -31,6 +31,22 @@ def find() -> str:
     raise RuntimeError(f"no Node {OLDEST} or newer here: pip install -r requirements-test.txt, or nodejs.org")
 
 
+def npm() -> Path:
+    """Returns npm's script, which comes with Node.
+
+    Raises:
+        RuntimeError: this Node came without npm.
+    """
+    binary = Path(find()).resolve()
+    for folder in (binary.parent.parent / "lib", binary.parent, Path("/usr/share"), Path("/usr/lib")):
+        script = folder / "node_modules" / "npm" / "bin" / "npm-cli.js"
+        if not script.exists():
+            script = folder / "nodejs" / "npm" / "bin" / "npm-cli.js"
+        if script.exists():
+            return script
+    raise RuntimeError(f"{binary} has no npm beside it: install npm, or pip install -r requirements-test.txt")
+
+
 def _version(path: str) -> int:
     said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20).stdout
     number = said.strip().removeprefix("v").split(".")[0]

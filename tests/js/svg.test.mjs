@@ -11,7 +11,7 @@ const HOSTILE = `</text><script>alert("x")</script>&amp;'\u0000\ud800`;
 
 test('any text is text in XML, in elements and in attributes', () => {
   const markup = toMarkup(['text', { x: 1, title: HOSTILE }, HOSTILE, ['tspan', {}]]);
-  assert.ok(!/<script|<\/text>.*<\/text>|"x"|\u0000|\ud800/.test(markup));
+  assert.ok(!/<script|<\/text>.*<\/text>|"x"|\ud800/.test(markup) && !markup.includes('\0'));
   assert.ok(markup.startsWith('<text x="1" title="&lt;/text&gt;'));
   assert.ok(markup.endsWith('&amp;amp;&#39;\ufffd\ufffd<tspan/></text>'));
   assert.equal(escapeXml('naïve 漢字 🐉 👩‍👩‍👧'), 'naïve 漢字 🐉 👩‍👩‍👧');

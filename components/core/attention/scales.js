@@ -51,7 +51,7 @@ const linear = value => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1
 export function contrastColour(dark, scale, part) {
   const [red, green, blue] = cssColour(dark, scale, part)
     .match(/\d+/g)
-    .map(v => linear(v / 255));
+    .map(channel => linear(Number(channel) / 255));
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > DARKEST ? '#000' : '#fff';
 }
 

@@ -89,12 +89,16 @@ const listed = (words, row, what, self) =>
     .join(_(', '));
 
 /**
- * What the tint says, as a sentence.
- * @param {'share' | 'change' | 'taken' | 'seen'} what of a query: its shares, the difference constant - live, what F
- *   took away; `seen`: of a key, how strongly each query looks at it
- * @param {string[]} words that the numbers of `row` are of
- * @param {boolean} pruned the head's output is gated to nothing, and so is what it would bring from where it looks
- * @param {number | null} self the place of the word itself among them, where it is there
+ * Returns the sentence that describes the tint of the words.
+ * @param {object} reading
+ * @param {'share' | 'change' | 'taken' | 'seen'} reading.what shares of a query; constant less live; the share that F
+ *   masks; or, of a key, the weight that each query gives it
+ * @param {string} reading.word the query's token, or the key's
+ * @param {string[]} reading.words the tokens that the numbers of `row` belong to
+ * @param {ArrayLike<number> & {some: Function}} reading.row
+ * @param {number | null} [reading.self] the position of the word itself in `words`
+ * @param {boolean} [reading.about] the numbers are approximate
+ * @param {boolean} [reading.pruned] the head's output is multiplied by 0
  */
 export function wordSentence({ what, word: token, words: tokens, row, self = null, about = false, pruned = false }) {
   const word = quoteToken(token);

@@ -89,8 +89,11 @@ const crossing = ([left, top, right, bottom], marks) =>
       return count;
     }, 0);
 
-/** Of places [left, base] for a text in a plot's box the one where its lines leave most room and where nothing is `taken`
- * yet; then it is. */
+/**
+ * Returns the position [left, base] for a text in a plot's box that its lines cross least and where nothing is `taken`;
+ * adds the text's box to `taken`.
+ * @returns {[number, number]}
+ */
 export function freestPosition(text, size, places, box, marks, taken) {
   const wide = textWidth(text, size);
   const cost = ([left, base]) => {

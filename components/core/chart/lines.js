@@ -165,7 +165,7 @@ function drawn(spec, panel, box, theme, every, direct, edges = null) {
     const stroke = seriesColour(one.colour, theme);
     const path = points.map(([x, y], i) => `${i ? 'L' : 'M'}${toPx(toX(x))} ${toPx(toY(y))}`).join('');
     const thin = one.quiet || one.colour === 'faint';
-    const its = [
+    const its = /** @type {any[]} */ ([
       [
         'path',
         {
@@ -177,7 +177,7 @@ function drawn(spec, panel, box, theme, every, direct, edges = null) {
           ...dashAttributes(one.dash ?? 0),
         },
       ],
-    ];
+    ]);
     for (const [x, y, spread] of points)
       if (spread)
         its.push([

@@ -20,6 +20,11 @@ export function seriesColour(colour, theme) {
   return palette[colour % palette.length];
 }
 
+/**
+ * Returns the attributes of a line's dashes.
+ * @param {number} index
+ * @returns {Record<string, string>}
+ */
 export function dashAttributes(index) {
   const dash = DASHES[index % DASHES.length];
   return dash ? { 'stroke-dasharray': dash } : {};
@@ -32,7 +37,15 @@ export const marker = (index, x, y, attributes, ...children) => [
   ...children,
 ];
 
-/** A text on a ground of its own, so that what it stands upon does not run through it; `left` and `base` in px. */
+/**
+ * Returns a text with a filled rectangle behind it, so that lines do not run through it; `left` and `base` in px.
+ * @param {string} text
+ * @param {number} left
+ * @param {number} base
+ * @param {number} size px
+ * @param {{ground: string}} theme
+ * @param {Record<string, unknown>} attributes of the text
+ */
 export const backedText = (text, left, base, size, { ground }, attributes) => [
   [
     'rect',

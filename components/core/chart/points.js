@@ -133,7 +133,7 @@ export function nearestDot(dots, x, y, reach = Infinity) {
 
 /** The place of the next dot in a direction (dx, dy) from dot `from`: the nearest of those that lie that way. */
 export function nextDot(dots, from, dx, dy) {
-  const cost = dots.map((dot, index) => {
+  const cost = dots.map(dot => {
     const [along, aside] = [
       (dot.x - dots[from].x) * dx + (dot.y - dots[from].y) * dy,
       (dot.x - dots[from].x) * dy - (dot.y - dots[from].y) * dx,

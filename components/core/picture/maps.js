@@ -5,7 +5,7 @@ import { formatWeight, isolateDirection, quoteToken, tokenText, truncate } from 
 import { stateName } from '../head_state.js';
 import { pageData } from '../page_data.js';
 import { _ } from '../texts.js';
-import { PAPER, colourBar, textWidth, toPx } from './svg.js';
+import { colourBar, PAPER, textWidth, toPx } from './svg.js';
 
 const CELL = [9, 36]; // px, the least and the most a cell takes
 const WHOLE = 560; // px that a map takes if its cells allow it

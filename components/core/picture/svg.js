@@ -125,7 +125,11 @@ export function framePicture({ title, about, picture, citation, link }) {
   return { ...size, tree };
 }
 
-/** A scale as a bar with ticks, `width` px wide; ticks as colourTicks gives them. */
+/**
+ * Returns a colour scale as a bar with ticks, `width` px wide.
+ * @param {{x: number, y: number, width: number, scale: string, ticks: {at: number, label: string}[], before?: string,
+ *   after?: string, theme?: typeof PAPER}} bar `ticks` as colourTicks returns them; `before` and `after` beside the bar
+ */
 export function colourBar({ x, y, width, scale, ticks, before, after, theme = PAPER }) {
   const stops = pageData.colours[theme.dark ? 'dark' : 'light'][scale];
   const id = `bar-${scale}`;
