@@ -47,7 +47,7 @@ _STYLES = {
     "pruned-60": (3, 4), "pruned-55": (4, 5), "gated": (4, 0), "softmax-wide": (7, 0), "softmax-512": (0, 4),
     "selective-512": (1, 3), "selective-memory-512": (6, 4), "gau-softmax-128": (3, 5),
     "small": (2, 3), "middle": (4, 1), "large": (5, 4)}  # the last three: models/studies/transfer/encoders.py
-_FAMILIES = ("assignment-", "stories-", "masked-", "translation-")
+_FAMILIES = ("assignment-", "stories-", "masked-", "translation-", "summary-", "dialogue-")
 # What the Results page calls a model, or a way to read one -> whose colour it has, and how far its dashes are moved.
 _CALLED = {
     "log n": ("log-n", 0), "factorised random": ("factorized-random", 0), "memory loss": ("selective-memory", 0),

@@ -13,7 +13,7 @@ from models.labs.seq2seq import Seq2SeqLab
 from models.labs.stack import StackLab
 from models.nets.seq2seq import Seq2Seq
 from models.storage import checkpoint
-from models.tasks.translation import Translation
+from models.tasks.pairs import PairTask
 
 MEMORY = 112 * 2**20  # bytes of cached models: nine story models; loading another one takes 30 ms
 
@@ -64,8 +64,8 @@ _held: OrderedDict[str, Lab] = OrderedDict()
 def _load(name: str) -> Lab:
     task = catalogue.task_named(catalogue.find(name).task.name)
     _ = task.labels  # which read its tokenizer: what is missing is told now, and not at the first text
-    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task.limit)
-    if isinstance(model, Seq2Seq) and isinstance(task, Translation):
+    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task.limit, task.target_limit)
+    if isinstance(model, Seq2Seq) and isinstance(task, PairTask):
         return Seq2SeqLab(name, task, model, constant, card)
     return StackLab(name, task, model, constant, card)
 

@@ -103,8 +103,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     missing = [name for name, curves in found.items() if not curves]
     if lab.task.name not in LENGTHS:  # of those beside it too: they are of one family
         st.info(_("Choose another model: there are curves over length for our models that write stories, guess hidden "
-                  "words or follow variables. A translation is as long as its sentence, and of a model that you bring "
-                  "there are no held-out texts here."))
+                  "words or follow variables. An encoder-decoder was not evaluated at other lengths, and of a model "
+                  "that you bring there are no held-out texts here."))
     elif missing:
         st.info(_("Not measured yet: {names}.", names=literal(", ".join(missing))))
     curves = sum(found.values(), ())

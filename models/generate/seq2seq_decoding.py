@@ -97,9 +97,9 @@ def write(model: Seq2Seq, texts: Sequence[Sequence[int]], beam: int, interventio
         texts: ids as the encoder reads them.
         beam: candidates; 1 for greedy.
         interventions: as in Writer, the decoder's for `limit` queries.
-        limit: most tokens that are written; the model's trained length if left out.
+        limit: most tokens that are written; those of the longest target of training if left out.
     """
     padded = pad_sequence([torch.tensor(text) for text in texts], batch_first=True, padding_value=PADDING)
-    longest = [longest_of(len(text), limit or model.config.trained_length) for text in texts]
+    longest = [longest_of(len(text), limit or model.config.longest_target) for text in texts]
     writer = Writer(model, padded, interventions, cached)
     return [found[0] for found in beams.search(writer.step, longest, beam, START, END)]

@@ -25,7 +25,7 @@ from models.nets.config import END, START
 from models.nets.seq2seq import Seq2Seq
 from models.plan import TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt, TargetPrompt
-from models.tasks.translation import BEAM, Translation
+from models.tasks.pairs import BEAM, PairTask
 from models.trace import Output, Trace, fixed
 
 
@@ -33,7 +33,7 @@ from models.trace import Output, Trace, fixed
 class Seq2SeqLab(TrainedLab):
     """A trained Seq2Seq of ours."""
 
-    task: Translation
+    task: PairTask
     model: Seq2Seq = field(repr=False)
 
     @functools.cached_property
@@ -44,6 +44,11 @@ class Seq2SeqLab(TrainedLab):
             for layer, attention in enumerate(self.model.attentions(kind))
             for head, its in enumerate(attention.output.weight.unflatten(1, (self.model.config.heads, -1)).unbind(1))
             if not its.any())
+
+    @functools.cached_property
+    def target_limit(self) -> int:
+        """Most tokens that the decoder reads; `start` is one of them."""
+        return self.model.target_limit(self.task.target_limit)
 
     def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray:
         return self._constant(kind, layer, queries, keys).numpy()
@@ -68,8 +73,8 @@ class Seq2SeqLab(TrainedLab):
 
     def translate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), beam: int = BEAM) -> tuple[int, ...]:
         """Ids of what the model writes under the plan, `end` included where it came to one."""
-        interventions = self.interventions(plan, len(prompt.ids), self.limit)
-        return write(self.model, [prompt.ids], beam, interventions, self.limit)[0].ids
+        interventions = self.interventions(plan, len(prompt.ids), self.target_limit)
+        return write(self.model, [prompt.ids], beam, interventions, self.target_limit)[0].ids
 
     def rewrite(self, prompt: Prompt, plan: HeadPlan) -> str:
         return self.task.written(self.translate(prompt, plan))
@@ -79,7 +84,7 @@ class Seq2SeqLab(TrainedLab):
 
     def _row(self, prompt: Prompt, plan: HeadPlan) -> tuple[int, ...]:
         """The decoder's row: `start` and what is written under the plan, without `end`."""
-        return (START, *(i for i in self.translate(prompt, plan) if i != END))[:self.limit]
+        return (START, *(i for i in self.translate(prompt, plan) if i != END))[:self.target_limit]
 
     def under_gates(self, prompt: Prompt) -> UnderGates:
         ids, target = torch.tensor([prompt.ids]), torch.tensor([self.anchored(prompt).target])

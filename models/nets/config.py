@@ -47,9 +47,9 @@ class Config:
         return self.inner_width // self.heads
 
     @property
-    def self_attentions(self) -> int:
-        """Layers of self-attention, of the type that is named."""
-        return self.layers
+    def self_attention_stacks(self) -> tuple[tuple[int, int], ...]:
+        """(layers, trained length) of each stack with self-attention of the type that is named."""
+        return ((self.layers, self.trained_length),)
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,17 @@ class PairConfig(Config):
 
     Attributes:
         encoder_layers: of the encoder.
+        target_length: longest target of training, tokens: the size of the decoder's tables; 0 for trained_length.
     """
 
     encoder_layers: int = 3
+    target_length: int = 0
 
     @property
-    def self_attentions(self) -> int:
-        return self.layers + self.encoder_layers
+    def longest_target(self) -> int:
+        """Tokens of the longest target of training."""
+        return self.target_length or self.trained_length
+
+    @property
+    def self_attention_stacks(self) -> tuple[tuple[int, int], ...]:
+        return (self.encoder_layers, self.trained_length), (self.layers, self.longest_target)

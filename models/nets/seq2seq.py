@@ -74,10 +74,14 @@ class Seq2Seq(Model):
         self.dropout = dropout
         first = replace(config, attention=encoder_type(config.attention), layers=config.encoder_layers, causal=False)
         encoder = nn.ModuleList(Block(first) for _ in range(config.encoder_layers))
-        decoder = nn.ModuleList(DecoderBlock(config) for _ in range(config.layers))
+        second = replace(config, trained_length=config.longest_target)
+        decoder = nn.ModuleList(DecoderBlock(second) for _ in range(config.layers))
         self.encoder, self.decoder = cast(Sequence[Block], encoder), cast(Sequence[DecoderBlock], decoder)
         self.encoder_norm, self.norm = nn.RMSNorm(config.width), nn.RMSNorm(config.width)
         self.apply(self._initialise)
+
+    def target_limit(self, tokens: int) -> int:
+        return min(tokens, self.config.longest_target) if self.longest else tokens
 
     def attentions(self, kind: str) -> list[SelfAttention]:
         """The layers of a kind, in the order of the data."""

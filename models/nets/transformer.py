@@ -86,6 +86,10 @@ class Model(nn.Module):
         """Returns the smaller of `tokens` and `longest`."""
         return min(tokens, self.longest or tokens)
 
+    def target_limit(self, tokens: int) -> int:
+        """Returns the smaller of `tokens` and the length of a generated text that the model has weights for."""
+        return self.limit(tokens)
+
     @torch.no_grad()
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())

@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from models.kind import Kind
+from models.kind import TARGET, TEXT, Kind
 from models.messages import told
 from models.nets.attention import TYPES, kinds_of
 from models.nets.config import Config, PairConfig
@@ -37,6 +37,7 @@ CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
 _NUMBERS = re.compile(r"\[\n\s+([^\[\]{}\"]+?)\n\s*\]")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
 CARD_KEYS = ("name", "task", "attention", "model", "data", "training", "metric", "evaluate")
+MAY_BE_ZERO = ("attention_width", "target_length")
 
 
 def pack(matrices: Tensor, causal: bool) -> Tensor:
@@ -145,15 +146,16 @@ def digests(folder: Path) -> dict[str, str]:
     return {name: digest(folder / name) for name in FILES if name.endswith(".safetensors")}
 
 
-def read(folder: Path, limit: int) -> tuple[Any, dict[str, Tensor], dict[str, Any]]:
+def read(folder: Path, limit: int, target_limit: int = 0) -> tuple[Any, dict[str, Tensor], dict[str, Any]]:
     """Returns model, constant matrices and card; raises CheckpointError as read_model does.
 
     Args:
         limit: most tokens that the task reads of a text.
+        target_limit: most tokens of a text that an encoder-decoder generates; 0 for `limit`.
     """
     card = read_card(folder)
     model = read_model(folder)
-    constant = read_constant(folder, model.config, model.limit(limit))
+    constant = read_constant(folder, model.config, model.limit(limit), model.target_limit(target_limit or limit))
     known = card.get("weights")
     known = known if isinstance(known, dict) else {}  # a card that is not written yet knows none
     for file, digest in digests(folder).items():
@@ -177,7 +179,7 @@ def _config(fields: dict[str, Any]) -> Config:
     for name, kind in get_type_hints(type(config)).items():
         value = getattr(config, name)
         fits = isinstance(value, (int, float) if kind is float else kind)
-        if not fits or isinstance(value, bool) != (kind is bool) or kind is int and value < (name != "attention_width"):
+        if not fits or isinstance(value, bool) != (kind is bool) or kind is int and value < (name not in MAY_BE_ZERO):
             raise ValueError(f"{name} is {value!r}")
     if config.inner_width % config.heads:
         raise ValueError(f"{config.heads} heads do not share {config.inner_width} numbers")
@@ -201,17 +203,24 @@ def read_model(folder: Path) -> Any:
     return model.eval().requires_grad_(False)
 
 
-def read_constant(folder: Path, config: Config, limit: int) -> dict[str, Tensor]:
-    """Kind -> (L, H, limit, limit) float32 constant matrices; raises CheckpointError as read_model does."""
+def read_constant(folder: Path, config: Config, limit: int, target_limit: int = 0) -> dict[str, Tensor]:
+    """Returns the constant matrices by attention block, (L, H, queries, keys) float32; raises as read_model does.
+
+    Args:
+        limit: size of the matrices along the text.
+        target_limit: size along the generated text of an encoder-decoder; 0 for `limit`.
+    """
+    sizes = {TEXT: limit, TARGET: target_limit or limit}
     packed = _guarded(folder, "constant.safetensors", load_file)
-    return {kind.name: _read_kind(folder, packed.get(kind.name), kind, limit) for kind in kinds_of(config)}
+    return {kind.name: _read_kind(folder, packed.get(kind.name), kind, sizes) for kind in kinds_of(config)}
 
 
-def _read_kind(folder: Path, packed: Tensor | None, kind: Kind, limit: int) -> Tensor:
-    expected = (kind.layers, kind.heads, *([limit * (limit + 1) // 2] if kind.causal else [limit, limit]))
+def _read_kind(folder: Path, packed: Tensor | None, kind: Kind, sizes: Mapping[str, int]) -> Tensor:
+    queries, keys = sizes[kind.query_row], sizes[kind.key_row]
+    expected = (kind.layers, kind.heads, *([keys * (keys + 1) // 2] if kind.causal else [queries, keys]))
     if packed is None or tuple(packed.shape) != expected:
         raise broken_file(folder, "constant.safetensors", told("is not of shape {shape}", shape=expected))
-    return unpack(packed, limit, kind.causal, kind.attention.is_distribution)
+    return unpack(packed, keys, kind.causal, kind.attention.is_distribution)
 
 
 def read_card(folder: Path) -> dict[str, Any]:

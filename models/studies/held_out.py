@@ -12,8 +12,8 @@ from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Transformer
 from models.tasks.base import Batch, Pairs, Task
 from models.tasks.masked import MASK_ID, Masked
+from models.tasks.pairs import PairTask, as_batch, first_of_each
 from models.tasks.stories import Stories
-from models.tasks.translation import Translation, as_batch, first_of_each, texts_of
 
 TOKENS = 8192  # of texts, about
 AT_ONCE = 2048  # tokens of a pass
@@ -54,9 +54,10 @@ def test_texts(task: Task, tokens: int = TOKENS) -> list[Batch]:
     Raises:
         TypeError: the task has none.
     """
-    if isinstance(task, Translation):
-        batches: list[Batch] = [as_batch(part) for bucket in task.buckets(first_of_each(task.pairs("test")))
-                                for part in bucket.split(texts_of(bucket)) if len(part)]
+    if isinstance(task, PairTask):
+        buckets = task.buckets(first_of_each(task.pairs("test")))
+        batches: list[Batch] = [as_batch(part, shape[0]) for shape, bucket in zip(task.shapes, buckets, strict=True)
+                                for part in bucket.split(task.pairs_per_batch(shape)) if len(part)]
         share = max(1, round(sum(int((batch.targets >= 0).sum()) for batch in batches) / tokens))
         return [_every(batch, share) for batch in batches]
     if isinstance(task, Masked):

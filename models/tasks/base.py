@@ -58,6 +58,8 @@ class Reader:
         hides: True if words of the text can be hidden from the model.
         sees: True if it reads a picture in place of a text.
         only_english: True if all that it was trained to read is English.
+        target_limit: most tokens of a generated text, of an encoder-decoder; 0 for `limit`.
+        cuts_oldest: True if of a text over the limit the oldest turns are left out, not the end.
     """
 
     name: str
@@ -74,6 +76,8 @@ class Reader:
     hides = False
     sees = False
     only_english = False
+    target_limit = 0
+    cuts_oldest = False
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         """Raises InputError if there is nothing in `text` that could be read.

@@ -1,6 +1,6 @@
 """Makes the tokenizers that ship again, from the data: `python -m models.tasks.tokenizers`.
 
-Both are byte for byte what is in the repository, as `make verify` shows: models were trained on their ids.
+All are byte for byte what is in the repository, as `make verify` shows: models were trained on their ids.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ import argparse
 from pathlib import Path
 
 from models.storage.datasets import add_data_option
-from models.tasks import stories, translation
+from models.tasks import dialogue, stories, summary, translation
 
 
 def made(data: Path) -> dict[Path, str]:
     """File -> what it holds."""
-    return {its.TOKENIZER: its.train_tokenizer(data).to_str(pretty=True) for its in (stories, translation)}
+    return {its.TOKENIZER: its.train_tokenizer(data).to_str(pretty=True)
+            for its in (stories, translation, summary, dialogue)}
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ from models.storage.checkpoint import (
     write_json,
 )
 from models.storage.datasets import add_data_option
-from models.tasks.base import Task
+from models.tasks.base import Pairs, Task
 from models.training.recipes import RECIPES, PairRecipe, task_of
 
 MASS_TEXTS = 64  # typical ones, over which what a row weighs is averaged
@@ -46,7 +46,8 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
     `metric` are the numbers of this seed; those of other seeds are read from the folders beside it.
     """
     recipe, attention = RECIPES[name], TYPES[model.config.attention]
-    batch = task.batch(recipe.steps - 1, recipe.steps, seed).tokens
+    batch = task.batch(recipe.steps - 1, recipe.steps, seed)
+    tokens = batch.texts if isinstance(batch, Pairs) else batch.tokens
     card: dict[str, Any] = {
         "name": name,
         "task": task.name,
@@ -56,7 +57,7 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
                   "vocabulary": model.config.vocabulary, "longest_text": model.limit(task.limit)},
         "cost": cost(model.config),
         "data": list(task.data),
-        "training": {"steps": recipe.steps, "tokens_per_step": batch.numel(), "seed": seed,
+        "training": {"steps": recipe.steps, "tokens_per_step": tokens.numel(), "seed": seed,
                      "optimiser": "Muon and AdamW" if recipe.muon else "AdamW",
                      "learning_rate": recipe.learning_rate, "table_rate": recipe.table_rate,
                      "minutes": round(seconds_of(folder) / 60, 1),
@@ -104,21 +105,28 @@ def cost(config: Config) -> dict[str, int]:
     Parameters and multiplications of all layers of self-attention, the latter for one text of the trained length,
     counted in a pass on no device; without masks, normalisers and the product with the values.
     """
-    counts: dict[str, int] = {}
+    counts = dict.fromkeys(("score_parameters", "score_multiplications", "softmax_score_parameters",
+                            "softmax_score_multiplications"), 0)
     plain = replace(config, attention="softmax", attention_width=0, heads=config.width // config.head_width)
     for which, its in (("", config), ("softmax_", plain)):
         if config.heads == 1 and which:
             its = replace(its, heads=GAU_COUNTERPART_HEADS, layers=config.layers // 2)
-        with torch.device("meta"):
-            source = TYPES[its.attention](its).source
-            x = torch.empty(1, config.trained_length, config.width)
-            rotary = rotary_table(config.trained_length, its.head_width)
-            with FlopCounterMode(display=False) as counter:
-                source(x, rotary, 1.0)
-        trained = sum(parameter.numel() for parameter in source.parameters())
-        counts |= {f"{which}score_parameters": its.self_attentions * trained,
-                   f"{which}score_multiplications": its.self_attentions * counter.get_total_flops() // 2}
+        for layers, length in its.self_attention_stacks:
+            parameters, multiplications = _scores_cost(replace(its, trained_length=length))
+            counts[f"{which}score_parameters"] += layers * parameters
+            counts[f"{which}score_multiplications"] += layers * multiplications
     return counts
+
+
+def _scores_cost(config: Config) -> tuple[int, int]:
+    """Parameters of one layer's scores, and multiplications for one text of the trained length."""
+    with torch.device("meta"):
+        source = TYPES[config.attention](config).source
+        x = torch.empty(1, config.trained_length, config.width)
+        rotary = rotary_table(config.trained_length, config.head_width)
+        with FlopCounterMode(display=False) as counter:
+            source(x, rotary, 1.0)
+    return sum(parameter.numel() for parameter in source.parameters()), counter.get_total_flops() // 2
 
 
 def seconds_of(folder: Path) -> float:

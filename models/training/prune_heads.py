@@ -54,7 +54,8 @@ from models.storage.file_lock import alone
 from models.studies import store
 from models.studies.corpus.sentences import sentence_bleu
 from models.tasks.base import Pairs
-from models.tasks.translation import Translation, bleu
+from models.tasks.text_scores import bleu
+from models.tasks.translation import Translation
 from models.training.cards import seconds_of
 from models.training.recipes import task_of
 from models.training.release import constants_of

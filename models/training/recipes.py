@@ -13,9 +13,11 @@ from models.storage.datasets import DATA
 from models.tasks import TASKS
 from models.tasks.assignment import TRAINED_EVENTS, Assignment
 from models.tasks.base import Task
+from models.tasks.dialogue import Dialogue
 from models.tasks.masked import LENGTH, MIXED, Masked
+from models.tasks.pairs import PairTask
 from models.tasks.stories import CONTEXT, Stories
-from models.tasks.translation import LENGTH as PAIR_LENGTH
+from models.tasks.summary import Summary
 from models.tasks.translation import Translation
 from models.training import sweeps
 
@@ -72,6 +74,12 @@ class PairRecipe(Recipe):
     disagreement_weight: float = 1.0
 
 
+def _pair_config(task: type[PairTask]) -> PairConfig:
+    shorter = task.target_limit if task.target_limit < task.trained_length else 0
+    return PairConfig("", vocabulary=task.vocabulary, width=192, layers=3, heads=8, trained_length=task.trained_length,
+                      encoder_layers=3, target_length=shorter)
+
+
 # Rates here are those of types that models/sweeps has no choice for. Steps: 1.6 passes over the texts for stories and
 # for masked; with 1,200 and 900, the budgets of the seeds below, orderings still moved from step to step.
 # What decides whether variable assignment is learned at all, measured with selective attention at 24 events:
@@ -89,12 +97,17 @@ _masked = replace(_stories, steps=2400, config=replace(_stories.config, vocabula
 
 # Five passes over the pairs; label smoothing is Vaswani et al.'s (2017), section 5.4. Their dropout is for many more
 # passes, and makes a step half as long again (1.8 s for 1.2 on one core).
-_translation = PairRecipe(PairConfig("", vocabulary=Translation.vocabulary, width=192, layers=3, heads=8,
-                                     trained_length=PAIR_LENGTH, encoder_layers=3),
+_translation = PairRecipe(_pair_config(Translation),
                           steps=4000, learning_rate=4e-3, warmup=200, muon=True, initial_std=0.02, compiled=True)
 # What is compared with one another has one pass over the pairs: three seeds of nine models are eight hours of a core,
 # and would be thirty-six with five passes each.
 _one_pass: dict[str, Any] = {"steps": 800, "warmup": 100}
+# 1.6 and 1.3 passes over the pairs: what half a core trains in an hour. The learning rate is
+# the one that the sweep of translation chose for all its types, whose models have this shape. Not compiled: each shape
+# of batches costs a minute and saves a sixth of a step.
+_summary = replace(_translation, steps=1600, learning_rate=8e-3, warmup=100, compiled=False,
+                   config=_pair_config(Summary))
+_dialogue = replace(_summary, steps=1200, config=_pair_config(Dialogue))
 
 
 def _with(family: str, attention: str, swept: str = "", **changes: Any) -> Recipe:
@@ -103,7 +116,8 @@ def _with(family: str, attention: str, swept: str = "", **changes: Any) -> Recip
         swept: what the sweep calls a model that differs in more than its attention, where it was tried on its own; it
             has its attention's rates until then.
     """
-    recipe = {"assignment": _assignment, "stories": _stories, "masked": _masked, "translation": _translation}[family]
+    recipe = {"assignment": _assignment, "stories": _stories, "masked": _masked, "translation": _translation,
+              "summary": _summary, "dialogue": _dialogue}[family]
     # Two gated attention units have about the parameters of one block, a tenth more.
     shape: dict[str, Any] = {"heads": 1, "layers": 2 * recipe.config.layers} if attention.startswith("gau-") else {}
     own = sweeps.chosen(family, swept) if swept else {}
@@ -139,12 +153,14 @@ RECIPES = {
         "dense", "random", "factorized-random", "random-softmax")},
     **{f"translation-disagreement-{name}": _with("translation", "softmax", disagreement=terms, **_one_pass)
        for name, terms in {"sub": ("sub",), "pos": ("pos",), "out": ("out",), "all": ("sub", "pos", "out")}.items()},
+    **{f"{family}-{name}": _with(family, name) for family in ("summary", "dialogue") for name in (
+        "softmax", "random", "dense", "dense-softmax", "random-softmax")},
 }
 
 
 # Steps of trainings with other seeds, which show how much chance decides: equal and shorter for a family. Assignment is
 # the exception: before 2,000 steps it is not learned at all.
-SHORT = {"assignment": 3000, "stories": 1200, "masked": 900, "translation": 800}
+SHORT = {"assignment": 3000, "stories": 1200, "masked": 900, "translation": 800, "summary": 800, "dialogue": 800}
 
 
 def short_recipe(name: str) -> Recipe:
@@ -164,7 +180,7 @@ def task_of(name: str, data: Path = DATA, cache: Path | None = None) -> Task:
     task: Any = TASKS[name.split("-")[0]]  # their arguments differ
     if task is Assignment:
         return task()
-    if task is Translation:
+    if issubclass(task, PairTask):
         return task(data, cache)
     recipe = RECIPES[name]
     if task is Stories:

@@ -12,7 +12,7 @@ from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Model, Transformer
 from models.storage.checkpoint import digests, read_model, write, write_json
 from models.tasks.base import Task
-from models.tasks.translation import read_by_decoder
+from models.tasks.pairs import PairTask, read_by_decoder
 from models.training.cards import make_card
 
 CONSTANT_TEXTS = 256  # training texts that a constant matrix is the mean of
@@ -20,11 +20,14 @@ CONSTANT_PAIRS = 4096  # the same of pairs, which are short: few have a tenth or
 
 
 def constants_of(model: Model, task: Task) -> dict[str, Tensor]:
-    """Kind -> (L, H, limit, limit) constant matrices, the means over texts of the training data."""
+    """Returns the constant matrices by attention block, (L, H, queries, keys): the means over texts of the training
+    data."""
     limit = model.limit(task.limit)
     if isinstance(model, Seq2Seq):
-        texts, said = task.typical(CONSTANT_PAIRS)[..., :limit].unbind(1)
-        return mean_pair_patterns(model, texts, read_by_decoder(said))
+        assert isinstance(task, PairTask)
+        texts, targets = task.typical(CONSTANT_PAIRS)
+        return mean_pair_patterns(model, texts[:, :limit],
+                                  read_by_decoder(targets[:, :model.target_limit(task.target_limit)]))
     return {"self": mean_patterns(cast(Transformer, model), task.typical(CONSTANT_TEXTS)[:, :limit])}
 
 

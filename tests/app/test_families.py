@@ -163,7 +163,7 @@ def test_length_says_of_a_translation_why_there_is_nothing():
     app = opened("length", model="translation-softmax", text="I am here.")
     assert not app.exception and not app.error
     told = " ".join(info.value for info in app.info)
-    assert "A translation is as long as its sentence" in told and not sent(app, "chart")
+    assert "An encoder-decoder was not evaluated at other lengths" in told and not sent(app, "chart")
 
 
 @pytest.mark.parametrize(("plan", "limit"), [("", 193), ("self-0.0c", 128)])

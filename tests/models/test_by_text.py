@@ -24,7 +24,8 @@ from models.studies.corpus import sentences
 from models.tasks import assignment, masked
 from models.tasks.assignment import ALL, ELSEWHERE, LATE, Assignment
 from models.tasks.masked import Masked
-from models.tasks.translation import Translation, bleu
+from models.tasks.text_scores import bleu
+from models.tasks.translation import Translation
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "slept", "there", "long")
 

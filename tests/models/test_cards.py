@@ -34,14 +34,19 @@ def test_cost_by_hand(name: str):
     """And beside it softmax attention's with as many parameters in values and MLP: for gated attention units half as
     many layers of eight heads. Of a model that translates it is that of encoder and decoder, whose type differs."""
     config = RECIPES[name].config
-    every = config.layers + getattr(config, "encoder_layers", 0)
-    factors = {512: (32, 16), 256: (16, 16), 128: (16, 8), 64: (8, 8), 49: (7, 7)}[config.trained_length]
-    found, shape = cost(config), (config.width, config.heads, config.trained_length, factors)
-    times = 2 if name.endswith("wide") else 1
-    assert found["score_multiplications"] == times * every * multiplications(config.attention, *shape)
-    layers = config.layers // 2 if config.attention.startswith("gau-") else every
-    assert found["softmax_score_multiplications"] == layers * multiplications("softmax", *shape)
-    assert found["softmax_score_parameters"] == layers * 2 * config.width**2
+    stacks = [(config.layers, getattr(config, "longest_target", config.trained_length)),
+              (getattr(config, "encoder_layers", 0), config.trained_length)]
+    factors = {512: (32, 16), 256: (16, 16), 128: (16, 8), 64: (8, 8), 49: (7, 7)}
+    found, times = cost(config), 2 if name.endswith("wide") else 1
+    halves = 2 if config.attention.startswith("gau-") else 1
+
+    def expected(attention: str) -> int:
+        return sum(layers * multiplications(attention, config.width, config.heads, n, factors.get(n, (0, 0)))
+                   for layers, n in stacks)
+
+    assert found["score_multiplications"] == times * expected(config.attention)
+    assert found["softmax_score_multiplications"] == expected("softmax") // halves
+    assert found["softmax_score_parameters"] == sum(layers for layers, _ in stacks) // halves * 2 * config.width**2
     with torch.device("meta"):
         sources = [block.attention.source for block in build(config).modules() if isinstance(block, Block)]
     assert found["score_parameters"] == sum(p.numel() for source in sources for p in source.parameters())

@@ -26,7 +26,8 @@ from models.storage import checkpoint
 from models.storage.checkpoint import build, read_card, read_json, read_model
 from models.studies import store
 from models.tasks.base import Batch, Pairs
-from models.tasks.translation import Translation, as_batch
+from models.tasks.pairs import as_batch
+from models.tasks.translation import Translation
 from models.training import evaluate, prune_heads, release, sweeps, trainer
 from models.training.recipes import RECIPES, PairRecipe, task_of
 from models.training.trainer import batch_loss, objective_of, train, validation_loss
@@ -58,7 +59,7 @@ class Backwards:
             words = torch.randint(3, V, (count,), generator=random)
             rows[row, 0, :count + 2] = torch.cat((torch.tensor([0]), words, torch.tensor([END])))
             rows[row, 1, :count + 1] = torch.cat((words.flip(0), torch.tensor([END])))
-        return as_batch(rows)
+        return as_batch(rows, N)
 
     def validation(self, times: int = 1) -> list[Batch]:
         return [self.batch(step, 0, 999) for step in range(times)]
@@ -192,7 +193,7 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     said = [(f"Number {i} is here.", f"Nummer {i} ist hier.") for i in range(600)]
     monkeypatch.setattr(Translation, "pairs", lambda _, split: said if split == "train" else said[:5])
     monkeypatch.setattr(release, "CONSTANT_PAIRS", 40)
-    monkeypatch.setattr("models.tasks.translation.TOKENS", 200)
+    monkeypatch.setattr(Translation, "step_tokens", 200)
     monkeypatch.setattr("models.generate.seq2seq_decoding.longest_of", lambda *_: 12)
     for module in (checkpoint, evaluate, prune_heads, store):
         monkeypatch.setattr(module, "CHECKPOINTS", folder)

@@ -37,7 +37,7 @@ from models.nets.attention import TYPES
 from models.nets.config import END, PADDING, START
 from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
-from models.tasks.translation import BEAM
+from models.tasks.pairs import BEAM
 
 
 def test_size_of_the_recipes():

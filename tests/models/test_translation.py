@@ -15,19 +15,9 @@ from torch.testing import assert_close
 
 from models.errors import InputError
 from models.nets.config import END, PADDING, START
-from models.tasks.translation import (
-    LENGTH,
-    LENGTHS,
-    TOKENS,
-    Translation,
-    as_batch,
-    bleu,
-    clean,
-    first_of_each,
-    read_pairs,
-    split_key,
-    train_tokenizer,
-)
+from models.tasks.pairs import as_batch, clean, first_of_each
+from models.tasks.text_scores import bleu
+from models.tasks.translation import LENGTH, LENGTHS, TOKENS, Translation, read_pairs, split_key, train_tokenizer
 
 TASK = Translation()
 SENTENCE = "The cat is sleeping."
@@ -166,7 +156,7 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Translation:
 
 def test_a_pass_has_few_shapes_and_every_pair_once(toy: Translation):
     """But for those that fill no batch."""
-    whole = [len(bucket) // (TOKENS // bucket.shape[-1]) for bucket in toy._buckets]
+    whole = [len(bucket) // (TOKENS // length) for length, bucket in zip(LENGTHS, toy._buckets, strict=True)]
     batches = [toy.batch(step, 100, seed=3) for step in range(sum(whole))]
     assert {(batch.tokens.shape, batch.texts.shape) for batch in batches} <= \
         {((TOKENS // length, length),) * 2 for length in LENGTHS}
@@ -210,14 +200,16 @@ def test_a_full_pair_fits(toy: Translation):
     """The longest that is kept has 64 tokens with its ends; one more and the pair is left out."""
     words = [("a " * n).strip() for n in (LENGTH - 2, LENGTH - 1)]
     assert [len(ids) for ids in (TASK.read(words[0]).ids, TASK.encode([(words[0], "b"), (words[1], "b")]))] == [64, 1]
-    batch = as_batch(TASK.buckets([(words[0], words[0])])[-1])
+    batch = as_batch(TASK.buckets([(words[0], words[0])])[-1], LENGTH)
     assert batch.texts[0, -1] == END and batch.targets[0, LENGTH - 2] == END and (batch.targets[0, :-1] >= 0).all()
 
 
 def test_typical_texts_are_of_training_and_padded(toy: Translation):
-    found = toy.typical(50)
-    assert found.shape == (50, 2, LENGTH) and (found[:, 0, 0] == START).all()
-    assert {TASK.written(row) for row in found[:, 0].tolist()} <= {text for text, _ in TOY}
+    texts, targets = toy.typical(50)
+    assert texts.shape == targets.shape == (50, LENGTH) and (texts[:, 0] == START).all()
+    said = {(TASK.written(text), TASK.written(target)) for text, target in
+            zip(texts.tolist(), targets.tolist(), strict=True)}
+    assert said <= set(TOY) and len(said) == 50
 
 
 # Measure.

@@ -22,7 +22,8 @@ from models.storage.checkpoint import CheckpointError
 from models.studies import store
 from models.tasks import TASKS
 
-FIRST_TASKS = ("stories", "masked", "assignment", "translation")  # the order in which they are offered
+# The order in which they are offered.
+FIRST_TASKS = ("stories", "masked", "assignment", "translation", "summary", "dialogue")
 PRUNED = "pruned-"  # and how many heads are left
 # What a model's id has beyond others of the same kind of attention -> what that does.
 LINES = {

@@ -115,6 +115,11 @@ def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
     if not count:
         said = _("What follows the first {most:,} characters was left out. The box keeps the whole text.",
                  most=LONGEST_TEXT)
+    elif lab.task.cuts_oldest:
+        said = ngettext("{n:,} token of the oldest turns was left out: this model reads {limit} at most. The box keeps "
+                        "the whole text.",
+                        "{n:,} tokens of the oldest turns were left out: this model reads {limit} at most. The box "
+                        "keeps the whole text.", count, limit=reading.limit)
     elif is_cut:
         said = ngettext("More than {n:,} token at the end was left out: this model reads {limit} at most. The box "
                         "keeps the whole text.",

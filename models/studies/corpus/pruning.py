@@ -46,7 +46,9 @@ from models.studies import held_out, store
 from models.studies.bootstrap import error
 from models.studies.command import Option, study
 from models.tasks.base import Batch, Task
-from models.tasks.translation import BEAM, Translation, bleu
+from models.tasks.pairs import BEAM
+from models.tasks.text_scores import bleu
+from models.tasks.translation import Translation
 
 ALL = "all"  # heads of all kinds; else the name of a kind
 DRAWS = 5

@@ -23,7 +23,8 @@ from models.labs.seq2seq import Seq2SeqLab
 from models.loading import load
 from models.studies.command import study
 from models.tasks.base import Task
-from models.tasks.translation import Translation, bleu, sacrebleu
+from models.tasks.text_scores import bleu, sacrebleu
+from models.tasks.translation import Translation
 
 DECIMALS = 2  # of values in percent, some of which are hundreds
 

@@ -49,7 +49,7 @@ class Sweep:
 # the lowest was the best for two of its four types, so there is a fourth.
 PLANS = {"assignment": Sweep(3000, 100, (2.5e-4, 5e-4, 1e-3, 2e-3)),
          "stories": Sweep(160, 40, (4e-3, 8e-3, 16e-3), 1200), "masked": Sweep(120, 30, (4e-3, 8e-3, 16e-3), 900),
-         "translation": Sweep(120, 30, (2e-3, 4e-3, 8e-3))}
+         **dict.fromkeys(("translation", "summary", "dialogue"), Sweep(120, 30, (2e-3, 4e-3, 8e-3)))}
 
 
 def read(family: str, folder: Path | None = None) -> list[dict[str, Any]]:

@@ -1,0 +1,270 @@
+"""Tasks of two texts: the encoder reads one, the decoder writes the other. What translation, summaries and dialogues
+have in common: tokens, batches, beam search.
+
+The encoder reads `start`, the tokens, `end`. The decoder reads `start` and the tokens so far, and predicts the next
+token, or `end`.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, decoders, pre_tokenizers, trainers
+from tokenizers.models import BPE
+from torch import Tensor
+from torch.nn import functional
+
+from models.errors import InputError
+from models.generate.sampling import generator
+from models.generate.seq2seq_decoding import write
+from models.messages import told
+from models.nets.config import END, PADDING, START
+from models.nets.seq2seq import Seq2Seq
+from models.prompt import Prompt, readable
+from models.storage.datasets import DATA
+from models.tasks.base import Batch, Pairs, Task
+from models.tasks.stories import token_labels, tokenizer_from
+from models.trace import Output
+
+SPECIAL = ("<|start|>", "<|end|>", "<|padding|>")
+BEAM = 4
+
+_CHARACTERS = str.maketrans({**dict.fromkeys("“”„‟«»", '"'), **dict.fromkeys("‘’‚‛", "'"), "\xad": None,
+                             "\u200b": None, "\u200e": None, "\u200f": None, "\ufeff": None})
+
+
+class PairTask(Task):
+    """A task of two texts.
+
+    Attributes:
+        tokenizer_file: the byte-level BPE of both texts.
+        target_limit: most tokens of a written text, `start` or `end` included; the size of the decoder's constant
+            matrices.
+        shapes: (text, target) lengths in tokens, `start` and `end` included. Batches have these shapes and no others: a
+            pair is padded to the first shape that it fits.
+        step_tokens: of the texts of one batch.
+        request: shown where nothing was typed.
+    """
+
+    tokenizer_file: Path
+    target_limit: int
+    shapes: tuple[tuple[int, int], ...]
+    step_tokens: int
+    request: str
+
+    def __init__(self, data: Path = DATA, cache: Path | None = None) -> None:
+        """
+        Args:
+            data: folder of the data sets.
+            cache: folder of the tokens of the training split; runs/ if left out. Reading a text needs neither.
+        """
+        self._data, self._cache = data, cache
+        self._order: tuple[tuple[int, int], list[tuple[int, Tensor]]] = ((-1, -1), [])
+
+    @functools.cached_property
+    def tokenizer(self) -> Tokenizer:
+        tokenizer = tokenizer_from(self.tokenizer_file)
+        tokenizer.encode_special_tokens = True  # a typed <|end|> is text
+        return tokenizer
+
+    @functools.cached_property
+    def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
+        return token_labels(self.tokenizer, (told("start"), told("end"), told("padding")))
+
+    def clean(self, text: str) -> str:
+        """A text of the data set, or a typed one, in the characters that the models were trained on."""
+        return clean(text)
+
+    def read(self, text: str, limit: int | None = None) -> Prompt:
+        valid = readable(text)
+        cleaned = self.clean(valid)
+        if not cleaned:
+            raise InputError(told(self.request), 0, len(text))
+        encoding = self.tokenizer.encode(cleaned, add_special_tokens=False)
+        kept = self.cut(encoding.ids, (limit or self.limit) - 2)
+        ids = (START, *kept, END)
+        left_out = len(encoding.ids) - len(kept)
+        return Prompt(ids, tuple(self.labels[i] for i in ids), (), (-1,) * len(ids), left_out,
+                      self._read_chars(valid, encoding.offsets[len(kept) - 1][1]) if left_out else len(valid))
+
+    def cut(self, ids: Sequence[int], most: int) -> list[int]:
+        """At most `most` of a text's tokens: the first."""
+        return list(ids[:most])
+
+    def _read_chars(self, text: str, count: int) -> int:
+        """Characters of `text` that its first `count` cleaned characters come from, or a few more."""
+        low, high = 0, len(text)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if len(self.clean(text[:middle])) < count else (low, middle)
+        return low
+
+    def written(self, ids: Iterable[int]) -> str:
+        """Tokens of the decoder, without `start` and `end`, as a person would write them."""
+        return self.tokenizer.decode([i for i in ids if i > PADDING]).strip()
+
+    def join(self, tokens: Sequence[str]) -> str:
+        return "".join(tokens).strip()
+
+    def is_text(self, ids: Sequence[int]) -> tuple[bool, ...]:
+        return tuple(i > PADDING for i in ids)
+
+    def headline(self, output: Output, token: str) -> str:
+        return told("After {token}", token=token.strip())
+
+    # Training.
+
+    def pairs(self, split: str) -> list[tuple[str, str]]:
+        """Cleaned pairs (text, target) of a split: train, validation or test."""
+        raise NotImplementedError
+
+    def batch(self, step: int, steps: int, seed: int) -> Pairs:
+        """Whole passes over the pairs, each in an order of its own; what does not fill a last batch of its shape is
+        left out of that pass."""
+        sizes = [self.pairs_per_batch(shape) for shape in self.shapes]
+        each = sum(len(bucket) // size for bucket, size in zip(self._buckets, sizes, strict=True))
+        done, place = divmod(step, each)
+        if self._order[0] != (seed, done):
+            random = generator(seed, done)
+            batches = [(number, rows) for number, bucket in enumerate(self._buckets)
+                       for rows in torch.randperm(len(bucket), generator=random).split(sizes[number])
+                       if len(rows) == sizes[number]]
+            shuffled = torch.randperm(len(batches), generator=random).tolist()
+            self._order = ((seed, done), [batches[i] for i in shuffled])
+        number, rows = self._order[1][place]
+        return as_batch(self._buckets[number][rows], self.shapes[number][0])
+
+    def pairs_per_batch(self, shape: tuple[int, int]) -> int:
+        """As many pairs as make about the same number of tokens whatever their length."""
+        return self.step_tokens // shape[0]
+
+    @functools.cached_property
+    def _buckets(self) -> list[Tensor]:
+        version = hashlib.sha256(self.tokenizer_file.read_bytes() + repr(self.shapes).encode()).hexdigest()[:12]
+        path = (self._cache or Path("runs")) / f"{self.name}-{version}.safetensors"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial = path.with_suffix(f".{os.getpid()}")
+            save_file({str(number): bucket for number, bucket in enumerate(self.buckets(self.pairs("train")))}, partial)
+            partial.replace(path)
+        buckets = load_file(path)
+        return [buckets[str(number)] for number in range(len(self.shapes))]
+
+    @functools.cached_property
+    def _validation(self) -> list[Tensor]:
+        return self.buckets(first_of_each(self.pairs("validation")))
+
+    def validation(self, times: int = 1) -> list[Batch]:
+        """A quarter of the validation texts, each with its first target; all of them for 4 times and more."""
+        return [as_batch(part, shape[0]) for shape, bucket in zip(self.shapes, self._validation, strict=True)
+                for part in bucket[:-(-len(bucket) * min(times, 4) // 4)].split(self.pairs_per_batch(shape))
+                if len(part)]
+
+    def fit(self, ids: Sequence[int]) -> list[int] | None:
+        """A text's tokens as training reads them; None for a text that is left out."""
+        return self.cut(ids, self.trained_length - 2)
+
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
+        """Ids of both sides without `start` and `end`; pairs that are too long are left out."""
+        sides = [[e.ids for e in self.tokenizer.encode_batch_fast([p[i] for p in pairs], add_special_tokens=False)]
+                 for i in (0, 1)]
+        fitted = ((self.fit(text), target) for text, target in zip(*sides, strict=True))
+        return [(text, target) for text, target in fitted if text is not None and self._fits(target)]
+
+    def _fits(self, target: Sequence[int]) -> bool:
+        return len(target) + 2 <= self.shapes[-1][1]
+
+    def buckets(self, pairs: Sequence[tuple[str, str]]) -> list[Tensor]:
+        """Pairs by shape, each (count, M + N) int16: the text as the encoder reads it, then the target as the decoder
+        should predict it, both padded. The decoder reads `start` before the target, without the last token."""
+        rows: list[list[list[int]]] = [[] for _ in self.shapes]
+        for text, target in self.encode(pairs):
+            sides = [[START, *text, END], [*target, END]]
+            number = next(number for number, shape in enumerate(self.shapes)
+                          if all(len(side) <= longest for side, longest in zip(sides, shape, strict=True)))
+            rows[number].append([token for side, longest in zip(sides, self.shapes[number], strict=True)
+                                 for token in side + [PADDING] * (longest - len(side))])
+        return [torch.tensor(its, dtype=torch.int16).view(-1, sum(shape))
+                for shape, its in zip(self.shapes, rows, strict=True)]
+
+    def typical(self, count: int) -> tuple[Tensor, Tensor]:  # type: ignore[override]  # two texts, not one
+        """Pairs of the training data, padded: (count, limit) ids that the encoder reads and (count, target_limit) ids
+        that the decoder should predict."""
+        pairs = self.pairs("train")
+        chosen = torch.randperm(len(pairs), generator=generator(1))[:count].tolist()
+        buckets = self.buckets([pairs[i] for i in chosen])
+        sides = [torch.cat([functional.pad(part[i], (0, longest - shape[i]), value=PADDING)
+                            for shape, bucket in zip(self.shapes, buckets, strict=True)
+                            if (part := bucket.split(shape, 1))]).long()
+                 for i, longest in enumerate((self.limit, self.target_limit))]
+        return sides[0], sides[1]
+
+    # Measure.
+
+    def test(self, count: int | None = None, split: str = "test") -> tuple[list[str], list[list[str]]]:
+        """Texts of a split and the targets of each; `count` of them at even distances in the file's order."""
+        found: dict[str, list[str]] = {}
+        for text, target in self.pairs(split):
+            found.setdefault(text, []).append(target)
+        texts = list(found)
+        if count is not None and count < len(texts):
+            texts = [texts[i * len(texts) // count] for i in range(count)]
+        return texts, [found[text] for text in texts]
+
+    def translate(self, model: Seq2Seq, texts: Sequence[str], beam: int = BEAM,
+                  interventions: Any = None, together: int = 64) -> list[str]:
+        """What the model writes for each text, `together` at once; `interventions` as in Seq2Seq, without constant
+        matrices."""
+        ids = [self.read(text).ids for text in texts]
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+        found: list[str] = [""] * len(ids)
+        for start in range(0, len(order), together):
+            rows = order[start:start + together]
+            for row, written in zip(rows, write(model, [ids[i] for i in rows], beam, interventions), strict=True):
+                found[row] = self.written(written.ids)
+        return found
+
+
+def as_batch(rows: Tensor, text_length: int) -> Pairs:
+    """(B, M + N) padded pairs as a batch; M is `text_length`."""
+    texts, targets = rows.long().split((text_length, rows.shape[1] - text_length), 1)
+    return Pairs(read_by_decoder(targets), targets.masked_fill(targets == PADDING, -1), texts)
+
+
+def read_by_decoder(targets: Tensor) -> Tensor:
+    """(B, N) what the decoder should predict, padded -> (B, N) what it reads: `start`, and the tokens but `end`."""
+    shifted = functional.pad(targets, (1, -1), value=START)
+    return shifted.masked_fill(shifted == END, PADDING)
+
+
+def first_of_each(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """One pair per text, the first."""
+    found: dict[str, str] = {}
+    for text, target in pairs:
+        found.setdefault(text, target)
+    return list(found.items())
+
+
+def clean(text: str) -> str:
+    """One line: NFC; curly, low and angle quotes become straight ones; narrow and hard spaces become spaces, soft
+    hyphens and characters of no width are removed; spaces are single, none at the ends."""
+    return " ".join(unicodedata.normalize("NFC", text).translate(_CHARACTERS).split())
+
+
+def train_bpe(texts: Iterable[str], vocabulary: int) -> Tokenizer:
+    """Byte-level BPE on these texts; a word at the beginning has its space too."""
+    tokenizer = Tokenizer(BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=list(SPECIAL), show_progress=False,
+                                  initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer

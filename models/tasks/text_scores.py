@@ -1,0 +1,57 @@
+"""Scores of generated texts against reference texts, by the field's libraries: sacrebleu and rouge-score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
+
+ROUGE = ("rouge1", "rouge2", "rougeL")
+
+
+def bleu(found: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[float, str]:
+    """Corpus BLEU in percent with several references a sentence, and sacrebleu's signature (Post 2018).
+
+    Raises:
+        FileNotFoundError: sacrebleu, which only measuring needs, is not installed.
+    """
+    measure = sacrebleu()
+    return measure.corpus_score(list(found), _streams(references)).score, str(measure.get_signature())
+
+
+def _streams(references: Sequence[Sequence[str]]) -> Any:
+    """The first reference of each text, the second ones, ...; None for a text that has fewer, which sacrebleu reads."""
+    return [[its[i] if i < len(its) else None for its in references] for i in range(max(map(len, references)))]
+
+
+def sacrebleu(**options: Any) -> BLEU:
+    """Its measure, with its own settings but for `options`; raises as `bleu` does."""
+    try:
+        from sacrebleu.metrics.bleu import BLEU
+    except ImportError as error:
+        raise FileNotFoundError("BLEU needs sacrebleu: pip install -r requirements-test.txt") from error
+    return BLEU(**options)
+
+
+def bleu_of_order(found: Sequence[str], references: Sequence[Sequence[str]], order: int) -> float:
+    """Corpus BLEU in percent over n-grams up to `order`; raises as `bleu` does."""
+    return sacrebleu(max_ngram_order=order).corpus_score(list(found), _streams(references)).score
+
+
+def rouge(found: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Mean ROUGE-1, -2 and -L F1 in percent, in lower case without stemming; of several references the best (Lin 2004).
+
+    Raises:
+        FileNotFoundError: rouge-score, which only measuring needs, is not installed.
+    """
+    try:
+        from rouge_score.rouge_scorer import RougeScorer
+    except ImportError as error:
+        raise FileNotFoundError("ROUGE needs rouge-score: pip install -r requirements-test.txt") from error
+    scorer = RougeScorer(list(ROUGE))
+    scores = [scorer.score_multi(its, text) for text, its in zip(found, references, strict=True)]
+    return {name: round(100 * float(numpy.mean([score[name].fmeasure for score in scores])), 2) for name in ROUGE}
