@@ -20,7 +20,7 @@ import pytest
 import models
 from app.panels.choice.card import card_of, headline
 from app.state.link import query_of, read_query
-from models.studies.claims import claims
+from models.studies import claims
 from models.studies.transfer import encoders
 from models.tasks import TASKS
 from models.training.prune_heads import SHIPPED
@@ -65,7 +65,7 @@ def test_every_number_of_a_finding_stands_in_results():
     of_readme = README.split("## Findings")[1].split("## Limits")[0]
     said = "".join(text.split("\n\n", 2)[2] for text in (PAGES["FINDINGS.md"], of_readme))
     shown = [headline(card_of(name)) for name in models.names()]
-    for statement in (its for claim in claims() for its in claim.statements):
+    for statement in (its for claim in claims.read() for its in claim.statements):
         shown += [statement.text, statement.source, statement.rule, statement.verdict.why]
         shown += [cell for row in statement.table for cell in row.values()]
     known = {(float(number.replace(",", "")), percent) for number, _, percent in DECIMAL.findall(" ".join(shown))}
@@ -116,7 +116,7 @@ def commands() -> Iterator[tuple[str, str]]:
     texts = dict(PAGES)
     texts |= {f"card of {name}": json.dumps(card_of(name)) for name in models.names()}
     texts |= {path.name: path.read_text() for path in (ROOT / "models" / "studies" / "measurements").glob("*.json")}
-    texts |= {statement.key: statement.command for claim in claims() for statement in claim.statements}
+    texts |= {statement.key: statement.command for claim in claims.read() for statement in claim.statements}
     texts |= {str(path): path.read_text() for place in set(OURS) - {"tests"} for path in (ROOT / place).rglob("*.py")}
     for where, text in texts.items():
         found = re.findall(r"python -m ([a-z_]\w*(?:\.\w+)*)((?: [^\s`\"#;|)]+)*)", text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, unquote
@@ -94,7 +94,7 @@ class Field:
         return self.carry(old, new, self.attribute)
 
 
-def _one_of(problem: str, known: Mapping[str, Any]) -> Callable[[str, LabState], Read]:
+def _one_of(problem: str, known: Collection[str]) -> Callable[[str, LabState], Read]:
     def parse(text: str, state: LabState) -> Read:
         default = next(iter(known))
         return (text, []) if text in known else (default, [told(problem, text=cut(text))])

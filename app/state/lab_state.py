@@ -17,14 +17,14 @@ from models.generate.sampling import Sampling
 from models.kind import Shape
 from models.plan import HeadPlan
 from models.storage.checkpoint import CheckpointError
-from models.studies.claims import MODULES
+from models.studies.claims import KEYS
 
 DEFAULT_MODEL = "stories-selective"
 START = "start"  # what a first visit opens; no link of the navigation leads there
 PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"),
          "pruning": N_("Pruning"), "constant": N_("Constant"), "length": N_("Length"), "lessons": N_("Lessons"),
          "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start")}
-CLAIMS = MODULES
+CLAIMS = KEYS
 # What can stand in the place of the head's picture, so that one can type and see it change.
 HEAD = "head"
 SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "gates": N_("Gates"),

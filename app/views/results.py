@@ -3,7 +3,6 @@ computed, a chart, and the command that measures it again."""
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import re
@@ -21,32 +20,14 @@ from app.state.handlers import events
 from app.texts import _
 from components import chart, charts
 from components.charts import Spec
-from models.storage import checkpoint
-from models.studies import seeds
-from models.studies.claims import (
-    FAILS,
-    HOLDS,
-    MODULES,
-    OPEN,
-    PART,
-    UNSURE,
-    Chart,
-    Claim,
-    Evidence,
-    Statement,
-    evidence,
-    method,
-)
-from models.studies.claims import claim as claim_of
-from models.studies.store import MEASUREMENTS
+from models.storage.damage import CheckpointError
+from models.studies import claims
+from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE, Chart, Claim, Statement, verdict_file
 
 Colour = Literal["green", "orange", "blue", "red", "gray"]
 BADGES: dict[str, tuple[Colour, str]] = {
     HOLDS: ("green", ":material/check_circle:"), PART: ("orange", ":material/contrast:"),
     UNSURE: ("blue", ":material/balance:"), FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
-
-
-NUMBERS = "models/checkpoints models/studies"
 
 
 def page() -> None:
@@ -59,13 +40,10 @@ def _claims() -> None:
                       "source's number, ours from the small models of this site, and a verdict that a rule computes "
                       "from the numbers. A verdict is about these models and this training, not about the paper."))
     stamp = _stamp()
-    for problem in _damaged(stamp):
-        st.error(plain(_(problem)))
-    found = _found(stamp)
-    if broken := [key for key in MODULES if key not in found]:
-        st.error(plain(_("{claims}: what was measured cannot be read. Restore it with: git checkout -- {places}",
-                         claims=", ".join(broken), places=NUMBERS)))
-    if not found:
+    try:
+        found = _found(stamp)
+    except CheckpointError as error:
+        st.error(plain(_(str(error))))
         return
     titles = {key: re.split("[:：]", _(claim.title))[0] for key, claim in found.items()}
     asked = session.history().present.claim
@@ -115,9 +93,9 @@ def _trainings(claim: Claim, spec: Spec | None) -> None:
             st.markdown(_("**Learning curves**: loss on texts that are neither trained on nor reported."))
             chart(key="learning curves", spec=spec, title=_("Learning curves"), models=[claim.key], what="curves",
                   alt=_("Learning curves"))
-        if rows := method.sweep(claim.family):
+        if claim.rates:
             st.markdown(_("**Rates that were tried**: loss after a short training, on the validation split."))
-            _table(rows)
+            _table(claim.rates)
 
 
 def _table(rows: list[dict[str, str]]) -> None:
@@ -207,30 +185,20 @@ def drawn(its: Chart) -> Spec:
 
 
 @caches.remembered(8, worded=True)
-def _specs(key: str, stamp: tuple[tuple[str, int], ...]) -> dict[str, Spec]:
+def _specs(key: str, stamp: int) -> dict[str, Spec]:
     """Key of a statement of this claim -> its chart."""
     claim = _found(stamp)[key]
     found = {s.key: s.chart for s in claim.statements} | {CURVES: claim.curves}
     return {name: drawn(its) for name, its in found.items() if its is not None}
 
 
-def _stamp() -> tuple[tuple[str, int], ...]:
-    """Changes when anything that was measured does; a page costs a look at two hundred files, a millisecond."""
-    patterns = ((checkpoint.CHECKPOINTS, "*/card.json"), (seeds.SEEDS, "*.json"), (MEASUREMENTS, "*.json"))
-    return tuple((str(path), path.stat().st_mtime_ns) for folder, pattern in patterns
-                 for path in sorted(Path(folder).glob(pattern)))
+def _stamp() -> int:
+    """Changes when verdicts.json does; 0 while it is missing."""
+    path = verdict_file.VERDICTS
+    return path.stat().st_mtime_ns if path.exists() else 0
 
 
 @caches.remembered(2)
-def _damaged(stamp: tuple[tuple[str, int], ...]) -> list[str]:
-    return evidence.damaged()
-
-
-@caches.remembered(2)
-def _found(stamp: tuple[tuple[str, int], ...]) -> dict[str, Claim]:
-    """By key, without those whose numbers have another shape than they were written in."""
-    measured, found = Evidence(), {}
-    for key in MODULES:
-        with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
-            found[key] = claim_of(key, measured)
-    return found
+def _found(stamp: int) -> dict[str, Claim]:
+    """Returns the claims by key; raises CheckpointError where verdicts.json cannot be read."""
+    return {claim.key: claim for claim in claims.read()}

@@ -31,28 +31,35 @@ class Texts:
     counts: ndarray
 
     def __post_init__(self) -> None:
-        """Raises ValueError for what is damaged, and for a single text, which says nothing of others."""
-        if self.values.shape != self.counts.shape or self.values.ndim != 1 or len(self.values) < 2 or \
+        """Raises ValueError where the numbers are damaged."""
+        if self.values.shape != self.counts.shape or self.values.ndim != 1 or not len(self.values) or \
                 not numpy.isfinite(self.values).all():
-            raise ValueError("no numbers of several texts")
+            raise ValueError("not one finite number per text")
 
     def of_the_same(self, other: Texts) -> bool:
         """Whether both are of the same texts, as far as can be told."""
         return numpy.array_equal(self.counts, other.counts)
 
 
-# Of a training's metric; raises KeyError where it has none, and TypeError or ValueError for what is damaged.
+# Of a training's metric; raises KeyError where it has none, and ValueError for damaged numbers.
 Reader = Callable[[Mapping[str, Any]], Texts]
 
 
 def difference(sides: Iterable[Texts]) -> Texts | None:
-    """Text by text, the first side less the others, or that of one alone; None where they are of other texts, or where
-    one that is read on the way is not there (an older training's) or damaged."""
+    """Returns, text by text, the first side minus the others, or the first side itself where it is the only one.
+
+    Returns:
+        None where a side was not measured (an older training), where sides are of other texts, and of a single text,
+        whose spread is unknown.
+
+    Raises:
+        ValueError: numbers of a side are damaged.
+    """
     try:
         first, *others = sides
-    except (LookupError, TypeError, ValueError):
+    except KeyError:
         return None
-    if not all(its.of_the_same(first) for its in others):
+    if len(first.values) < 2 or not all(other.of_the_same(first) for other in others):
         return None
     return Texts(first.values - sum(its.values for its in others), first.counts)
 

@@ -11,11 +11,15 @@ looked at.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from models.storage.checkpoint import CHECKPOINTS, read_json
 from models.studies import store
+from models.studies.shapes import CARD, HEADER, MEASURED
 from models.tasks import TASKS
 
 OTHER_WEIGHTS, OLDER_MEASURE, MISSING = "other weights", "an older measure", "not measured yet"
@@ -44,12 +48,16 @@ def _why(path: Path, kind: str, card: Path) -> str:
     if not path.exists():
         return MISSING
     try:
-        found = read_json(path)
-        if not store.is_of(found, read_json(card)):
-            return OTHER_WEIGHTS
-        return OLDER_MEASURE if store.is_older(found, kind) else ""
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        measured, released = read_json(path), read_json(card)
+        HEADER.validate_python(measured)
+        CARD.validate_python(released)
+        if "weights" not in measured:
+            MEASURED.validate_python(measured)
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, ValidationError):
         return "damaged"
+    if not store.is_of(measured, released):
+        return OTHER_WEIGHTS
+    return OLDER_MEASURE if store.is_older(measured, kind) else ""
 
 
 def main() -> None:

@@ -8,13 +8,17 @@ of its measure it was made: what an older one found is not read either, and `pyt
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from models.messages import told
 from models.storage.checkpoint import CHECKPOINTS, read_json, write_json
-from models.storage.damage import broken
+from models.storage.damage import CheckpointError, broken
+from models.studies.shapes import CARD, HEADER, MEASURED, SHAPES
 
 MEASUREMENTS = Path(__file__).with_name("measurements")
 # One more whenever a measure is mended so that its old numbers cannot stand beside new ones; 1 where none stands here.
@@ -22,127 +26,53 @@ VERSIONS = {"length": 2, "pieces": 2}  # the same tokens at every length; words 
 
 
 def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | None = None) -> dict[str, Any] | None:
-    """NAME.KIND.json; None if there is none, or if it was measured on other weights or by an older measure.
+    """Returns NAME.KIND.json; None if there is none, or if it is of replaced weights or of an older measure.
 
     Args:
-        folder, checkpoints: where measurements and cards lie; the repository's own by default.
+        folder, checkpoints: of measurements and cards; the repository's own by default.
 
     Raises:
-        CheckpointError: it is damaged; the message names the file and what makes it again.
+        CheckpointError: the file is damaged; the message names it and the command that makes it again.
     """
     path = (folder or MEASUREMENTS) / f"{name}.{kind}.json"
     try:
-        result = _measured(path, name, kind, checkpoints)
-        if result is not None and kind in CHECKS:
-            CHECKS[kind](result)
+        result = _read(path)
+        HEADER.validate_python(result)
+        if is_older(result, kind) or not (result.get("elsewhere") or _is_of_card(result, checkpoints, name)):
+            return None
+        if kind in SHAPES:
+            SHAPES[kind].validate_python(result)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, ValidationError) as error:
         command = f"python -m {COMMANDS[kind]} {name}" if kind in COMMANDS else ""
         raise broken(Path(*path.parts[-4:]), told("is damaged"), command) from error
     return result
 
 
-def _measured(path: Path, name: str, kind: str, checkpoints: Path | None) -> dict[str, Any] | None:
-    """What a file says, None if it was measured on other weights or is older; raises whatever reading it does."""
-    result = _read(path)
-    if is_older(result, kind):
-        return None
-    if result.get("elsewhere"):  # there is no card of a model that does not ship
-        return result
-    if "metric" not in result:
-        raise KeyError("metric")
+def _is_of_card(result: Mapping[str, Any], checkpoints: Path | None, name: str) -> bool:
+    """Returns False too where the card is missing or damaged: the page that needs the card reports it.
+
+    Raises:
+        ValidationError: the measurement has no metric.
+    """
+    MEASURED.validate_python(result)
     try:
-        return result if is_of(result, _read((checkpoints or CHECKPOINTS) / name / "card.json")) else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # whoever needs the card says so
-        return None
+        card = _read((checkpoints or CHECKPOINTS) / name / "card.json")
+        CARD.validate_python(card)
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, ValidationError):
+        return False
+    return is_of(result, card)
 
 
-def found(name: str, kind: str, folder: Path | None = None, checkpoints: Path | None = None) -> dict[str, Any] | None:
-    """As read, without a look at its parts; None for what is damaged, too."""
+def found(name: str, kind: str) -> dict[str, Any] | None:
+    """Returns what `read` returns; None for a damaged file too."""
     try:
-        return _measured((folder or MEASUREMENTS) / f"{name}.{kind}.json", name, kind, checkpoints)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return read(name, kind)
+    except CheckpointError:
         return None
 
 
-def _check_length(result: dict[str, Any]) -> None:
-    """Raises where something is missing that a page shows."""
-    for by_length in result["readings"].values():
-        for n, values in by_length.items():
-            _numbers(n, values["predictions"], values["loss"], values["accuracy"])
-            for quantity in ("entropy", "log_normaliser"):
-                for layer in values.get(quantity, ()):
-                    _numbers(*layer)
-    if not any(result["readings"].values()):
-        raise ValueError("nothing was measured")
-
-
-def _check_memory(result: dict[str, Any]) -> None:
-    """Raises where something is missing that a page shows."""
-    if not result["points"]:
-        raise ValueError("nothing was measured")
-    for point in (*result["points"], *result["comparisons"]):
-        _numbers(point["factor"], point["perplexity"], *point["budgets"])
-        _texts(point["way"])
-    _numbers(result["windows"], result["window"], result["validation_windows"])
-    _texts(result["name"], result["command"])
-
-
-def _numbers(*values: Any) -> None:
-    for value in values:
-        float(value)
-
-
-def _texts(*values: Any) -> None:
-    for value in values:
-        if not isinstance(value, str):
-            raise TypeError(f"{value!r} is no text")
-
-
-def _check_blimp(result: dict[str, Any]) -> None:
-    """Raises where something is missing that a page shows."""
-    _numbers(result["accuracy"], result["accuracy_error"], result["pairs"])
-    for bits in result["rights"].values():
-        _numbers(*bits)
-
-
-def _check_pieces(result: dict[str, Any]) -> None:
-    """Raises where something is missing that a page shows."""
-    for layer in result["layers"]:
-        _numbers(*layer["names"], *layer["others"], *layer["words"])
-        if not len(layer["names"]) == len(layer["others"]) == len(layer["words"]) > 0:
-            raise ValueError("windows are missing")
-
-
-def _check_sink(result: dict[str, Any]) -> None:
-    """Raises where something is missing that a page shows."""
-    _numbers(*result["by_window"])
-    for layer in result["share"]:
-        _numbers(*layer)
-    if not result["by_window"]:
-        raise ValueError("windows are missing")
-    if "gates" in result:
-        gates, losses = result["gates"], result["losses"]
-        _numbers(gates["closed"], gates["first"], gates["others"], *gates["by_window"])
-        for layer in gates["mean"]:
-            _numbers(*layer)
-        for way in ("own", "constant", "open"):
-            _numbers(result["perplexity"][way], *losses[way])
-            if len(losses[way]) != len(result["by_window"]):
-                raise ValueError("windows are missing")
-
-
-def _check_sentences(result: dict[str, Any]) -> None:
-    """Raises where something is missing that a verdict is decided by."""
-    _numbers(result["bleu"], *result["sentence_bleu"])
-    if len(result["sentence_bleu"]) < 2:
-        raise ValueError("sentences are missing")
-
-
-CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
-    "length": _check_length, "memory": _check_memory, "blimp": _check_blimp, "pieces": _check_pieces,
-    "sink": _check_sink, "sentences": _check_sentences}
 # What makes a kind again, given the model's name; later ones go by what earlier ones found.
 COMMANDS = {kind: f"models.studies.{module}" for kind, module in {
     "picture": "corpus.pictures", "length": "corpus.lengths", "blimp": "corpus.blimp", "sink": "corpus.sinks",

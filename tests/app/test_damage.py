@@ -18,6 +18,7 @@ from app.server import caches
 from models import catalogue, loading
 from models.storage import checkpoint
 from models.studies import seeds, store
+from models.studies.claims import verdict_file
 from models.tasks import stories
 from tests.app.test_pages import all_sent, opened, sent
 
@@ -39,6 +40,9 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(store, "CHECKPOINTS", root / "checkpoints")
     monkeypatch.setattr(store, "MEASUREMENTS", root / "studies" / "measurements")
     monkeypatch.setattr(seeds, "SEEDS", root / "studies" / "seed_metrics")
+    (root / "studies" / "claims").mkdir()
+    shutil.copy(verdict_file.VERDICTS, root / "studies" / "claims")
+    monkeypatch.setattr(verdict_file, "VERDICTS", root / "studies" / "claims" / verdict_file.VERDICTS.name)
     monkeypatch.setattr(stories, "TOKENIZER", root / "tasks" / stories.TOKENIZER.name)
     monkeypatch.setattr(loading, "_held", OrderedDict())
     _forget()
@@ -176,44 +180,32 @@ def test_a_damaged_measurement_is_named_where_it_is_shown(file: str, damage: Cal
     if file == LENGTH:
         both = opened(page="length", model=SOUND, **{"with": DAMAGED})
         assert not both.exception and len(both.error) == 1 and all_sent(both, "chart")
-    results = opened(page="results", model=SOUND)
-    assert not results.exception and any(Path(file).name in error.value.replace("\\", "") for error in results.error)
 
 
-@pytest.mark.parametrize("file", [f"studies/seed_metrics/{DAMAGED}.json", "studies/measurements/claims.json"])
 @pytest.mark.parametrize("damage", [cut, lambda path: path.write_text("{}"), lambda path: path.write_text("[1]"),
-                                    lambda path: path.write_text('{"steps": 1, "metrics": [2]}')])
-def test_damaged_numbers_of_claims_are_named(file: str, damage: Callable[[Path], None], house: Path):
-    damage(house / file)
-    for claim in ("synthesizer", "selective", "normalisation"):
-        app = opened(page="results", model=OTHER_FAMILY, claim=claim)
-        assert not app.exception
-        told = "".join(error.value for error in app.error).replace("\\", "")
-        assert Path(file).name in told or "models/studies/measurements" in told
-        assert "git checkout" in told
-    length = opened(page="length", model=DAMAGED)
-    assert not length.exception and bool(length.error) == ("seed" in file)
-
-
-def test_a_claim_whose_numbers_are_damaged_leaves_the_others(house: Path):
-    """Readable as a file, and of another shape than it was written in."""
-    damage = edited(lambda found: found | {"speed": {"rows": [{"what": "whole model"}]}})
-    damage(house / "studies/measurements/claims.json")
-    app = opened(page="results", model=OTHER_FAMILY, claim="selective")
-    assert not app.exception
-    told = [error.value.replace("\\", "") for error in app.error]
-    assert any("synthesizer" in said and "git checkout -- models/checkpoints models/studies" in said for said in told)
-    assert len([badge for badge in app.markdown if "badge" in badge.value]) > 5  # the statements of the other claims
-    assert app.segmented_control[0].options[0] == "Selective attention"  # the first was Synthesizer's
-
-
-def test_a_measurement_of_any_kind_is_named_on_results(house: Path):
-    cut(house / "studies/measurements/translation-softmax.sentences.json")
-    cut(house / "studies/measurements/masked-middle-900.transfer.json")
+                                    edited(lambda claims: [claims[0] | {"title": 1}, *claims[1:]]), Path.unlink,
+                                    edited(lambda claims: [claims[0] | {"more": ""}, *claims[1:]])])
+def test_damaged_verdicts_are_named(damage: Callable[[Path], None], house: Path):
+    damage(house / "studies/claims/verdicts.json")
     app = opened(page="results", model=OTHER_FAMILY)
     assert not app.exception
-    told = "".join(error.value for error in app.error).replace("\\", "")
-    assert "translation-softmax.sentences.json" in told and "masked-middle-900.transfer.json" in told
+    (error,) = app.error
+    told = error.value.replace("\\", "")
+    assert "git checkout -- models/studies/claims/verdicts.json" in told
+    assert "python -m models.studies.claims --write" in told
+
+
+def test_damaged_seeds_are_named_on_length(house: Path):
+    cut(house / "studies/seed_metrics" / f"{DAMAGED}.json")
+    length = opened(page="length", model=DAMAGED)
+    assert not length.exception and "seed_metrics" in length.error[0].value.replace("\\", "")
+
+
+def test_a_damaged_transfer_study_is_named_on_constant(house: Path):
+    cut(house / "studies/measurements/masked-middle-900.transfer.json")
+    app = opened(page="constant", model="masked-softmax")
+    assert not app.exception
+    assert any("masked-middle-900.transfer.json" in error.value.replace("\\", "") for error in app.error)
 
 
 def test_heads_that_cannot_be_read_are_named(house: Path):

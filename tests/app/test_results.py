@@ -20,21 +20,9 @@ from app.state import session
 from app.views import results
 from components.charts import style
 from models import catalogue
-from models.studies.claims import (
-    FAILS,
-    HOLDS,
-    MODULES,
-    OPEN,
-    PART,
-    UNSURE,
-    Chart,
-    Claim,
-    Statement,
-    Verdict,
-    claims,
-    method,
-)
+from models.studies.claims import FAILS, HOLDS, KEYS, OPEN, PART, UNSURE, Chart, Claim, Statement, Verdict, read
 from models.studies.claims.evidence import Evidence
+from models.studies.claims.judge import judge
 from tests.app.test_pages import all_sent
 from tests.browser import ROOT
 
@@ -58,7 +46,7 @@ def texts(app: AppTest) -> str:
     return re.sub(r"\[([^\]]*)\]\(https://[^)]*\)", r"\1", shown)  # a paper's number is a link
 
 
-@pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.key)
+@pytest.mark.parametrize("claim", read(), ids=lambda claim: claim.key)
 def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
     app = opened()
     app.button_group(key=session.CLAIM).set_value(claim.key).run()
@@ -74,7 +62,7 @@ def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
     # A table that two statements share is shown once, and the second one says where.
     tables = [its.table for its in claim.statements]
     distinct = [table for place, table in enumerate(tables) if table not in tables[:place]]
-    assert len(app.table) == len(distinct) + bool(claim.trainings) + bool(method.sweep(claim.family))
+    assert len(app.table) == len(distinct) + bool(claim.trainings) + bool(claim.rates)
     assert shown.count("those of the table above") == len(tables) - len(distinct)
     assert len(app.get("download_button")) == len(claim.statements)
     drawn = [header for header, _ in all_sent(app, "chart")]
@@ -88,7 +76,7 @@ def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
 
 
 def test_claims_have_the_keys_that_links_name():
-    assert [claim.key for claim in claims()] == list(MODULES)
+    assert [claim.key for claim in read()] == list(KEYS)
 
 
 def test_a_link_opens_its_claim():
@@ -112,8 +100,8 @@ def test_a_broken_link_is_told_where_there_is_no_text_box(page: str):
 
 
 def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "_found", lambda stamp: keyed(claims(Evidence(tmp_path, tmp_path, tmp_path))))
-    monkeypatch.setattr(results, "_stamp", lambda: ())  # or charts of the real one, which are remembered by it, come
+    monkeypatch.setattr(results, "_found", lambda stamp: keyed(judge(Evidence(tmp_path, tmp_path, tmp_path))))
+    monkeypatch.setattr(results, "_stamp", lambda: 0)  # or charts of the real one, which are remembered by it, come
     app = opened()
     assert not app.exception
     assert OPEN in texts(app)
@@ -183,7 +171,7 @@ def test_charts_hold_every_number():
 
 def test_a_name_has_one_look_on_all_pages_and_what_stands_together_differs():
     """Never colour alone: two series of a chart differ in colour or in dashes, which forms go with."""
-    for claim in claims():
+    for claim in read():
         for statement in claim.statements:
             series = results.drawn(statement.chart)["series"] if statement.chart else []
             looks = [(one["colour"], one["dash"]) for one in series]

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from models.studies import seeds, store
-from models.studies.claims import Evidence, claims, pace
+from models.studies.claims import pace
+from models.studies.claims.evidence import Evidence
+from models.studies.claims.judge import judge
 from models.studies.claims.sources import disagreement, gated, heads, normalisation, synthesizer
 from models.studies.papa.tasks.corpora import CORPORA
 from models.studies.per_text import ASKED, RIGHT
@@ -107,7 +109,7 @@ class Made:
         return Evidence(*(self.folder / name for name in ("checkpoints", "seeds", "measurements")))
 
     def verdicts(self) -> dict[str, str]:
-        return {s.key: s.verdict.word for claim in claims(self.evidence) for s in claim.statements}
+        return {s.key: s.verdict.word for claim in judge(self.evidence) for s in claim.statements}
 
 
 def as_the_sources_have_it(made: Made) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from models.studies import bootstrap, seeds
-from models.studies.claims import Evidence, method
+from models.studies.claims import method
+from models.studies.claims.evidence import Evidence
 from models.studies.claims.verdict import TOLERANCE
 from models.studies.corpus import blimp
 from models.tasks import masked

@@ -14,7 +14,8 @@ import pytest
 import torch
 from test_papa import TEXTS, masked_lab, tagged
 
-from models.studies.claims import FAILS, HOLDS, OPEN, UNSURE, Evidence
+from models.studies.claims import FAILS, HOLDS, OPEN, UNSURE
+from models.studies.claims.evidence import Evidence
 from models.studies.claims.sources import transfer as statements
 from models.studies.claims.sources.synthesizer import TITLES
 from models.studies.papa import features, probes

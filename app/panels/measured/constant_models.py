@@ -8,13 +8,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from app.markdown import plain
 from app.server import caches
 from app.texts import _, number
 from components import chart, table
 from components.charts import Spec, called
 from components.constant_charts import loss_chart
+from models.storage.damage import CheckpointError
 from models.studies import store
-from models.studies.claims import Evidence
+from models.studies.claims.evidence import Evidence
 from models.studies.claims.sources.transfer import cell, common, found
 from models.studies.papa import results
 from models.studies.papa.probe_modes import LEARNED
@@ -64,7 +66,11 @@ def _moment(study: Study) -> str:
 
 
 def _transfer(stamp: Stamp) -> None:
-    rows = _rows(stamp)
+    try:
+        rows = _rows(stamp)
+    except CheckpointError as error:
+        st.error(plain(_(str(error))))
+        return
     if not rows:
         return
     st.markdown(_("**What a pretraining is worth for these tasks**: mean score of encoders that were pretrained alike, "

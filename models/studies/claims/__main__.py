@@ -3,25 +3,25 @@
     python -m models.studies.claims            # the verdicts, from what is measured
     python -m models.studies.claims all        # everything measured again
     python -m models.studies.claims speed      # a part of it
-    python -m models.studies.claims --json     # with tables, for other programs
+    python -m models.studies.claims --write    # writes verdicts.json, which pages and documents read
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import textwrap
 from pathlib import Path
 
 from models.storage.checkpoint import CheckpointError, write_json
 from models.storage.datasets import add_data_option
-from models.studies.claims import Claim, Evidence, claims
+from models.studies.claims import Claim, verdict_file
 from models.studies.claims.evidence import CLAIMS
 from models.studies.store import MEASUREMENTS
 
 
 def main() -> None:
+    from models.studies.claims.judge import judge
     from models.studies.claims.measure import PARTS
 
     parser = argparse.ArgumentParser(prog="python -m models.studies.claims", description=__doc__,
@@ -30,20 +30,19 @@ def main() -> None:
                         help=f"what is measured again: {', '.join(PARTS)}, or all")
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where tokens of the data are kept")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--write", action="store_true", help="write verdicts.json")
     arguments = parser.parse_args()
     parts = PARTS if "all" in arguments.parts else arguments.parts
     try:
         for part in parts:
             _keep(part, PARTS[part](arguments.data, arguments.runs))
+        claims = judge()
     except (CheckpointError, FileNotFoundError) as error:
         parser.error(str(error))
-    found = claims(Evidence())
-    if arguments.json:
-        print(json.dumps([dataclasses.asdict(claim) for claim in found], indent=2, ensure_ascii=False))
-        return
-    for claim in found:
-        print(told(claim))
+    if arguments.write:
+        verdict_file.write(claims)
+    for claim in claims:
+        print(described(claim))
 
 
 def _keep(part: str, values: dict) -> None:
@@ -55,7 +54,7 @@ def _keep(part: str, values: dict) -> None:
     write_json(path, old | {part: (old.get(part, {}) | values) if by_model else values})
 
 
-def told(claim: Claim) -> str:
+def described(claim: Claim) -> str:
     """A claim as text, for the terminal."""
     lines = [f"\n{claim.title} ({claim.source})"]
     for statement in claim.statements:

@@ -1,13 +1,30 @@
-"""What the Results page lists: claims, each of several statements, each with its evidence and a verdict."""
+"""Claims, statements and verdicts as values: judge.py makes them, verdict_file.py stores them, pages show them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from models.studies.claims.verdict import Verdict
+from pydantic import ConfigDict, with_config
+
+from models.messages import N_
+from models.studies.claims.stored_text import Points, Table, Text
+
+KEYS = ("synthesizer", "selective", "normalisation", "papa", "heads", "disagreement", "gated")  # of claims, in order
+HOLDS, PART, FAILS = N_("holds"), N_("holds in part"), N_("does not hold here")
+UNSURE, OPEN = N_("inconclusive"), N_("not measured yet")
+_STORED = with_config(ConfigDict(extra="forbid"))  # as verdict_file.py reads them
 
 
+@_STORED
+@dataclass(frozen=True)
+class Verdict:
+    """The word that the rules of verdict.py give a statement, and the reason in words."""
+
+    word: Text
+    why: Text
+
+
+@_STORED
 @dataclass(frozen=True)
 class Chart:
     """Numbers to draw; components/charts.py draws them.
@@ -24,14 +41,15 @@ class Chart:
     """
 
     kind: str
-    points: list[dict[str, Any]]
-    title: str
-    across: str = ""
-    rule: tuple[float, str] | None = None
-    alt: str = ""
+    points: Points
+    title: Text
+    across: Text = ""
+    rule: tuple[float, Text] | None = None
+    alt: Text = ""
     form: str = ".4~r"
 
 
+@_STORED
 @dataclass(frozen=True)
 class Statement:
     """One checkable sentence of a source.
@@ -51,18 +69,19 @@ class Statement:
     """
 
     key: str
-    text: str
-    source: str
-    sure: str
-    rule: str
+    text: Text
+    source: Text
+    sure: Text
+    rule: Text
     verdict: Verdict
-    table: list[dict[str, str]]
+    table: Table
     chart: Chart | None
     command: str
-    reason: str = ""
-    tested: str = ""
+    reason: Text = ""
+    tested: Text = ""
 
 
+@_STORED
 @dataclass(frozen=True)
 class Claim:
     """A source's claim.
@@ -76,16 +95,18 @@ class Claim:
         family: what these are called.
         trainings: rows of a table: how long each of these was trained, how often, and on what it was measured.
         curves: loss while they were trained; None where no card has it.
+        rates: rows of a table: validation loss with each learning rate of the family's sweep.
         waiting: those that are compared with nothing until they are trained again, see recipes.is_current.
     """
 
     key: str
-    title: str
-    source: str
-    setting: str
+    title: Text
+    source: Text
+    setting: Text
     models: tuple[str, ...]
     family: str
     statements: list[Statement] = field(default_factory=list)
-    trainings: list[dict[str, str]] = field(default_factory=list)
+    trainings: Table = field(default_factory=list)
     curves: Chart | None = None
+    rates: Table = field(default_factory=list)
     waiting: tuple[str, ...] = ()

@@ -26,9 +26,8 @@ from numpy import ndarray
 
 from models.messages import N_, listed, told, told_n
 from models.studies.bootstrap import limits_of_mean
+from models.studies.claims.statement import FAILS, HOLDS, OPEN, PART, UNSURE, Verdict
 
-HOLDS, PART, FAILS = N_("holds"), N_("holds in part"), N_("does not hold here")
-UNSURE, OPEN = N_("inconclusive"), N_("not measured yet")
 YES, NO, UNCLEAR, UNKNOWN = "yes", "no", "unclear", "unknown"
 
 STUDENT = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83)  # t at 95%, one side, 1 to 9 degrees of freedom
@@ -53,12 +52,6 @@ class Check:
     outcome: str
     seeds: int | None = None
     steps: int = 0
-
-
-@dataclass(frozen=True)
-class Verdict:
-    word: str
-    why: str
 
 
 def differences(one: Samples, other: Samples, scale: Callable[[float], float] = float) -> dict[int, dict[int, float]]:

@@ -11,12 +11,11 @@ from models.messages import N_, listed, told
 from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
-from models.studies.claims.statement import Chart, Claim, Statement
+from models.studies.claims.statement import Chart, Claim, Statement, Verdict
 from models.studies.claims.verdict import (
     UNKNOWN,
     Check,
     Samples,
-    Verdict,
     below,
     conclude,
     differences,

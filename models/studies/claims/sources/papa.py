@@ -42,14 +42,9 @@ def claim(evidence: Evidence) -> Claim:
 
 
 def found(evidence: Evidence) -> list[Study]:
-    """All studies that can be read and are of the weights that ship, the smallest model first."""
-    studies = []
-    for name in evidence.studied(results.KIND):
-        its = evidence.study(name, results.KIND)
-        try:
-            studies += [results.of(its)] if its else []
-        except (KeyError, TypeError, ValueError, AttributeError):  # it is shown as damaged on its own page
-            continue
+    """Returns all studies of the released weights, the smallest model first."""
+    studies = [results.of(its) for name in evidence.studied(results.KIND)
+               if (its := evidence.study(name, results.KIND))]
     return sorted(studies, key=lambda study: study.parameters)
 
 

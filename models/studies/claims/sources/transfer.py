@@ -57,12 +57,11 @@ def found(evidence: Evidence) -> dict[str, Encoder]:
 
 
 def _encoder(kind: str, study: Mapping[str, Any]) -> Encoder:
-    try:
-        tasks = {key: {way: {int(seed): float(its) for seed, its in study["tasks"][key][way].items()} for way in WAYS}
-                 for key in CORPORA if key in study["tasks"]}
-        return Encoder(kind, tasks, float(study["moment"]["validation_loss"]))
-    except (KeyError, TypeError, ValueError, AttributeError):
+    if not study:
         return Encoder(kind, {}, None)
+    tasks = {key: {way: {int(seed): float(its) for seed, its in study["tasks"][key][way].items()} for way in WAYS}
+             for key in CORPORA if key in study["tasks"]}
+    return Encoder(kind, tasks, float(study["moment"]["validation_loss"]))
 
 
 def statements(evidence: Evidence, titles: Mapping[str, str]) -> list[Statement]:

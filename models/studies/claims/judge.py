@@ -1,0 +1,37 @@
+"""Judges every statement of the sources from cards, seeds and measurements.
+
+Separate from the package's door, because it imports all measures and takes seconds: pages read the verdicts that
+`python -m models.studies.claims --write` stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from models.studies.claims import KEYS, method
+from models.studies.claims.evidence import Evidence
+from models.studies.claims.sources import disagreement, gated, heads, normalisation, papa, selective, synthesizer
+from models.studies.claims.statement import Claim
+
+MODULES = dict(zip(KEYS, (synthesizer, selective, normalisation, papa, heads, disagreement, gated), strict=True))
+
+
+def judge(evidence: Evidence | None = None) -> list[Claim]:
+    """Returns all claims with their verdicts, in the order of KEYS.
+
+    Args:
+        evidence: the repository's by default.
+
+    Raises:
+        CheckpointError: a file of the evidence is damaged; the message names it.
+    """
+    evidence = evidence or Evidence()
+    return [judge_claim(key, evidence) for key in MODULES]
+
+
+def judge_claim(key: str, evidence: Evidence) -> Claim:
+    """Returns the claim of this key with its verdicts, its models' trainings and learning curves."""
+    claim = MODULES[key].claim(evidence)
+    return replace(claim, trainings=method.trainings(evidence, claim.models),
+                   curves=method.curves(evidence, claim.models), rates=method.sweep(claim.family),
+                   waiting=tuple(name for name in claim.models if evidence.waits(name)))

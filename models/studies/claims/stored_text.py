@@ -1,0 +1,88 @@
+"""How sentences and tables are written as JSON: a sentence keeps its template and values, so that it can be translated.
+
+A sentence without values is a string. Others are {"text": template, "values": ...}, with "several" for a plural form,
+or {"parts": ..., "separator": ...}. Column names are sentences too, so a table is {"columns": ..., "rows": ...}.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer, PlainValidator
+
+from models.messages import Told, listed, told, told_n
+
+
+def dump(value: Any) -> Any:
+    """Returns a sentence, a number or None as JSON has it."""
+    if not isinstance(value, Told):
+        return value.item() if hasattr(value, "item") else value  # numpy's numbers are Python's
+    values = {name: dump(its) for name, its in value.values.items()}
+    if value.separator:
+        return {"parts": [*values.values()], "separator": value.separator}
+    if value.plural:
+        return {"text": value.template, "several": value.plural, "values": values}
+    return {"text": value.template, "values": values} if values else value.template
+
+
+def load(value: Any) -> Any:
+    """Returns what `dump` wrote as it was.
+
+    Raises:
+        ValueError: the sentence has other keys, or lacks a value that its template names.
+    """
+    if not isinstance(value, dict):
+        return value
+    try:
+        if "parts" in value:
+            return listed([load(part) for part in value["parts"]], value["separator"])
+        values = {name: load(its) for name, its in value["values"].items()}
+        if "several" in value:
+            return told_n(value["text"], value["several"], values.pop("n"), **values)
+        return told(value["text"], **values)
+    except (LookupError, TypeError, AttributeError) as error:  # whatever a file may hold
+        raise ValueError(f"{value!r} is not a sentence") from error
+
+
+def dump_rows(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Returns a table's columns and rows; a cell that a row lacks is null."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return {"columns": [dump(name) for name in columns],
+            "rows": [[dump(row.get(name)) for name in columns] for row in rows]}
+
+
+def load_text(value: Any) -> str:
+    """Returns a sentence as `load` does.
+
+    Raises:
+        ValueError: it is another kind of value.
+    """
+    text = load(value)
+    if not isinstance(text, str):
+        raise ValueError(f"{value!r} is not a sentence")
+    return text
+
+
+def load_table(table: Any) -> list[dict[str, str]]:
+    """Returns the rows that `dump_rows` wrote, of sentences alone; raises ValueError for anything else."""
+    return [{name: load_text(cell) for name, cell in row.items()} for row in load_rows(table)]
+
+
+def load_rows(table: Any) -> list[dict[str, Any]]:
+    """Returns the rows that `dump_rows` wrote.
+
+    Raises:
+        ValueError: it is not such a table.
+    """
+    try:
+        columns = [load_text(name) for name in table["columns"]]
+        return [{name: load(cell) for name, cell in zip(columns, row, strict=True) if cell is not None}
+                for row in table["rows"]]
+    except (LookupError, TypeError) as error:
+        raise ValueError("not a table of columns and rows") from error
+
+
+# Validators of their own, because pydantic would make plain strings of sentences.
+Text = Annotated[str, PlainValidator(load_text), PlainSerializer(dump)]
+Table = Annotated[list[dict[str, str]], PlainValidator(load_table), PlainSerializer(dump_rows)]
+Points = Annotated[list[dict[str, Any]], PlainValidator(load_rows), PlainSerializer(dump_rows)]

@@ -1,0 +1,76 @@
+"""verdicts.json holds what the rules say of what is measured, and is read as it was written.
+
+    pytest tests/models/test_verdict_file.py
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from models.messages import listed, told, told_n
+from models.storage.damage import CheckpointError
+from models.studies.claims import KEYS, read, stored_text, verdict_file
+from models.studies.claims.__main__ import main
+from models.studies.claims.judge import judge
+
+
+def test_the_stored_verdicts_are_those_of_the_measurements():
+    """Nobody forgot `python -m models.studies.claims --write`, and nobody wrote a verdict by hand."""
+    assert json.loads(verdict_file.VERDICTS.read_text(encoding="utf-8")) == verdict_file.as_json(judge())
+    assert [claim.key for claim in read()] == list(KEYS)
+
+
+def test_claims_are_read_as_they_were_written(tmp_path: Path):
+    """Sentences keep their parts, which equality of texts would not show."""
+    claims = judge()
+    verdict_file.write(claims, tmp_path / "verdicts.json")
+    again = read(tmp_path / "verdicts.json")
+    assert again == claims and verdict_file.as_json(again) == verdict_file.as_json(claims)
+
+
+@pytest.mark.parametrize("text", [
+    "plain", told("plain"), told("{n:,} steps of {name}", n=4800, name=told("gates")),
+    told_n("{n} seed", "{n} seeds", 3), listed((told("{x:g}x", x=2.0), "b"), "; ")])
+def test_a_sentence_keeps_its_parts(text: str):
+    again = stored_text.load(json.loads(json.dumps(stored_text.dump(text))))
+    assert again == text
+    assert getattr(again, "template", again) == getattr(text, "template", text)
+    assert getattr(again, "values", {}) == getattr(text, "values", {})
+
+
+@pytest.mark.parametrize("text", [{}, {"text": 1, "values": {}}, {"text": "{n}", "values": {}}, {"parts": 7}, None, 3])
+def test_what_is_no_sentence_is_refused(text: object):
+    with pytest.raises(ValueError, match="sentence"):
+        stored_text.load_text(text)
+
+
+@pytest.mark.parametrize("damage", [b"", b"[", b"{}", b"[{}]", b"null"])
+def test_a_damaged_file_is_named(tmp_path: Path, damage: bytes):
+    (path := tmp_path / "verdicts.json").write_bytes(damage)
+    with pytest.raises(CheckpointError, match="verdicts.json is damaged.*--write"):
+        read(path)
+
+
+def test_the_command_writes_what_it_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                           capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(verdict_file, "VERDICTS", tmp_path / "verdicts.json")
+    monkeypatch.setattr(sys, "argv", ["claims"])
+    main()
+    assert not (tmp_path / "verdicts.json").exists()
+    monkeypatch.setattr(sys, "argv", ["claims", "--write"])
+    main()
+    assert read() == judge()
+    assert all(claim.title in capsys.readouterr().out for claim in read()[:1])
+
+
+def test_reading_verdicts_imports_no_measure():
+    code = ("import sys; from models.studies import claims; claims.read(); "
+            "print([name for name in ('torch', 'models.studies.claims.judge') if name in sys.modules])")
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                           cwd=Path(__file__).parents[2])
+    assert found.stdout.strip() == "[]"
