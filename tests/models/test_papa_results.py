@@ -19,7 +19,8 @@ from models import HeadPlan
 from models.catalogue import names
 from models.storage.checkpoint import read_json
 from models.studies import store
-from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE, Evidence
+from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE
+from models.studies.claims.evidence import Evidence
 from models.studies.claims.sources import papa
 from models.studies.papa import __main__ as command
 from models.studies.papa import probe_modes, probes, prompt_study, results, shipped, study
