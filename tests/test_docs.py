@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 import models
-from app.panels.choice.card import card_of, headline
+from app.panels.choice.card import card_of
 from app.state.link import query_of, read_query
 from models.studies import claims
 from models.studies.transfer import encoders
@@ -26,13 +26,13 @@ from models.tasks import TASKS
 from models.training.prune_heads import SHIPPED
 from models.training.recipes import RECIPES
 from tests.browser import ROOT
-from tools import readme
+from tools import findings, readme
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = {path: (ROOT / path).read_text(encoding="utf-8")
          for path in ("README.md", "CONTRIBUTING.md", "assets/about.md", "assets/data/README.md",
-                      "benchmarks/README.md", "FINDINGS.md", "docs/models.md", "docs/python.md", "docs/speed.md",
+                      "benchmarks/README.md", "FINDINGS.md", "docs/findings.md", "docs/models.md", "docs/python.md", "docs/speed.md",
                       "docs/hosting.md")}
 OURS = ("app", "assets", "benchmarks", "components", "deploy", "models", "tests", "tools")
 ANY = re.compile(r"NAME|KIND|FAMILY")  # in a path: whatever is there
@@ -57,21 +57,35 @@ def test_the_readme_is_short():
     assert len(README.encode()) <= 9_000
 
 
-DECIMAL = re.compile(r"(\d+(?:,\d{3})*\.(\d+))(%?)")
+def cells(page: str) -> list[list[str]]:
+    """The rows of a page's tables, without heads and rules."""
+    rows = [[cell.strip() for cell in line.strip("|").split(" |")] for line in page.splitlines()
+            if line.startswith("|") and not line.startswith("| ---")]
+    return [row for row in rows if row[0] != findings.COLUMNS[0]]
 
 
-def test_every_number_of_a_finding_stands_in_results():
-    """Decimals of what the models show: with as many digits, in a claim's words or table, or on a card."""
-    of_readme = README.split("## Findings")[1].split("## Limits")[0]
-    said = "".join(text.split("\n\n", 2)[2] for text in (PAGES["FINDINGS.md"], of_readme))
-    shown = [headline(card_of(name)) for name in models.names()]
-    for statement in (its for claim in claims.read() for its in claim.statements):
-        shown += [statement.text, statement.source, statement.rule, statement.verdict.why]
-        shown += [cell for row in statement.table for cell in row.values()]
-    known = {(float(number.replace(",", "")), percent) for number, _, percent in DECIMAL.findall(" ".join(shown))}
-    for number, digits, percent in DECIMAL.findall(said):
-        value = float(number.replace(",", ""))
-        assert any(round(other, len(digits)) == value and percent in ("", its) for other, its in known), number
+def test_findings_are_the_stored_verdicts_cell_by_cell():
+    """Each number of each cell, so that one wrong digit fails."""
+    expected = [row for claim in claims.read() for row in (
+        [f"**{claim.title}** ({claim.source})", *[""] * (len(findings.COLUMNS) - 1)], *map(list, findings.rows(claim)))]
+    shown = cells(PAGES["docs/findings.md"])
+    for ours, theirs in zip(shown, expected, strict=True):
+        assert ours == theirs, "python -m tools.findings"
+    assert PAGES["docs/findings.md"] == findings.text(), "python -m tools.findings"
+    assert all(row[2] not in ("", "–") for row in shown if row[1])  # our number is there
+
+
+NUMBER = re.compile(r"\d+\.\d+%?")
+
+
+def test_the_readmes_findings_repeat_numbers_of_results_digit_by_digit():
+    """Each decimal stands, with these digits, in the table of findings or in a table of the Results page."""
+    shown = [PAGES["docs/findings.md"], *(cell for claim in claims.read() for its in claim.statements
+                                          for row in its.table for cell in row.values())]
+    known = {number for text in shown for number in NUMBER.findall(text)}
+    known |= {number.rstrip("%") for number in known}
+    said = README.split("## Findings")[1].split("## Limits")[0]
+    assert set(NUMBER.findall(said)) <= known
 
 
 PENDING = {f"{family}-{name}" for family in ("summary", "dialogue")

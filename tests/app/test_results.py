@@ -138,7 +138,7 @@ def made_up() -> list[Claim]:
     verdicts = zip((HOLDS, PART, FAILS, OPEN, UNSURE), itertools.cycle(CHARTS), ("", "a second training", "", "", ""),
                    strict=False)
     return [Claim("made", "Made up: for this test", "Nobody", "Nothing", (), "stories", [
-        Statement(f"made-{i}", f"Statement {i} is $1 *bold*", "1.0", "sure.", "asked", Verdict(word, "because"),
+        Statement(f"made-{i}", f"Statement {i} is $1 *bold*", "1.0", "0.9", "sure.", "asked", Verdict(word, "because"),
                   [{"a": "1", "b": "2, 3"}], chart if word != OPEN else None, f"command {i}", "reason", tested)
         for i, (word, chart, tested) in enumerate(verdicts)])]
 

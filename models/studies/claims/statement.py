@@ -18,10 +18,19 @@ _STORED = with_config(ConfigDict(extra="forbid"))  # as verdict_file.py reads th
 @_STORED
 @dataclass(frozen=True)
 class Verdict:
-    """The word that the rules of verdict.py give a statement, and the reason in words."""
+    """What the rules of verdict.py say of a statement.
+
+    Attributes:
+        word: HOLDS or another of the words above.
+        why: the reason in words.
+        seeds: trainings that differ by their seed, in the part with the fewest; 0 where no training comes into it.
+        steps: of these trainings; 0 where they have no common number.
+    """
 
     word: Text
     why: Text
+    seeds: int = 0
+    steps: int = 0
 
 
 @_STORED
@@ -58,6 +67,7 @@ class Statement:
         key: of the claim, a dash, a word; also names its download.
         text: the sentence.
         source: the source's number in words; starts with `not recoverable` where nobody whom we read has it.
+        ours: our number in words, with its spread.
         sure: how sure that number is.
         rule: what is asked of our numbers, in words.
         verdict: computed.
@@ -71,6 +81,7 @@ class Statement:
     key: str
     text: Text
     source: Text
+    ours: Text
     sure: Text
     rule: Text
     verdict: Verdict

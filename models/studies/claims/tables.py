@@ -7,8 +7,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.messages import N_, told, told_n
-from models.studies.claims.verdict import Samples, differences
+from models.messages import N_, listed, told, told_n
+from models.studies.claims.verdict import Samples, deciding, differences
 
 SOURCE = N_("source")
 NOTHING = "–"
@@ -74,6 +74,61 @@ def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int
                          seeds=_seeds(seeds)) if seeds and steps else label
             result.append({unit: title} | {str(x): _share(values) for x, values in found.items()})
     return result
+
+
+def spread(values: Mapping[int, float] | Sequence[float], form: str) -> str:
+    """Returns `1.052 ± 0.004`: mean and standard deviation; the value alone where there is one."""
+    numbers = [*values.values()] if isinstance(values, Mapping) else [*values]
+    if not numbers:
+        return NOTHING
+    deviation = f" ± {statistics.stdev(numbers):{form}}" if len(numbers) > 1 else ""
+    return f"{statistics.fmean(numbers):{form}}{deviation}"
+
+
+def over_time(samples: Samples, form: str = ".3f") -> str:
+    """Returns `0.982 ± 0.008 after 1,200 steps, 0.999 after 4,800`: at the deciding number of steps, and at the
+    largest."""
+    steps, most = deciding(samples), max(samples, default=0)
+    if not steps:
+        return NOTHING
+    if most == steps:
+        return told("{value} after {steps:,} steps", value=spread(samples[steps], form), steps=steps)
+    return told("{value} after {steps:,} steps, {later} after {more:,}", value=spread(samples[steps], form),
+                steps=steps, later=spread(samples[most], form), more=most)
+
+
+def each(rows: Sequence[tuple[str, str]]) -> str:
+    """Returns `random 41.0%, softmax 99.9%`, of labels and values."""
+    return listed(told("{name} {value}", name=told(name), value=value) for name, value in rows)
+
+
+def each_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> str:
+    """Returns `each` of the means at the deciding number of steps, and again at the largest."""
+    parts = [told("{values} after {steps:,} steps", steps=steps, values=each([
+        (name, spread(samples[steps], form)) for name, samples in rows if samples.get(steps)]))
+        for steps in _told_steps(rows)]
+    return listed(parts, "; ") if parts else NOTHING
+
+
+def _told_steps(rows: Sequence[tuple[str, Samples]]) -> list[int]:
+    return sorted({steps for _, samples in rows if samples for steps in (deciding(samples), max(samples))})
+
+
+def at_decision(samples: Samples) -> Mapping[int, float]:
+    """Returns seed -> value at the deciding number of steps."""
+    return samples.get(deciding(samples), {})
+
+
+def range_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> str:
+    """Returns the smallest and the largest of several models' means with their names, at the deciding number of steps,
+    and the same at the largest number of steps."""
+    parts = []
+    for steps in _told_steps(rows):
+        known = sorted((statistics.fmean(samples[steps].values()), name, spread(samples[steps], form))
+                       for name, samples in rows if samples.get(steps))
+        parts.append(told("{low} ({first}) to {high} ({last}) after {steps:,} steps", low=known[0][2],
+                          first=known[0][1], high=known[-1][2], last=known[-1][1], steps=steps))
+    return listed(parts, "; ") if parts else NOTHING
 
 
 def _seeds(count: int) -> str:

@@ -144,7 +144,7 @@ def conclude(checks: list[Check]) -> Verdict:
     known = len(checks) - missing
     if missing and not (YES in outcomes and NO in outcomes):
         return Verdict(OPEN, told("{known} of {count} parts are measured", known=known, count=len(checks))
-                       if known else "")
+                       if known else "", *fewest(checks))
     if NO in outcomes:
         word = PART if YES in outcomes else FAILS
     else:
@@ -153,16 +153,22 @@ def conclude(checks: list[Check]) -> Verdict:
     labels = {UNCLEAR: N_("Cannot be told: {parts}"), NO: N_("Not: {parts}"), UNKNOWN: N_("Not measured yet: {parts}")}
     parts += [told(label, parts=listed((check.what for check in checks if check.outcome == outcome), N_("; ")))
               for outcome, label in labels.items() if outcome in outcomes]
-    return Verdict(word, listed([*parts, *_budget(checks)], N_(". ")))
+    return Verdict(word, listed([*parts, *_budget(checks)], N_(". ")), *fewest(checks))
+
+
+def fewest(checks: Sequence[Check]) -> tuple[int, int]:
+    """Returns the seeds and steps of the part with the fewest seeds; (1, 0) where parts have one training each, and
+    (0, 0) where no training comes into it."""
+    by_seeds = [(check.seeds, check.steps) for check in checks if check.seeds and check.steps]
+    return min(by_seeds) if by_seeds else (int(any(check.seeds for check in checks)), 0)
 
 
 def _budget(checks: Sequence[Check]) -> list[str]:
     """What is said of seeds and steps, those of the part with the fewest."""
     by_seeds = [(check.seeds, check.steps) for check in checks if check.seeds and check.steps]
-    if not by_seeds:
-        return [told("One training each: chance is that of the texts, and other seeds may differ")] \
-            if any(check.seeds for check in checks) else []
-    seeds, steps = min(by_seeds)
+    seeds, steps = fewest(checks)
+    if not steps:
+        return [told("One training each: chance is that of the texts, and other seeds may differ")] if seeds else []
     if seeds == 1:
         return [told("One seed of {steps:,} steps, which tells nothing of chance", steps=steps)
                 if max(by_seeds)[0] == 1 else

@@ -73,6 +73,9 @@ def _own_sense(evidence: Evidence) -> Statement:
         "disagreement-own", told("Each term makes heads differ in its own sense."),
         told("exp(D) from 0.917 to 0.935 (values, there subspaces), 0.007 to 0.219 (positions), 0.921 to 0.997 "
              "(outputs)"),
+        told("exp(D): {values}", values=tables.each([(title, "{:.3f} to {:.3f}".format(*(
+            found[name]["mean"][term] for name in (PLAIN, f"translation-disagreement-{term}"))))
+            for term, title in TERMS.items() if {PLAIN, f"translation-disagreement-{term}"} <= {*found}])),
         told("Read in notes on the paper; its positions are summed over the text, ours a mean over queries."),
         told("each regularised model's own exp(D), a mean over sentences, is higher than the plain model's, beyond "
              "chance of which sentences"),
@@ -101,6 +104,8 @@ def _helps(evidence: Evidence) -> Statement:
     return Statement(
         "disagreement-helps", told("Disagreement of outputs helps translation most, of positions least."),
         told("BLEU 24.13 plain, 24.64 values, 24.42 positions, 24.78 outputs, 24.60 all (Chinese to English)"),
+        told("BLEU: {values}", values=tables.each_over_time([
+            (TITLES[name], its) for name, its in samples.items()], ".2f")),
         told("Read in notes on the paper; a second summary has the same order."),
         told("outputs above plain, values and positions, and positions below values, beyond chance"),
         conclude(checks), rows, chart if any(samples[name] for name in MODELS[1:]) else None,
@@ -126,6 +131,8 @@ def _slower(evidence: Evidence) -> Statement:
     return Statement(
         "disagreement-slower", told("Training gets a little slower."),
         told("not recoverable: its table of speeds is in no text that we read"),
+        told("{values} (steps a second / plain's)", values=tables.each([
+            (name, f"{row['median']:.2f}") for name, row in measured.items()])),
         told("Read in the paper's introduction: nearly twice as fast as the larger Transformer, which it equals."),
         told("a little: in three quarters of the pairs of steps at least {share} of plain's steps a second, for each "
              "of the four; slower: in three quarters of the pairs fewer than plain's. A pair is one step of the "

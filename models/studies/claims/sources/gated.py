@@ -47,6 +47,7 @@ def _perplexity(evidence: Evidence) -> Statement:
     return Statement(
         "gated-perplexity", told("A gate on each head's output makes a better model."),
         told("consistently better over thirty variants; its perplexities are not recoverable"),
+        told("{value} (perplexity / softmax's)", value=tables.over_time(over)),
         told("Read in the paper's abstract."), told("perplexity below softmax's, beyond chance; data and steps are "
                                                     "equal, and parameters too, but for 6,144"),
         conclude([check]), tables.table([(TITLES[GATED], told("below 1"), over)]), chart if points else None,
@@ -68,7 +69,9 @@ def _sink(evidence: Evidence) -> Statement:
                "which": TITLES[name]} for name, its in found.items() for layer, shares in enumerate(its["share"], 1)]
     return Statement(
         "gated-sink", told("Gates take away most of the sink: the weight that the first token gets for nothing."),
-        told("46.7% of the weights on the first token without gates, 4.8% with them"), REPEATED,
+        told("46.7% of the weights on the first token without gates, 4.8% with them"),
+        tables.each([*((TITLES[name], f"{statistics.fmean(its['by_window']):.1%}") for name, its in found.items()),
+                     (told("even weights"), f"{even:.1%}")]), REPEATED,
         told("what the first token gets beyond its share of even weights, a mean over queries, heads and layers of "
              "texts of {n} tokens, is less than half of softmax's; windows drawn again. Selective attention decides "
              "nothing: it can forget every token but the first", n=CONTEXT),
@@ -91,7 +94,9 @@ def _sparse(evidence: Evidence) -> Statement:
                "which": told("here")} for layer, its in enumerate(gates.get("mean", ()), 1)]
     return Statement(
         "gated-sparse", told("Most gates are nearly closed, those of the first token most of all."),
-        told("a mean of 0.185; 37% below 0.1; the first token's 2.6 times lower than the others'"), WATCHED,
+        told("a mean of 0.185; 37% below 0.1; the first token's 2.6 times lower than the others'"),
+        told("a mean of {mean}; {closed} below 0.1; the first token's {first}, the others' {others}",
+             mean=ours[0], closed=ours[1], first=ours[2], others=ours[3]), WATCHED,
         told("gates let less than half through on average; the first token's less than the others'; windows drawn "
              "again"),
         conclude([below_in_texts(told("mean below one half"), windows, MOST),
@@ -117,7 +122,9 @@ def _by_token(evidence: Evidence) -> Statement:
     points = [{"name": label, "value": numbers[way], "which": told("here")} for way, label in labels.items() if numbers]
     return Statement(
         "gated-token", told("Gates go by the token: constants in their place break the model."),
-        told("perplexity 12 with its gates, 112 with their best constant; with all gates 1 the model breaks"), WATCHED,
+        told("perplexity 12 with its gates, 112 with their best constant; with all gates 1 the model breaks"),
+        told("perplexity {values}", values=tables.each([(label, f"{numbers[way]:.1f}")
+                                                        for way, label in labels.items() if numbers])), WATCHED,
         told("the perplexity at least doubles with each head's gate at its mean over validation texts, and with all "
              "gates at 1; windows drawn again"),
         conclude([below_in_texts(told("at least doubled by means"), rises("constant")),
@@ -142,7 +149,10 @@ def _longer(evidence: Evidence) -> Statement:
         (told("{name}, {n} tokens: {value:.1f}", name=p["name"], n=p["x"], value=p["value"]) for p in points), "; "))
     return Statement(
         "gated-longer", told("Gated attention reads longer texts than it was trained on better."),
-        told("RULER at 128,000 tokens 58.82, without gates 31.65 (of 100, higher is better)"), told(
+        told("RULER at 128,000 tokens 58.82, without gates 31.65 (of 100, higher is better)"),
+        told("perplexity at {n} tokens: {values}", n=LONGER[-1], values=tables.each([
+            (TITLES[name], f"{math.exp(statistics.fmean(its[LONGER[-1]])):.1f}")
+            for name, its in losses.items() if its[LONGER[-1]]])), told(
             "{repeated} There the context was extended by a further training, here nothing is trained again.",
             repeated=REPEATED),
         told("the loss on texts of twice and of four times the length of training is below softmax's; texts drawn "

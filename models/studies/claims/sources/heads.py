@@ -73,6 +73,7 @@ def _few(evidence: Evidence) -> Statement:
     return Statement(
         "heads-few", told("Most heads of the encoder can be pruned at little cost."),
         told("10 of 48 heads within 0.15 BLEU (WMT), 4 of 48 within 0.25 (OpenSubtitles)"),
+        told("half of the heads: {lost} BLEU lost", lost=tables.over_time(lost, ".2f")),
         told("Read in notes on the paper, two of which agree."),
         told("learned gates remove at least half of the encoder's heads, the weights trained on, and BLEU is less than "
              "{lost} below that of the same training without gates, beyond chance; of each seed the strength that "
@@ -150,6 +151,8 @@ def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
     return Statement(
         "heads-roles", told("Heads that stay last have roles more often than those that go first."),
         told("of 48 heads, those that are left at 17 have all the functions; no test"),
+        told("{values} of the pairs", values=tables.each([
+            (name, f"{share:.0%}") for name, (share, *_) in found.items() if not math.isnan(share)])),
         told("Read in notes on the paper; its functions are positional, syntactic, rare words."),
         told("of a head with a role and one without, pruned in the order of the loss when each is pruned alone, the "
              "one with a role stays longer more often than chance says (rank-sum test, 95% on one side), in each "
@@ -194,7 +197,9 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
                   alt=listed((told("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
     return Statement(
         "heads-agree", told("Confidence and relevance agree on which heads matter."),
-        told("they agree, except for a few heads; no number"), told("Read in notes on the paper."),
+        told("they agree, except for a few heads; no number"),
+        told("rank correlation: {values}", values=tables.each([(str(p["name"]), f"{p['value']:.2f}") for p in points])),
+        told("Read in notes on the paper."),
         told("rank correlation of the two above 0, beyond chance (95% on one side), in each model: a mean over layers, "
              "of the heads of one layer each, since relevance is a head's share of its layer's. The loss when a head "
              "is pruned alone stands beside them and decides nothing"),
@@ -220,6 +225,8 @@ def _order(evidence: Evidence) -> Statement:
     return Statement(
         "heads-order", told("Encoder self-attention goes first, cross-attention last."),
         told("of 3 × 48 heads 8 of the encoder, 13 of the decoder and 15 of cross-attention are left at −0.5 BLEU"),
+        told("heads left of 24: {values}", values=tables.each([(title, tables.spread(
+            [run["heads_left"][kind] for run in compared], ".1f")) for kind, title in TITLES.items()])),
         told("Read in notes on the paper, two of which agree."),
         told("with learned gates on all kinds fewer heads are left of the encoder than of the decoder, and of the "
              "decoder than of cross-attention: means over the strengths that every seed was tried with ({strengths}), "

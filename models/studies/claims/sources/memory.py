@@ -95,6 +95,7 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
     return Statement(
         key, text,
         told("16x less memory of attention at a context of 512, 25x at 1,024, 47x at 2,048, at softmax's perplexity"),
+        _ours(curves, reached, limit),
         told("Read in the paper's abstract. That this is with the memory loss, and 5x at 512 without it, was told to "
              "us and not read."),
         rule, conclude(checks), table, chart if points else None,
@@ -103,6 +104,21 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
         told("With the memory loss a model may read worse before anything is dropped, and then no memory is enough. "
              "Without it, a model that reads better to begin with has room to forget; and in so short a context the "
              "oldest tokens are not far away. In the source the gain grows with the context."))
+
+
+def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Reach | None],
+          limit: float | None) -> str:
+    """Perplexities with the least memory that is still enough, and softmax's with all of its memory."""
+    parts = []
+    for title, its in reached.items():
+        if its is not None and (factor := its.factor or 1.0) in curves[title]:
+            value = curves[title][factor]
+            parts.append(told("{title} with 1/{factor:g} of the memory {value:.2f}", title=told(title), factor=factor,
+                              value=value) if factor > 1 else
+                         told("{title} with all of its memory {value:.2f}", title=told(title), value=value))
+    if limit is not None:
+        parts.append(told("{title} with all of its memory {value:.2f}", title=told("softmax"), value=limit))
+    return told("perplexity: {values}", values=listed(parts)) if parts else tables.NOTHING
 
 
 def _most(reached: Mapping[str, Reach | None]) -> list[Check]:

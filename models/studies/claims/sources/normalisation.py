@@ -81,6 +81,11 @@ def claim(evidence: Evidence) -> Claim:
                   _entropy(evidence), _relu2(evidence)])
 
 
+def _ours(read: Mapping[str, ByLength], names: tuple[str, ...], n: int) -> str:
+    return told("{n} tokens: {values}", n=n, values=tables.each([
+        (name, tables.spread(tables.at_decision(read[name][n]), ".1%")) for name in names]))
+
+
 def _by_length(read: Mapping[str, ByLength], names: tuple[str, ...],
                theirs: Mapping[str, Mapping[int, float]] | None = None) -> list[dict[str, str]]:
     return tables.wide([(name, read[name]) for name in names], LENGTHS, "tokens", theirs)
@@ -121,7 +126,8 @@ def _reading(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     return Statement(
         "normalisation-reading", told("Read at a shorter length, relu²/n does worse with n = length than with n "
                                       "fixed."),
-        told("n fixed at 512 is clearly better than n = length in fine-tuning"), QUALITATIVE,
+        told("n fixed at 512 is clearly better than n = length in fine-tuning"), _ours(read, names, LENGTHS[0]),
+        QUALITATIVE,
         told("at 32 tokens, half the length of training, more right guesses with n fixed than with n = length, beyond "
              "chance. The source says it of texts shorter than those of training, after fine-tuning. Nothing is "
              "fine-tuned here, and longer texts stand in the table without deciding anything"),
@@ -139,7 +145,7 @@ def _cure(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     names = (mixed, fixed, length)
     return Statement(
         "normalisation-cure", told("Training on mixed lengths cures it."),
-        told("mixed lengths in pretraining fix it"), QUALITATIVE,
+        told("mixed lengths in pretraining fix it"), _ours(read, names, LENGTHS[-1]), QUALITATIVE,
         told("with n = length the mixed model guesses better than the one of a single length at each other length, "
              "and no worse than that one with n fixed (by more than a point)"),
         conclude(checks), _by_length(read, names), _chart(read, names), _read_commands("gau-relu2", "gau-relu2-mixed"),
@@ -155,7 +161,7 @@ def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     names = ("softmax", "softmax, trained at 128", *readings)
     return Statement(
         "normalisation-softmax", told("Softmax needs no cure."),
-        told("softmax is clearly better across lengths"), QUALITATIVE,
+        told("softmax is clearly better across lengths"), _ours(read, names, LENGTHS[-1]), QUALITATIVE,
         told("the gated attention unit with softmax, trained at one length, guesses better than relu²/n in both "
              "readings at each other length, beyond chance; and at {n} tokens it is behind one that was trained at {n} "
              "by less than a point. Nothing is trained again", n=LONGER),
@@ -171,7 +177,8 @@ def _log_n(evidence: Evidence, scaled: Mapping[str, ByLength]) -> Statement:
     compared = (("log n", "constant temperature"), ("GAU softmax, read with log n", "GAU softmax"))
     return Statement(
         "normalisation-log-n", told("log n holds accuracy beyond the trained length."),
-        told("at 256 tokens 34.0% with log n and 23.0% with 1/√d; at 512 20.15% and 15.1%"), TABLE,
+        told("at 256 tokens 34.0% with log n and 23.0% with 1/√d; at 512 20.15% and 15.1%"),
+        _ours(scaled, names, LENGTHS[-1]), TABLE,
         told("more right guesses than the control at 256 and 512 tokens, four and eight times the trained length, "
              "beyond chance, in the plain Transformer, which the source is about, and in gated attention units. The "
              "control has at every length the temperature that log n has at 64, so it trains to the same weights: only "
@@ -216,6 +223,8 @@ def _entropy(evidence: Evidence) -> Statement:
         "normalisation-entropy", told("log n holds the entropy of attention more constant than 1/√d when the text "
                                       "grows."),
         told("a derivation: entropy ≈ ln n − 0.24 λ d, so λ must grow as ln n; no measured entropies"),
+        told("growth {values} nats", values=tables.each([
+            (name, f"{statistics.fmean(values):.2f}") for name, values in grown.items() if values])),
         told("Read in the post; its constants are approximations for vectors on a sphere. Half of it is algebra: a "
              "larger factor on fixed scores never raises entropy. What is measured is that the model's own scores do "
              "not undo that, and that the factor does not overshoot."),
@@ -251,6 +260,9 @@ def _relu2(evidence: Evidence) -> Statement:
     return Statement(
         "normalisation-relu2", told("No factor on the scores changes the entropy of relu²."),
         told("relu² admits no entropy-invariant version: positive homogeneity cancels a temperature"),
+        told("largest change of a weight: {values}", values=tables.each([
+            (name, f"{found[f'{key}_change']:.0e}") for name, key in (("relu²", "relu2"), ("softmax", "softmax"))]
+            if found else [])),
         told("Read in the post. It is algebra: relu(c s)² = c² relu(s)², and c² cancels when a row is divided by its "
              "sum."),
         told("with scores times 1/4 to 4, no weight of a row that is divided by its sum changes by more than "

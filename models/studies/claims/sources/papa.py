@@ -134,7 +134,9 @@ def _average(studies: Sequence[Study]) -> Statement:
         verdict = replace(verdict, why=listed((its for its in (verdict.why, needing) if its), ". "))
     return Statement(
         "papa-average", told("With all heads constant frozen encoders lose no more than 8% on average."),
-        told("8% on average over six tasks and six models"), ABSTRACT,
+        told("8% on average over six tasks and six models"),
+        tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.heads))) for study in studies]),
+        ABSTRACT,
         told("the mean over the tasks of the relative drop is below 8%, for each model, beyond the chance of three "
              "probes. A control, which decides nothing: the same heads pruned"),
         verdict,
@@ -156,7 +158,11 @@ def _most(studies: Sequence[Study]) -> Statement:
              N_("here"): _percent(task.drops(LEARNED, study.heads, study.heads))}
             for study in studies for task in study.tasks.values()]
     return Statement(
-        "papa-most", told("No task loses more than 20%."), told("never more than 20%"), ABSTRACT,
+        "papa-most", told("No task loses more than 20%."), told("never more than 20%"), tables.each([
+            (told("{model}, “{task}”", model=study.title, task=told(task.title)), _percent(drops))
+            for study in studies for task, drops in [max(
+                ((task, task.drops(LEARNED, study.heads, study.heads)) for task in study.tasks.values()),
+                key=lambda its: fmean(its[1] or [-1.0]))]]), ABSTRACT,
         told("the relative drop of each task with all heads constant is below 20%, for each model, beyond the chance "
              "of three probes"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
@@ -174,7 +180,9 @@ def _half(studies: Sequence[Study]) -> Statement:
              N_("all pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.heads))} for study in studies]
     return Statement(
         "papa-half", told("With half of the heads constant little or nothing is lost."),
-        told("not recoverable as a number; “little or no performance drop is observed”"), CURVES,
+        told("not recoverable as a number; “little or no performance drop is observed”"),
+        tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.counts[1]))) for study in studies]),
+        CURVES,
         told("less than 2% lost with half of the heads constant, mean of the tasks, for each model, beyond the chance "
              "of three probes. A control, which decides nothing: the same heads pruned"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}],
@@ -217,6 +225,9 @@ def _order(every: Sequence[Study]) -> Statement:
     return Statement(
         "papa-order", told("The learned order is better than a random one where few heads stay live."),
         told("not recoverable; the source sorts heads by lambda and shows no random order"),
+        tables.each([(study.title, told("{learned}, random {random}", learned=_percent(study.mean_drop_by_seed(
+            LEARNED, count)), random=_percent(study.mean_drop_by_seed(RANDOM, count))))
+            for study in studies for count in [study.counts[FRACTIONS.index(0.125)]]]),
         told("The paper has curves and no table."),
         told("with 1/8 of the heads live, the mean over the tasks of the relative drop is smaller than in a random "
              "order, for each model of which that was measured, beyond the chance of three probes and three orders"),
@@ -251,7 +262,10 @@ def _better(studies: Sequence[Study]) -> Statement:
                   form=".0%") if found.points else None
     return Statement(
         "papa-better", told("Better models lose more."),
-        told("“better-performing models lose more from applying our method than weaker models”"), CURVES,
+        told("“better-performing models lose more from applying our method than weaker models”"),
+        tables.NOTHING if check.outcome == UNKNOWN else told(
+            "rank correlation {rank:.2f} of {n} trainings (p = {chance:.2f})", rank=found.rank, n=found.trainings,
+            chance=found.chance), CURVES,
         told("the rank correlation (Spearman) of the mean score as trained and the mean drop is positive, of three "
              "trainings or more, the last moment of each; p, the share of random orders with one as large, is below "
              "5%. Earlier moments stand in the table and decide nothing, since those of one training are alike; "

@@ -65,6 +65,11 @@ def _events_chart(answers: Mapping[str, Mapping[int, Samples]], names: tuple[str
                  told("events; training ended at {trained}", trained=TRAINED), alt=alt, form=".0%")
 
 
+def _right(events: int, samples: Mapping[str, Samples]) -> str:
+    return told("{events} events: {values} right", events=events, values=tables.each([
+        (name, tables.spread(tables.at_decision(its), ".1%")) for name, its in samples.items()]))
+
+
 def _texts(evidence: Evidence, samples: Samples, events: int, among: str, *kinds: str) -> float:
     """Standard error by the choice of texts; `among` as in Answered.among."""
     return evidence.text_error(samples, *((f"assignment-{kind}", per_text.answers(events, among)) for kind in kinds))
@@ -80,7 +85,8 @@ def _solved(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
                     told("at least {solved:.0%} right at {events} events", solved=SOLVED, events=TRAINED))
     names = ("selective", "softmax")
     return Statement(
-        "selective-solved", told("Selective attention solves variable assignment."), NONE, SETTINGS,
+        "selective-solved", told("Selective attention solves variable assignment."), NONE,
+        _right(TRAINED, {KINDS[name]: answers[name][TRAINED] for name in names}), SETTINGS,
         told("at least {solved:.0%} of the answers at {trained} events, the longest of training", solved=SOLVED,
              trained=TRAINED),
         conclude([check]), _events_table(answers, names), _events_chart(answers, names),
@@ -103,10 +109,12 @@ def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
     return Statement(
         "selective-longer", told("It also solves texts that are longer than those of training, better than the "
                                  "others."),
-        NONE, SETTINGS, told("of 48 and 96 events, twice and four times the training's, at least {solved:.0%} of the "
-                             "answers in the last quarter, and there more than softmax and than log n, beyond chance. "
-                             "A mean over all questions hides what length does: most of them stand early",
-                             solved=SOLVED),
+        NONE, told("last quarter of {text}", text=_right(EVENTS[-1], {
+            KINDS[name]: late[name][EVENTS[-1]] for name in names})),
+        SETTINGS,
+        told("of 48 and 96 events, twice and four times the training's, at least {solved:.0%} of the answers in the "
+             "last quarter, and there more than softmax and than log n, beyond chance. A mean over all questions hides "
+             "what length does: most of them stand early", solved=SOLVED),
         conclude(checks), [*_events_table(answers, names), *rows],
         _events_chart(answers, names), commands.evaluated([f"assignment-{name}" for name in names]),
         told("F has summed over positions that no training text had."))
@@ -130,6 +138,9 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
     return Statement(
         "selective-random", told("Scores that do not look at the text hardly retrieve: random fails at this task."),
         told("random attention matches trained Transformers on memorising and arithmetic, and fails at retrieval"),
+        _right(TRAINED, {KINDS[name]: away[name] for name in ("random", "softmax")} | {
+            told("repeating the last digit"): blind[told("repeating the last digit, another variable before")][
+                TRAINED]}),
         told("Read in the abstract of another paper (MixiT, arXiv 2506.01115), whose random attention is frozen; no "
              "number."),
         told("of {trained} events, fewer than {lost:.0%} right answers and fewer than softmax, beyond chance, where "

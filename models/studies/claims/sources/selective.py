@@ -66,7 +66,8 @@ def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs
                   alt=told("{title} over {other}: {values}", title=title, other=other, values=listed(
                       (told("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
                        for steps, values in over.items()), "; ")))
-    return Statement(verdict=conclude(checks), table=table, chart=chart if points else None,
+    return Statement(ours=told("{value} (perplexity / that of {other})", value=tables.over_time(over), other=other),
+                     verdict=conclude(checks), table=table, chart=chart if points else None,
                      command=commands.evaluated([f"stories-{its}" for its in (against, name, beside) if its]),
                      **words)
 
@@ -141,6 +142,9 @@ def _blimp(evidence: Evidence) -> Statement:
     return Statement(
         "selective-blimp", told("Selective attention also does better on tests that nobody trained it for."),
         told("not recoverable: better on HellaSwag; its accuracies are in no text that we read"),
+        told("{values} of the pairs right", values=tables.each([
+            (name, f"{found[name]['accuracy']:.1%} ± {1.96 * found[name]['accuracy_error']:.1%}")
+            for name in ("selective", "softmax") if name in found])),
         told("HellaSwag asks for more than so small a model knows; ours is BLiMP, pairs of sentences of which one is "
              "grammatical."),
         told("without any training for it, selective gives the grammatical sentence of a pair the higher probability "
@@ -174,6 +178,10 @@ def _pieces(evidence: Evidence) -> Statement:
     return Statement(
         "selective-pieces", told("In some layer the later pieces of a name ask that its first piece be forgotten."),
         told("an example: in “Bar ##ack Obama” the second piece masks the first; no number"),
+        told("votes in layer {layer}: {values}", layer=best + 1, values=tables.each([
+            (title, f"{statistics.fmean(found['layers'][best][kind]):.2f}") for kind, title in (
+                ("names", told("name in pieces")), ("others", told("other word in pieces")), ("words", told("words")))]
+            if less else [])),
         told("The example was told to us, not read in the paper; ours counts over held-out texts."),
         told("in some layer of stories-selective, the second piece of a capitalised word votes more against the "
              "first than a word does against the word before it, beyond chance: windows drawn again, the best of all "

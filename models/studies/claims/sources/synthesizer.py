@@ -127,7 +127,9 @@ def _close(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
               for name in LEARNED for between, texts in [compared(evidence, name)]]
     return Statement(
         "synthesizer-close", told("Every Synthesizer that learns its scores comes close to softmax attention."),
-        told("perplexity 0.98 to 1.11 of softmax's on LM1B"), TABLES,
+        told("perplexity 0.98 to 1.11 of softmax's on LM1B"),
+        told("{values} (perplexity / softmax's)", values=tables.range_over_time(
+            [(TITLES[name], over[name]) for name in LEARNED])), TABLES,
         told("close: less than {close:.0%} more perplexity than softmax, for each of the seven kinds; beyond chance",
              close=CLOSE - 1),
         conclude(checks), _ratio_table(evidence, over, LEARNED), _ratio_chart(over, LEARNED),
@@ -151,7 +153,8 @@ def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str
                                   evidence.card("stories-softmax"))
     return Statement(
         "synthesizer-fixed", told("Fixed random scores, never trained, are clearly worse than all others."),
-        told("50.52 against 37.27 to 42.40 on LM1B"), TABLES,
+        told("50.52 against 37.27 to 42.40 on LM1B"),
+        told("{value} (perplexity / softmax's)", value=tables.over_time(over["fixed-random"])), TABLES,
         told("fixed random has the higher perplexity in each of eight comparisons, beyond chance. Its scores have "
              "standard deviation 1; the paper does not say which it took, and its published code begins tables nearly "
              "even. A control, which decides nothing: standard deviation 0.02, as learned tables begin here, where "
@@ -195,7 +198,10 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
         if trained else None
     return Statement(
         "synthesizer-floor", told("Yet fixed random scores are far better than no attention at all."),
-        told("not recoverable: the source gives no floor"), told("Our own question; the number below is ours alone."),
+        told("not recoverable: the source gives no floor"),
+        told("{share} of the way from the last token alone to softmax", share=tables.spread(
+            [HALF - value for value in missing.get(steps, {}).values()], ".1%")),
+        told("Our own question; the number below is ours alone."),
         told("fixed random closes more than half of the gap in nats between softmax and its floor, beyond chance. A "
              "model that is trained without attention knows the last token only, so pairs of tokens, counted in the "
              "whole training text, do about as well as it ever could. All gates of stories-softmax at 0, without "
@@ -218,7 +224,9 @@ def _alike(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     check = within(told("random and dense alike"), between, math.log(ALIKE), texts)
     return Statement(
         "synthesizer-alike", told("Random, which never looks at the text, is about as good as dense, which does."),
-        told("40.60 and 40.88 on LM1B"), TABLES,
+        told("40.60 and 40.88 on LM1B"),
+        told("{values} (perplexity / softmax's)", values=tables.each_over_time([
+            (TITLES[name], over[name]) for name in names])), TABLES,
         told("their perplexities differ by less than {alike:.0%}, beyond chance", alike=ALIKE - 1),
         conclude([check]), _ratio_table(evidence, over, names), _ratio_chart(over, names),
         commands.evaluated(_stories("softmax", *names)),
@@ -232,6 +240,8 @@ def _mixtures(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     return Statement(
         "synthesizer-mixtures", told("Mixed with softmax, Synthesizers are as good as softmax or better."),
         told("LM1B: dense + softmax 37.27, random + softmax 40.05, softmax 38.21; BLEU 27.57, 28.47, 27.67"),
+        told("{values} (perplexity / softmax's)", values=tables.each_over_time([
+            (TITLES[name], over[name]) for name in MIXED])),
         told("{tables} In it each mixture falls behind softmax once.", tables=TABLES),
         told("perplexity above softmax's by less than 1%, beyond chance, for both mixtures"),
         conclude(checks), _ratio_table(evidence, over, MIXED), _ratio_chart(over, MIXED),
@@ -260,6 +270,9 @@ def _speed(evidence: Evidence) -> Statement:
     return Statement(
         "synthesizer-speed", told("Random needs no product of queries and keys, and is faster."),
         told("random 4.26 training steps a second, dynamic convolution 2.65; softmax's number is not recoverable"),
+        told("{values} (time of random / softmax's)", values=tables.each([(other, "{:.2f} to {:.2f}".format(
+            *(pick(row["median"] for row in rows if row["against"] == other) for pick in (min, max))))
+            for other in AGAINST if any(row["against"] == other for row in rows)])),
         told("Read in two third parties' notes. It is training; ours is one forward pass, and can agree in direction "
              "only."),
         told("three quarters of paired repetitions below 1, for the attention layer and the whole model, at 128 and "

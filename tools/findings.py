@@ -1,0 +1,62 @@
+"""Writes docs/findings.md, the table of all statements, from the stored verdicts: `python -m tools.findings`.
+
+Run it after `python -m models.studies.claims --write` and commit both; tests/test_docs.py compares every cell.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from models.studies import claims
+from models.studies.claims import Claim, Statement, Verdict
+
+FINDINGS = Path(__file__).resolve().parents[1] / "docs" / "findings.md"
+COLUMNS = ("Statement", "Source", "Here", "Seeds", "Verdict", "Reason")
+HEAD = """# What the models show
+
+Every statement of the papers that can be checked on small models, the source's number, ours, and a verdict that rules
+compute. The models have 0.5 to 4.7 million parameters and were trained for minutes to an hour and a half, so a verdict
+is about these models and not about the paper. ± is the standard deviation over seeds or probes.
+
+`python -m tools.findings` writes this file from `models/studies/claims/verdicts.json`;
+[assets/method.md](../assets/method.md) says how everything was trained, measured and judged, and the Results page has
+tables and charts of each statement.
+"""
+
+
+def rows(claim: Claim) -> list[tuple[str, ...]]:
+    """Returns the cells of a claim's statements, in the order of COLUMNS."""
+    return [(its.text, its.source, its.ours, seeds(its.verdict), f"**{its.verdict.word}**", reason(its))
+            for its in claim.statements]
+
+
+def seeds(verdict: Verdict) -> str:
+    """Returns the number of seeds and steps that decided; a dash where no training comes into it."""
+    if not verdict.seeds:
+        return "–"
+    count = "one training" if verdict.seeds == 1 else f"{verdict.seeds} seeds"
+    return f"{count}, {verdict.steps:,} steps" if verdict.steps else count
+
+
+def reason(statement: Statement) -> str:
+    """Returns the verdict's reason as a sentence; the rule where all parts simply hold."""
+    why = statement.verdict.why or statement.rule
+    return f"{why[:1].upper()}{why[1:]}."
+
+
+def text() -> str:
+    """Returns the whole page."""
+    lines = [HEAD, f"| {' | '.join(COLUMNS)} |", f"|{' --- |' * len(COLUMNS)}"]
+    for claim in claims.read():
+        lines.append(f"| **{claim.title}** ({claim.source}) |{' |' * (len(COLUMNS) - 1)}")
+        lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows(claim)]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    FINDINGS.parent.mkdir(exist_ok=True)
+    FINDINGS.write_text(text(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
