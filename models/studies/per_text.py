@@ -86,7 +86,7 @@ def shares(found: Mapping[str, Any]) -> Texts:
 def losses(metric: Mapping[str, Any]) -> Texts:
     """Nats, of stories and books."""
     values = numpy.array(metric["text_losses"], float)
-    return Texts(values, numpy.ones(len(values)))
+    return Texts(values, numpy.ones_like(values))
 
 
 def answers(events: int, among: str) -> Reader:
@@ -104,7 +104,7 @@ def guesses(length: int, policy: str = "") -> Reader:
 def sentences(metric: Mapping[str, Any]) -> Texts:
     """BLEU, of which models/studies/corpus/sentences.py says what a sentence's is."""
     values = numpy.array(metric["sentence_bleu"], float)
-    return Texts(values, numpy.ones(len(values)))
+    return Texts(values, numpy.ones_like(values))
 
 
 def sentence_logs(metric: Mapping[str, Any]) -> Texts:

@@ -101,6 +101,40 @@ class _Sentences(TypedDict):
     sentence_bleu: _Several
 
 
+@_OPEN
+class _Moment(TypedDict):
+    validation_loss: float
+
+
+@_OPEN
+class _Transfer(TypedDict):
+    moment: _Moment
+    tasks: dict[str, dict[str, Any]]
+
+
+@_OPEN
+class _Score(TypedDict):
+    score: float
+
+
+@_OPEN
+class _PapaTask(TypedDict):
+    scores: dict[str, dict[int, _Score]]
+
+
+@_OPEN
+class _Papa(TypedDict):
+    name: str
+    title: str
+    layers: int
+    heads: int
+    parameters: int
+    command: str
+    cpu_seconds: float
+    tasks: dict[str, _PapaTask]
+    moment: NotRequired[dict[str, Any]]
+
+
 def _same_layers(pieces: _Pieces) -> _Pieces:
     if any(not len(layer["names"]) == len(layer["others"]) == len(layer["words"]) for layer in pieces["layers"]):
         raise ValueError("windows are missing")
@@ -117,7 +151,8 @@ def _same_windows(sink: _Sink) -> _Sink:
 SHAPES: dict[str, TypeAdapter[Any]] = {
     "length": TypeAdapter(_Length), "memory": TypeAdapter(_Memory), "blimp": TypeAdapter(_Blimp),
     "pieces": TypeAdapter(Annotated[_Pieces, AfterValidator(_same_layers)]),
-    "sink": TypeAdapter(Annotated[_Sink, AfterValidator(_same_windows)]), "sentences": TypeAdapter(_Sentences)}
+    "sink": TypeAdapter(Annotated[_Sink, AfterValidator(_same_windows)]), "sentences": TypeAdapter(_Sentences),
+    "transfer": TypeAdapter(_Transfer), "papa": TypeAdapter(_Papa)}
 
 
 @_OPEN

@@ -254,7 +254,7 @@ def test_twice_the_heads_must_help_softmax_before_it_tells_to_equal_them(made: M
         assert len(rows) == len(statement.table)  # nobody twice
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", "null", "7", '{"training": 1}'])
+@pytest.mark.parametrize("damage", ["", "{", "[]", "null", "7", '{"training": 1, "version": 9}'])
 @pytest.mark.parametrize("file", [
     "checkpoints/stories-softmax/card.json", "seeds/stories-softmax.json", "measurements/stories-selective.memory.json",
     "measurements/masked-softmax.length.json", "measurements/claims.json"])

@@ -18,6 +18,7 @@ from torch.testing import assert_close
 from models import HeadPlan
 from models.catalogue import names
 from models.storage.checkpoint import read_json
+from models.storage.damage import CheckpointError
 from models.studies import store
 from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE
 from models.studies.claims.evidence import Evidence
@@ -152,11 +153,11 @@ def test_points_are_of_the_same_tasks(tmp_path: Path):
 
 
 def test_without_a_study_nothing_is_measured(tmp_path: Path):
-    damaged = made() | {"tasks": None}
-    for evidence in (write(tmp_path / "m"), write(tmp_path / "n", damaged), write(tmp_path / "o", made() | {
-            "weights": "of before"})):
+    for evidence in (write(tmp_path / "m"), write(tmp_path / "o", made() | {"weights": "of before"})):
         claim = papa.claim(evidence)
         assert {its.verdict.word for its in claim.statements} == {OPEN} and len(claim.statements) == 5
+    with pytest.raises(CheckpointError, match="papa.json"):
+        papa.claim(write(tmp_path / "n", made() | {"tasks": None}))
 
 
 def small(texts: str) -> Corpus:

@@ -14,6 +14,7 @@ import pytest
 import torch
 from test_papa import TEXTS, masked_lab, tagged
 
+from models.storage.damage import CheckpointError
 from models.studies.claims import FAILS, HOLDS, OPEN, UNSURE
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.sources import transfer as statements
@@ -138,8 +139,10 @@ def test_a_task_that_softmax_cannot_do_is_left_out(tmp_path: Path):
     assert len(statements.common(encoders_found, TUNED)) == len(CORPORA) - 1
 
 
-def test_without_or_with_damaged_numbers_nothing_is_measured(tmp_path: Path):
+def test_without_numbers_nothing_is_measured_and_damaged_ones_stop_the_judging(tmp_path: Path):
+    found = statements.statements(Evidence(measurements=tmp_path), TITLES)
+    assert {its.verdict.word for its in found} == {OPEN}
     made = evidence(tmp_path / "m", middle=0.6, random=0.4)
     (tmp_path / "m" / f"{MODELS['random']}.transfer.json").write_text('{"elsewhere": true, "tasks": 3}')
-    for found in (statements.statements(made, TITLES), statements.statements(Evidence(measurements=tmp_path), TITLES)):
-        assert {its.verdict.word for its in found} == {OPEN}
+    with pytest.raises(CheckpointError, match="transfer.json"):
+        statements.statements(made, TITLES)
