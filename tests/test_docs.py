@@ -32,8 +32,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = {path: (ROOT / path).read_text(encoding="utf-8")
          for path in ("README.md", "CONTRIBUTING.md", "assets/about.md", "assets/data/README.md",
-                      "benchmarks/README.md", "FINDINGS.md", "docs/findings.md", "docs/models.md", "docs/python.md", "docs/speed.md",
-                      "docs/hosting.md")}
+                      "benchmarks/README.md", "FINDINGS.md", "docs/findings.md", "docs/models.md", "docs/python.md",
+                      "docs/speed.md", "docs/hosting.md")}
 OURS = ("app", "assets", "benchmarks", "components", "deploy", "models", "tests", "tools")
 ANY = re.compile(r"NAME|KIND|FAMILY")  # in a path: whatever is there
 
