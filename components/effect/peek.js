@@ -2,6 +2,7 @@
 // it does are on one screen, at every width.
 
 import { effectPeek } from '../core/effect_text.js';
+import { keySelector } from '../runtime/streamlit.js';
 import { make, setText } from '../widgets/dom.js';
 
 const SEEN = 0.25; // of the prediction's rows, from which on the panel speaks for itself
@@ -9,7 +10,7 @@ const SEEN = 0.25; // of the prediction's rows, from which on the panel speaks f
 /** {show(data, prediction), stop()}: the line of a panel whose rows are `rows`; only of the panel beside the heads. */
 export function createEffectPeek(root, rows) {
   const around = root.parentNode;
-  const beside = root.getRootNode().host?.closest('.st-key-work');
+  const beside = root.getRootNode().host?.closest(keySelector('work'));
   for (const old of around.querySelectorAll('.peek')) old.remove(); // another version of the library's
   const [title, text, verdict] = ['name', 'says', 'verdict'].map(className => make('span', { className }));
   const element = make(

@@ -2,6 +2,7 @@
 // upper one whenever the pointer moves.
 
 import { cellAt, mapLayout, mapStep } from '../core/attention/layout.js';
+import { mainElement } from '../runtime/streamlit.js';
 import { paintMatrix } from '../widgets/canvas.js';
 import { make, pointerPosition } from '../widgets/dom.js';
 import { drawCrosshair, drawMatrix, fitsLevel } from './matrix_drawing.js';
@@ -12,7 +13,7 @@ const BELOW = 12; // px that stay free under a matrix before a class
  * whole. On one's own screen all there is. */
 function roomOf(element) {
   if (!document.documentElement.hasAttribute('data-teach')) return Infinity;
-  const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
+  const scrolled = mainElement()?.scrollTop ?? 0;
   return (innerHeight - element.getBoundingClientRect().top - scrolled - BELOW) / (element.currentCSSZoom ?? 1);
 }
 

@@ -2,6 +2,7 @@
 
 import { gridPicture } from '../core/picture/maps.js';
 import { _, N_ } from '../core/texts.js';
+import { keySelector } from '../runtime/streamlit.js';
 
 const PATIENCE = 30_000; // ms until the server must have answered
 
@@ -34,7 +35,9 @@ async function fetch(state, what) {
   while (state.waiting().some(({ type }) => type === 'take') && performance.now() < until)
     await new Promise(done => setTimeout(done, 50));
   while (performance.now() < until) {
-    const button = /** @type {HTMLElement} */ (document.querySelector(`.st-key-take-${what}-${number} button`));
+    const button = /** @type {HTMLElement} */ (
+      document.querySelector(`${keySelector(`take-${what}-${number}`)} button`)
+    );
     if (button) return button.click();
     await new Promise(done => setTimeout(done, 50));
   }

@@ -2,6 +2,7 @@
 
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
+import { mainElement } from '../runtime/streamlit.js';
 import { make, setAttribute } from '../widgets/dom.js';
 
 const TITLE = 'Attention Lab';
@@ -15,7 +16,7 @@ function create(state) {
     event.preventDefault();
     if (link.dataset.page === shown(state)) return;
     state.send({ type: 'page', page: link.dataset.page });
-    document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
+    mainElement()?.scrollTo(0, 0);
     state.refresh();
   });
   return { list };

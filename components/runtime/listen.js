@@ -2,6 +2,7 @@
 
 import { onHeadKey } from '../heads/heads.js';
 import { flushEvents } from './events.js';
+import { mainElement } from './streamlit.js';
 import { onTextInput } from './text_box.js';
 
 // What is on its way must be there before the page that it belongs to is left, and before one of Streamlit's buttons
@@ -14,7 +15,7 @@ const onClick = event => {
 /** Begins to listen; a page that gets the library again ends what the one before it heard. */
 export function listenToPage() {
   // Streamlit lets the tab key stop at all of the page; the link that skips to it still can.
-  document.querySelector('[data-testid="stMain"]')?.setAttribute('tabindex', '-1');
+  mainElement()?.setAttribute('tabindex', '-1');
   globalThis.attentionLabListening?.abort();
   const { signal } = (globalThis.attentionLabListening = new AbortController());
   document.addEventListener('input', onTextInput, { signal, capture: true });

@@ -2,8 +2,9 @@
 
 import { fingerprint } from '../core/payload.js';
 import { markStale, typing } from './stale.js';
+import { keySelector } from './streamlit.js';
 
-const BOX = '.st-key-text'; // the class that Streamlit gives the widget with the key `text`
+const BOX = keySelector('text'); // the widget
 const SETTLE = [300, 1500]; // ms after a key or an answer when the box is looked at; Streamlit fills it in its own time
 const LONGEST = 20_000; // ms; a text that nobody answered by then is not waited for
 

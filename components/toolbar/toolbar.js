@@ -4,7 +4,7 @@
 import { _, currentLanguage } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
 import { mounted, questions, typing } from '../runtime/stale.js';
-import { chooseTheme, chosenTheme, THEMES } from '../runtime/theme.js';
+import { chooseTheme, chosenTheme, THEMES } from '../runtime/streamlit.js';
 import { make, setAttribute, setText, TEXT_INPUTS } from '../widgets/dom.js';
 import { stateLink } from '../widgets/download_menu.js';
 import { createMenu, iconElement } from '../widgets/menu.js';

@@ -4,6 +4,7 @@
 import { tipPosition } from '../core/attention/layout.js';
 import { pageData } from '../core/page_data.js';
 import { _ } from '../core/texts.js';
+import { appElement, keyedElement } from '../runtime/streamlit.js';
 import { make, setAttribute } from './dom.js';
 
 const REST = 400; // ms that a pointer rests before the bubble comes
@@ -30,7 +31,7 @@ function show(element, key) {
   hide();
   if (!element.isConnected) return;
   owner = element;
-  const css = getComputedStyle(document.querySelector('.stApp') ?? document.body); // a widget has no --st-text-color
+  const css = getComputedStyle(appElement()); // a widget has no --st-text-color
   bubble = make('div', {
     className: 'attention-lab-tip',
     textContent: glossaryText(key),
@@ -107,9 +108,8 @@ const WIDGETS = {
 };
 
 const widgetOf = target => {
-  const widget = target.closest?.('[class*="st-key-"]');
-  const name = Array.from(widget?.classList ?? []).find(one => one.startsWith('st-key-'));
-  return name && Object.hasOwn(WIDGETS, name.slice(7)) ? [widget, WIDGETS[name.slice(7)]] : null;
+  const [widget, key] = keyedElement(target) ?? [];
+  return widget && Object.hasOwn(WIDGETS, key) ? [widget, WIDGETS[key]] : null;
 };
 
 function onWidget(event) {
