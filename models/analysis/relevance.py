@@ -1,130 +1,83 @@
-"""Relevance of heads: layer-wise relevance propagation from the likeliest token's logit down to the embeddings.
+"""Relevance of heads: layer-wise relevance propagation from the top-1 logit down to the embeddings.
 
-    v = sum_u' W[u', v] u':   w(u -> v) = W[u, v] u / v,       R(u) = sum_v w(u -> v) R(v)
+    R(u) = sum over v of w(u -> v) R(v),       w(u -> v) = W[u, v] u / v,       v = sum over u of W[u, v] u
 
-with what bends held: attention weights, the model's own gates and norms' scales are factors as they came out, and
-gelu(u) is u times what it let through (Voita et al. 2019, appendix A, after Ding et al. 2017: non-linear activations
-are ignored). All steps are then linear, without biases, so R(u) is u times the gradient of this held model: what is
-propagated adds up to the logit in every layer. Of products of two parts that both hold the text, as gated attention
-units have them, the rule says something else, and nothing is told of them.
+Attention patterns, computed gates and the scales of norms are constants, and gelu(u) is u times a constant (Voita et
+al. 2019, appendix A, after Ding et al. 2017). The forward pass is then linear without biases, see
+models/nets/linearised.py, so R(u) is u times its gradient, and the relevance of every layer sums to the logit. The
+rule does not hold for gated attention units, which multiply two parts that both depend on the text.
 
-A head's relevance is the sum over its neurons before W_O. A share is its size by that of all heads of the layer, the
-mean over the predictions.
+A head's relevance is the sum over its neurons before W_O. A head's share is the absolute value of its relevance divided
+by the sum over the heads of its layer, averaged over the predictions.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from models.kind import CROSS, DECODER, ENCODER, SELF
+from models.kind import SELF
 from models.lab import Lab
 from models.labs.seq2seq import Seq2SeqLab
 from models.labs.stack import StackLab
-from models.nets.attention.base import OWN, UNTOUCHED, Keys, Record, Rotary, SelfAttention
-from models.nets.attention.rotary import rotary_table
-from models.nets.seq2seq import Seq2Seq
-from models.nets.transformer import Block, Transformer
+from models.nets.attention.base import Record
+from models.nets.linearised import Linearised
 from models.prompt import Prompt
 
-MOST = 24  # predictions of a text that are propagated, evenly over all
-
-
-class Held:
-    """One pass with everything held that bends; `outputs` are the heads', by kind and layer."""
-
-    def __init__(self) -> None:
-        self.outputs: dict[str, list[Tensor]] = {}
-
-    def norm(self, norm: nn.RMSNorm, x: Tensor) -> Tensor:
-        """(..., C) -> (..., C)."""
-        eps = torch.finfo(x.dtype).eps if norm.eps is None else norm.eps
-        return x * ((x.detach().square().mean(-1, keepdim=True) + eps).rsqrt() * norm.weight)
-
-    def attention(self, kind: str, attention: SelfAttention, x: Tensor, rotary: Rotary, keys: Keys = OWN) -> Tensor:
-        """(1, N, C) -> (1, N, C)."""
-        records: list[Record] = []
-        with torch.no_grad():
-            attention(x, rotary, UNTOUCHED, records, keys)
-        (record,) = records
-        values = attention.values(x if keys.memory is None else keys.memory)
-        outputs = record.weights @ values
-        outputs = outputs if record.gates is None else outputs * record.gates.unsqueeze(-1)
-        self.outputs.setdefault(kind, []).append(outputs)
-        return attention.output(outputs.transpose(1, 2).flatten(2))
-
-    def mlp(self, block: Block, x: Tensor) -> Tensor:
-        up = block.up(self.norm(block.mlp_norm, x))
-        passed = up.detach()
-        passed = 0.5 * (1 + torch.tanh(math.sqrt(2 / math.pi) * (passed + 0.044715 * passed**3)))  # gelu(u) / u
-        return block.down(up * passed)
-
-    def stack(self, model: Transformer, x: Tensor) -> Tensor:
-        """(1, N, C) embeddings -> (1, N, C) hidden states."""
-        rotary = rotary_table(x.shape[1], model.config.head_width)
-        for block in model.blocks:
-            x = x + self.attention(SELF, block.attention, self.norm(block.attention_norm, x), rotary)
-            x = x + self.mlp(block, x)
-        return self.norm(model.norm, x)
-
-    def both(self, model: Seq2Seq, text: Tensor, target: Tensor) -> Tensor:
-        """(1, M, C) and (1, N, C) embeddings -> (1, N, C) hidden states."""
-        width = model.config.head_width
-        rotary = rotary_table(text.shape[1], width)
-        for block in model.encoder:
-            text = text + self.attention(ENCODER, block.attention, self.norm(block.attention_norm, text), rotary)
-            text = text + self.mlp(block, text)
-        memory, rotary = Keys(self.norm(model.encoder_norm, text)), rotary_table(target.shape[1], width)
-        for layer in model.decoder:
-            target = target + self.attention(DECODER, layer.attention, self.norm(layer.attention_norm, target), rotary)
-            target = target + self.attention(CROSS, layer.cross, self.norm(layer.cross_norm, target), None, memory)
-            target = target + self.mlp(layer, target)
-        return self.norm(model.norm, target)
+MAX_PREDICTIONS = 24  # predictions of a prompt that are propagated, spread evenly over all
 
 
 def applies(lab: Lab) -> bool:
-    """True if the rules say something of this model: ours, unless its units multiply two parts of the text."""
+    """Returns True if the rule holds for this model: one of ours without gated attention units."""
     if isinstance(lab, StackLab):
         return not lab.attention.replaces_mlp
     return isinstance(lab, Seq2SeqLab)
 
 
-def propagated(lab: Lab, prompt: Prompt, places: Sequence[int]) -> tuple[Tensor, dict[str, Tensor], Tensor]:
-    """Of P predictions the likeliest token's logit, (P,); each head's relevance, kind -> (P, L, H); and what reaches
-    the embeddings, (P,), which is the logit again.
+def propagated(lab: Lab, prompt: Prompt, positions: Sequence[int]) -> tuple[Tensor, dict[str, Tensor], Tensor]:
+    """Returns the top-1 logits at P positions, the relevance of every head, and the relevance of the embeddings.
+
+    Args:
+        positions: P positions of the predicting token sequence: the prompt's, or the decoder's.
+
+    Returns:
+        logits (P,), relevance by block -> (P, L, H), and the relevance of the embeddings (P,), equal to the logits.
 
     Raises:
         ValueError: `applies` is false.
     """
-    held = Held()
-    if isinstance(lab, StackLab) and applies(lab):
-        embeddings = [lab.model.embedding(torch.tensor([prompt.ids])).requires_grad_()]
-        hidden = held.stack(lab.model, embeddings[0])
-    elif isinstance(lab, Seq2SeqLab):
-        embeddings = [lab.model.embedding(torch.tensor([ids])).requires_grad_()
-                      for ids in (prompt.ids, lab.anchored(prompt).target)]
-        hidden = held.both(lab.model, *embeddings)
-    else:
-        raise ValueError(f"{lab.name}: its layers are not made of sums alone")
-    logits = lab.model.logits(hidden[0, list(places)])
+    records: dict[str, list[Record]] = {kind.name: [] for kind in lab.kinds}
+    with Linearised() as linearised:
+        if isinstance(lab, StackLab) and applies(lab):
+            hidden = lab.model(torch.tensor([prompt.ids]), records=records[SELF])
+        elif isinstance(lab, Seq2SeqLab):
+            target = lab.anchored(prompt).target
+            hidden = lab.model(torch.tensor([prompt.ids]), torch.tensor([target]), records=records)
+        else:
+            raise ValueError(f"{lab.name}: its layers are not made of sums alone")
+    logits = lab.model.logits(hidden[0, list(positions)])
     top = logits.max(-1).values
-    leaves = [*embeddings, *(output for its in held.outputs.values() for output in its)]
+    embeddings = linearised.embeddings
+    leaves = [*embeddings, *(record.outputs for layers in records.values() for record in layers)]
     gradients = torch.autograd.grad(top, leaves, torch.eye(len(top)), is_grads_batched=True)  # (P, 1, ...)
     reached = torch.stack([(leaf * gradient).flatten(1).sum(1)
                            for leaf, gradient in zip(embeddings, gradients, strict=False)]).sum(0)
     of_heads = iter(gradients[len(embeddings):])
-    relevance = {kind: torch.stack([(output * next(of_heads)).sum((1, 3, 4)) for output in its], 1)
-                 for kind, its in held.outputs.items()}
-    return top.detach(), {kind: its.detach() for kind, its in relevance.items()}, reached.detach()
+    relevance = {kind: torch.stack([(record.outputs * next(of_heads)).sum((1, 3, 4)) for record in layers], 1)
+                 for kind, layers in records.items()}
+    return top.detach(), {kind: values.detach() for kind, values in relevance.items()}, reached.detach()
 
 
-def shares(lab: Lab, prompt: Prompt, places: Sequence[int]) -> dict[str, Tensor]:
-    """Kind -> (L, H) share of each head in its layer's relevance, the mean over these predictions; a layer's sum to
-    1."""
-    places = [places[i * len(places) // MOST] for i in range(MOST)] if len(places) > MOST else places
-    _, relevance, _ = propagated(lab, prompt, places)
-    return {kind: (its.abs() / its.abs().sum(-1, keepdim=True).clamp_min(1e-12)).mean(0)
-            for kind, its in relevance.items()}
+def shares(lab: Lab, prompt: Prompt, positions: Sequence[int]) -> dict[str, Tensor]:
+    """Returns block -> (L, H) mean share of each head in its layer's relevance; the shares of a layer sum to 1.
+
+    Args:
+        positions: as in `propagated`; of more than MAX_PREDICTIONS, that many are used.
+    """
+    if len(positions) > MAX_PREDICTIONS:
+        positions = [positions[i * len(positions) // MAX_PREDICTIONS] for i in range(MAX_PREDICTIONS)]
+    _, relevance, _ = propagated(lab, prompt, positions)
+    return {kind: (values.abs() / values.abs().sum(-1, keepdim=True).clamp_min(1e-12)).mean(0)
+            for kind, values in relevance.items()}

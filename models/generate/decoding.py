@@ -16,18 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import torch
 from torch import Tensor
 
 from models.generate.sampling import GREEDY, Sampling
-from models.nets.attention.base import UNTOUCHED, Intervention, SelfAttention, gated, intervene
+from models.nets.attention.base import Intervention, Keys
+from models.nets.attention.cache import EvictingCache
 from models.nets.attention.dot_product import DotProduct
-from models.nets.attention.rotary import rotary_table, rotate
 from models.nets.attention.softmax import Softmax
 from models.nets.transformer import Transformer
-from models.plan import TRAINED
 
 FEWEST = 2  # keys that a layer can be asked to keep: BOS and the token itself
 
@@ -36,58 +34,6 @@ def can_decode(model: Transformer) -> bool:
     """True if a query's scores need nothing but its own x and the keys before it: softmax over q·k, causal."""
     attention = model.blocks[0].attention
     return isinstance(attention, Softmax) and type(attention.source) is DotProduct and attention.causal
-
-
-class Memory:
-    """What one layer keeps of B texts, in S slots; BOS is in slot 0, a forgotten key's slot goes to the new one.
-
-    Attributes:
-        keys, values: (B, H, S, D); keys turned by their positions.
-        forgotten: (B, S) F, what has been said against each key so far; 0 where attention does not select.
-        positions: (B, S) int64 place in the text of the token in each slot.
-        used: slots that hold a key, the same number in all texts; the rest of a tensor means nothing.
-    """
-
-    def __init__(self, texts: int, heads: int, slots: int, width: int) -> None:
-        self.keys, self.values = torch.zeros(2, texts, heads, slots, width).unbind(0)
-        self.forgotten = torch.zeros(texts, slots)
-        self.positions = torch.zeros(texts, slots, dtype=torch.int64)
-        self.used = 0
-        self._texts = torch.arange(texts)
-
-    def add(self, key: Tensor, value: Tensor, position: int, by_age: bool = False) -> Tensor:
-        """Keeps one more token, (B, H, D) each, and forgets one if all slots are taken.
-
-        Returns:
-            (B,) the slot of the new token.
-        """
-        if self.used < self.positions.shape[1]:
-            slot = self._texts.new_full((len(key),), self.used)
-            self.used += 1
-        else:
-            slot = self.victim(by_age)
-        self.keys[self._texts, :, slot], self.values[self._texts, :, slot] = key, value
-        self.forgotten[self._texts, slot], self.positions[self._texts, slot] = 0.0, position
-        return slot
-
-    def victim(self, by_age: bool = False) -> Tensor:
-        """(B,) slot of the key with the largest F, the oldest among equals, or just the oldest; never BOS."""
-        positions = self.positions[:, 1:self.used]
-        if not by_age:
-            said = self.forgotten[:, 1:self.used]
-            positions = positions.masked_fill(said < said.amax(1, keepdim=True), torch.iinfo(torch.int64).max)
-        return positions.argmin(1) + 1
-
-    def vote(self, scores: Tensor, slot: Tensor) -> None:
-        """F grows by what the newest token's head 0 says: (B, used) logits; its own slot and BOS are exempt."""
-        votes = scores.relu()
-        votes[:, 0] = 0.0
-        votes[self._texts, slot] = 0.0
-        self.forgotten[:, :self.used] += votes
-
-    def kept(self) -> Tensor:
-        """(B, used) places in the text of what is kept, in order."""
-        return self.positions[:, :self.used].sort(1).values
 
 
 class Decoder:
@@ -111,16 +57,12 @@ class Decoder:
                  interventions: Sequence[Intervention] | None = None, by_age: bool = False) -> None:
         if not can_decode(model):
             raise ValueError(f"{model.blocks[0].attention.title} attention cannot be decoded a token at a time")
-        layers, heads, width = model.config.layers, model.config.heads, model.config.head_width
+        layers = model.config.layers
         if budgets is not None and (len(budgets) != layers or min(budgets) < FEWEST):
             raise ValueError(f"expected {layers} budgets of {FEWEST} tokens or more, got {list(budgets)}")
-        self.model, self.longest, self.by_age, self.read = model, longest, by_age, 0
-        self.memories = [Memory(texts, heads, min(longest, budget), width) for budget in budgets or [longest] * layers]
-        self._interventions = interventions or [UNTOUCHED] * layers
-        self._rotary = rotary_table(longest, width)
-        factors = [i.factor if i.factor is not None else block.attention.factor(TRAINED, longest)
-                   for i, block in zip(self._interventions, model.blocks, strict=True)]
-        self._factors = [factor.expand(-1, longest, -1) * width**-0.5 for factor in factors]
+        self.model, self.longest, self.read = model, longest, 0
+        self.caches = [EvictingCache(texts, min(longest, budget), by_age) for budget in budgets or [longest] * layers]
+        self._interventions = interventions
 
     @torch.inference_mode()
     def step(self, ids: Tensor) -> Tensor:
@@ -131,43 +73,18 @@ class Decoder:
         """
         if self.read >= self.longest:
             raise ValueError(f"this decoder was made for texts of {self.longest} tokens")
-        x = self.model.embedding(ids)
-        for layer, block in enumerate(self.model.blocks):
-            x = x + self._attend(layer, block.attention, block.attention_norm(x))
-            x = x + block.mlp(x)
+        keys = [Keys(first=self.read, cache=cache) for cache in self.caches]
+        interventions = self._interventions and [rows_of(its, self.read, 1) for its in self._interventions]
         self.read += 1
-        return self.model.norm(x)
+        return self.model(ids.unsqueeze(1), interventions, keys=keys)[:, 0]
 
-    def _attend(self, layer: int, attention: SelfAttention, x: Tensor) -> Tensor:
-        """(B, C) -> (B, C), one query a text."""
-        memory, here = self.memories[layer], slice(self.read, self.read + 1)
-        source = cast(DotProduct, attention.source)  # can_decode saw to it
-        query, key, value = (project(x).unflatten(1, (attention.heads, 1, -1))  # (B, H, 1, D)
-                             for project in (source.query, source.key, attention.value))
-        cos, sin = self._rotary
-        rotary = (cos[here], sin[here])
-        slot = memory.add(rotate(key, rotary).squeeze(2), value.squeeze(2), self.read, self.by_age)
-        query = rotate(query, rotary) * self._factors[layer][:, here]
-        scores = query @ memory.keys[:, :, :memory.used].transpose(-1, -2)  # (B, H, 1, used)
-        if attention.selects:
-            live = (scores - memory.forgotten[:, None, None, :memory.used]).softmax(-1)
-            memory.vote(scores[:, 0, 0], slot)
-        else:
-            live = scores.softmax(-1)
-        intervention = self._now(layer, memory)
-        outputs, gates = intervene(live, intervention) @ memory.values[:, :, :memory.used], attention.gates(x[:, None])
-        outputs = gated(outputs if gates is None else outputs * gates.unsqueeze(-1), intervention)
-        return attention.output(outputs.flatten(1))
 
-    def _now(self, layer: int, memory: Memory) -> Intervention:
-        """The layer's intervention with constant rows of this query over the kept keys, (B, H, 1, used)."""
-        intervention = self._interventions[layer]
-        if intervention.constant is None:
-            return intervention
-        rows = intervention.constant[:, self.read][:, memory.positions[:, :memory.used]].transpose(0, 1)
-        if memory.used <= self.read:  # something is forgotten
-            rows = rows / rows.sum(-1, keepdim=True).clamp_min(1e-9)
-        return replace(intervention, constant=rows.unsqueeze(2))
+def rows_of(intervention: Intervention, first: int, count: int) -> Intervention:
+    """Returns an intervention on whole texts for `count` queries from `first` on; a cache cuts the keys."""
+    constant, factor = intervention.constant, intervention.factor
+    return replace(intervention,
+                   constant=None if constant is None else constant[:, first:first + count],
+                   factor=factor[:, first:first + count] if factor is not None and factor.shape[-2] > 1 else factor)
 
 
 @dataclass(frozen=True)
@@ -204,4 +121,4 @@ def continuation(decoder: Decoder, ids: Sequence[int], labels: Sequence[str],
             hidden = decoder.step(torch.tensor([chosen]))
             writes = position + 1 >= len(ids)
             following = sampling.choose(decoder.model.logits(hidden[0]), position + 1) if writes else 0
-        yield Step(labels[chosen], is_new, tuple(tuple(m.kept()[0].tolist()) for m in decoder.memories))
+        yield Step(labels[chosen], is_new, tuple(tuple(cache.kept()[0].tolist()) for cache in decoder.caches))

@@ -6,6 +6,7 @@ exception: F is what all earlier queries have said, and every step is a whole pa
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,8 +16,10 @@ from torch.nn.utils.rnn import pad_sequence
 
 from models.generate import beam as beams
 from models.generate.beam import Hypothesis
+from models.generate.decoding import rows_of
 from models.kind import CROSS, DECODER
-from models.nets.attention.base import Intervention, Keys
+from models.nets.attention.base import Keys
+from models.nets.attention.cache import Cache
 from models.nets.config import END, PADDING, START
 from models.nets.seq2seq import Interventions, Seq2Seq
 
@@ -45,7 +48,7 @@ class Writer:
         self._prefixes = torch.zeros(len(texts), 0, dtype=torch.int64)
         self._interventions = {kind: list(interventions[kind]) for kind in (DECODER, CROSS)
                                if interventions and kind in interventions}
-        self._caches: list[tuple[dict[str, Tensor], dict[str, Tensor]]] = [({}, {}) for _ in model.decoder]
+        self._caches = [(Cache(), Cache()) for _ in model.decoder]  # of self-attention, of cross-attention
 
     @torch.inference_mode()
     def step(self, ids: Tensor, parents: Tensor) -> Tensor:
@@ -65,27 +68,15 @@ class Writer:
 
     def _reorder(self, parents: Tensor) -> None:
         self._prefixes = self._prefixes[parents]
-        for own, seen in self._caches:
-            own.update({name: tensor[parents] for name, tensor in own.items()})
-            seen.update({name: tensor[parents] for name, tensor in seen.items()})
+        for cache in itertools.chain(*self._caches):
+            cache.select(parents)
         memory, hidden = (None if part is None else part[parents] for part in (self.memory.memory, self.memory.hidden))
         self.memory = Keys(memory, hidden)
 
     def _now(self, first: int, count: int) -> Interventions:
         """The interventions of these queries."""
-        return {kind: [_rows(intervention, first, count, kind == DECODER) for intervention in its]
-                for kind, its in self._interventions.items()}
-
-
-def _rows(intervention: Intervention, first: int, count: int, causal: bool) -> Intervention:
-    """An intervention of a whole target, cut to some queries; causal constants also to the keys that there are."""
-    constant, factor = intervention.constant, intervention.factor
-    if constant is not None:
-        constant = constant[:, first:first + count]
-        constant = constant[..., :first + count] if causal else constant
-    if factor is not None and factor.shape[-2] > 1:
-        factor = factor[:, first:first + count]
-    return replace(intervention, constant=constant, factor=factor)
+        return {kind: [rows_of(intervention, first, count) for intervention in layers]
+                for kind, layers in self._interventions.items()}
 
 
 @torch.inference_mode()

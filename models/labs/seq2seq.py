@@ -1,4 +1,4 @@
-"""Seq2SeqLab: our models of two texts behind the protocol of models/lab.py: a text is typed, the model writes another.
+"""Seq2SeqLab: the Lab adapter of our encoder-decoders.
 
 A Trace is of one pass over the text and what was written of it: the target's row is `start` and the written tokens, and
 after each of them stands a prediction, the last of which is `end` where the model came to one.
@@ -12,18 +12,16 @@ from dataclasses import dataclass, field
 
 import numpy
 import torch
-from numpy import ndarray
 from torch import Tensor
 
 from models.generate.seq2seq_decoding import write
 from models.kind import CROSS, DECODER, ENCODER, TARGET, TEXT
 from models.lab import UnderGates
-from models.labs.stack import cut, gates_of_layers, interventions_of, stacked
-from models.labs.trained import TrainedLab
+from models.labs.trained import TrainedLab, gates_of_layers, stacked
 from models.nets.attention.base import Intervention, Record
 from models.nets.config import END, START
 from models.nets.seq2seq import Seq2Seq
-from models.plan import TRAINED, Address, HeadPlan, Scale
+from models.plan import Address, HeadPlan
 from models.prompt import Prompt, TargetPrompt
 from models.tasks.pairs import BEAM, PairTask
 from models.trace import Output, Trace, fixed
@@ -50,26 +48,10 @@ class Seq2SeqLab(TrainedLab):
         """Most tokens that the decoder reads; `start` is one of them."""
         return self.model.target_limit(self.task.target_limit)
 
-    def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray:
-        return self._constant(kind, layer, queries, keys).numpy()
-
-    def _constant(self, kind: str, layer: int, queries: int, keys: int) -> Tensor:
-        return cut(self.constant[kind][layer], queries, keys, self.kind(kind))
-
     def interventions(self, plan: HeadPlan, text: int, target: int) -> dict[str, list[Intervention]] | None:
-        """The plan as tensors for a text and a target of so many tokens, by kind; None for the empty plan.
-
-        Raises:
-            ValueError: the plan names a head or a scale that this model hasn't.
-        """
-        if not plan:
-            return None
-        self.check(plan)
-        sizes = {TEXT: text, TARGET: target}
-        return {kind.name: interventions_of(
-            plan, kind, self.model.attentions(kind.name), sizes[kind.key_row],
-            functools.partial(self._constant, kind.name, queries=sizes[kind.query_row], keys=sizes[kind.key_row]))
-            for kind in self.kinds}
+        """Returns block -> one Intervention per layer, for `text` input and `target` decoder tokens; None for the empty
+        plan; raises as `check`."""
+        return self.interventions_of(plan, {TEXT: text, TARGET: target})
 
     def translate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), beam: int = BEAM) -> tuple[int, ...]:
         """Ids of what the model writes under the plan, `end` included where it came to one."""

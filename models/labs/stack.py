@@ -1,9 +1,8 @@
-"""StackLab: our own models behind the protocol of models/lab.py. The one place where plans become tensors and records
-become traces."""
+"""StackLab: the Lab adapter of our Transformers of one token sequence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy
@@ -13,14 +12,13 @@ from torch import Tensor
 
 from models.generate import decoding
 from models.generate.sampling import GREEDY, Sampling
-from models.kind import SELF, TEXT, Kind
+from models.kind import SELF, TEXT
 from models.lab import Touch, UnderGates, Watch
-from models.labs.trained import TrainedLab
+from models.labs.trained import TrainedLab, gates_of_layers, stacked
 from models.nets import row_sums
 from models.nets.attention import TYPES
 from models.nets.attention.base import UNTOUCHED, Intervention, Record, SelfAttention, beside_untouched
 from models.nets.attention.selective import selection
-from models.nets.constants import normalised
 from models.nets.transformer import Transformer
 from models.plan import TRAINED, HeadPlan, Scale
 from models.prompt import Prompt
@@ -38,13 +36,10 @@ class StackLab(TrainedLab):
         """The attention type's module."""
         return TYPES[self.model.config.attention]
 
-    def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray:
-        return self._constant(layer, queries, scale).numpy()
-
-    def _constant(self, layer: int, n: int, scale: Scale) -> Tensor:
-        matrices = cut(self.constant[SELF][layer], n, n, self.kinds[0])
-        masses = self.card.get(row_sums.KEY)
-        return row_sums.with_mass(matrices, row_sums.at(masses, scale.policy, layer, n)) if masses else matrices
+    def constant_pattern(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> Tensor:
+        matrices = super().constant_pattern(kind, layer, queries, keys, scale)
+        sums = self.card.get(row_sums.KEY)
+        return row_sums.with_mass(matrices, row_sums.at(sums, scale.policy, layer, keys)) if sums else matrices
 
     def selected(self, scores: ndarray) -> ndarray | None:
         """S of a layer: what each query asks to forget; None of attention that does not select.
@@ -65,16 +60,9 @@ class StackLab(TrainedLab):
         return decoding.continuation(decoder, prompt.ids, self.task.labels, sampling)
 
     def interventions(self, plan: HeadPlan, n: int) -> list[Intervention] | None:
-        """The plan as tensors, one Intervention a layer, for a text of n tokens; None for the empty plan.
-
-        Raises:
-            ValueError: the plan names a head or a scale that this model hasn't.
-        """
-        if not plan:
-            return None
-        self.check(plan)
-        attentions = [block.attention for block in self.model.blocks]
-        return interventions_of(plan, self.kinds[0], attentions, n, lambda layer: self._constant(layer, n, plan.scale))
+        """Returns one Intervention per layer for a text of n tokens, or None for the empty plan; raises as `check`."""
+        by_kind = self.interventions_of(plan, {TEXT: n})
+        return None if by_kind is None else by_kind[SELF]
 
     @torch.inference_mode()
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
@@ -145,51 +133,3 @@ class StackLab(TrainedLab):
             if ids[-1] == 0:
                 return
             yield self.task.labels[ids[-1]]
-
-
-def interventions_of(plan: HeadPlan, kind: Kind, attentions: Sequence[SelfAttention], n: int,
-                     constant_of: Callable[[int], Tensor]) -> list[Intervention]:
-    """What a plan does to the layers of a kind, as tensors.
-
-    Args:
-        attentions: the kind's layers.
-        n: keys that there are.
-        constant_of: a layer -> (H, N, M) its constant matrices.
-    """
-    constant = [[False] * kind.heads for _ in range(kind.layers)]
-    gates = [[1.0] * kind.heads for _ in range(kind.layers)]
-    for (name, layer, head), state in plan.heads.items():
-        if name == kind.name:
-            constant[layer][head], gates[layer][head] = state.constant, state.gate
-    is_constant, gate = torch.tensor(constant)[..., None, None], torch.tensor(gates)[..., None, None]
-    return [Intervention(
-        is_constant=is_constant[layer] if any(constant[layer]) else None,
-        constant=constant_of(layer) if any(constant[layer]) else None,
-        gate=gate[layer] if min(gates[layer]) < 1 else None,
-        factor=None if plan.scale == TRAINED else attention.factor(plan.scale, n),
-    ) for layer, attention in enumerate(attentions)]
-
-
-def gates_of_layers(gates: Tensor) -> list[Intervention]:
-    """(B, L, H) gates of a kind as what a pass of B rows takes, one Intervention a layer."""
-    return [Intervention(gate=layer[..., None, None]) for layer in gates.unbind(1)]
-
-
-def cut(matrices: Tensor, queries: int, keys: int, kind: Kind) -> Tensor:
-    """A layer's constant matrices (H, limit, limit) for a text of this size: PAPA's mean, cut and normalised anew.
-
-    Under a causal mask row i reads keys 0..i only, so cutting leaves rows that still sum to 1. Rows of relu²
-    do not sum to 1 in the first place; they are cut, and what they weigh is another matter (models/nets/row_sums.py).
-    A row that had all its weight beyond the text, as that of a head which looks four words ahead, weighs all keys
-    alike.
-    """
-    whole = keys == matrices.shape[-1]
-    matrices = matrices[:, :queries, :keys]
-    if kind.causal or not kind.attention.is_distribution or whole:
-        return matrices
-    return normalised(matrices, causal=False)
-
-
-def stacked(layers: Iterable[Tensor]) -> ndarray:
-    """(L, ...) float32, read-only, of tensors one a layer."""
-    return fixed(torch.stack(list(layers)).float().numpy())

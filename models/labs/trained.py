@@ -1,20 +1,26 @@
-"""TrainedLab: what our own models, of one text or of two, have in common behind the protocol of models/lab.py."""
+"""TrainedLab: the base of the adapters of our own models; turns a HeadPlan into Interventions."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+from numpy import ndarray
 from torch import Tensor
 
 from models.kind import Kind
 from models.lab import Lab
 from models.nets.attention import kinds_of
+from models.nets.attention.base import Intervention
+from models.nets.constants import normalised
 from models.nets.transformer import Model
+from models.plan import TRAINED, HeadPlan, Scale
 from models.prompt import Prompt
 from models.tasks.base import Task
+from models.trace import fixed
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,5 +67,63 @@ class TrainedLab(Lab):
     def fingerprint(self) -> str:
         return str(self.card.get("weights", {}).get("model.safetensors", ""))
 
+    def constant_pattern(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> Tensor:
+        """Returns a layer's constant patterns (H, queries, keys); see `Lab.constant_of`."""
+        return cut(self.constant[kind][layer], queries, keys, self.kind(kind))
+
+    def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray:
+        return self.constant_pattern(kind, layer, queries, keys, scale).numpy()
+
+    def interventions_of(self, plan: HeadPlan, lengths: Mapping[str, int]) -> dict[str, list[Intervention]] | None:
+        """Returns block -> one Intervention per layer, or None for the empty plan.
+
+        Args:
+            lengths: token sequence (TEXT, TARGET) -> tokens.
+
+        Raises:
+            ValueError: the plan names a head, a constant pattern or a scale that this model does not have.
+        """
+        if not plan:
+            return None
+        self.check(plan)
+        return {kind.name: [self._intervention(plan, kind, layer, lengths) for layer in range(kind.layers)]
+                for kind in self.kinds}
+
+    def _intervention(self, plan: HeadPlan, kind: Kind, layer: int, lengths: Mapping[str, int]) -> Intervention:
+        queries, keys = lengths[kind.query_row], lengths[kind.key_row]
+        states = [plan.state(kind.name, layer, head) for head in range(kind.heads)]
+        constant, gates = [state.constant for state in states], [state.gate for state in states]
+        attention = self.model.attentions(kind.name)[layer]
+        return Intervention(
+            is_constant=torch.tensor(constant)[:, None, None] if any(constant) else None,
+            constant=self.constant_pattern(kind.name, layer, queries, keys, plan.scale) if any(constant) else None,
+            gate=torch.tensor(gates)[:, None, None] if min(gates) < 1 else None,
+            factor=None if plan.scale == TRAINED else attention.factor(plan.scale, keys))
+
     def read(self, text: str, limit: int | None = None) -> Prompt:
         return self.task.read(text, limit or self.limit)
+
+
+def gates_of_layers(gates: Tensor) -> list[Intervention]:
+    """(B, L, H) gates of a kind as what a pass of B rows takes, one Intervention a layer."""
+    return [Intervention(gate=layer[..., None, None]) for layer in gates.unbind(1)]
+
+
+def cut(matrices: Tensor, queries: int, keys: int, kind: Kind) -> Tensor:
+    """A layer's constant matrices (H, limit, limit) for a text of this size: PAPA's mean, cut and normalised anew.
+
+    Under a causal mask row i reads keys 0..i only, so cutting leaves rows that still sum to 1. Rows of relu²
+    do not sum to 1 in the first place; they are cut, and what they weigh is another matter (models/nets/row_sums.py).
+    A row that had all its weight beyond the text, as that of a head which looks four words ahead, weighs all keys
+    alike.
+    """
+    whole = keys == matrices.shape[-1]
+    matrices = matrices[:, :queries, :keys]
+    if kind.causal or not kind.attention.is_distribution or whole:
+        return matrices
+    return normalised(matrices, causal=False)
+
+
+def stacked(layers: Iterable[Tensor]) -> ndarray:
+    """(L, ...) float32, read-only, of tensors one a layer."""
+    return fixed(torch.stack(list(layers)).float().numpy())

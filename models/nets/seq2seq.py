@@ -19,14 +19,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from models.kind import CROSS, DECODER, ENCODER
 from models.nets.attention import TYPES, encoder_type
 from models.nets.attention.base import OWN, UNTOUCHED, Intervention, Keys, Record, Rotary, SelfAttention
-from models.nets.attention.rotary import rotary_table
 from models.nets.attention.softmax import Softmax
 from models.nets.config import PADDING, PairConfig
 from models.nets.transformer import Block, Model
@@ -132,11 +130,6 @@ class Seq2Seq(Model):
             return x
         return functional.dropout(x, self.dropout) if before is None else \
             before + functional.dropout(x - before, self.dropout)
-
-    def _rotary(self, n: int, device: torch.device, first: int = 0) -> Rotary:
-        cos, sin = rotary_table(first + n, self.config.head_width)
-        return cos[first:].to(device), sin[first:].to(device)
-
 
 def _given(kind: str, layer: int, interventions: Interventions | None,
            records: Records | None) -> tuple[Intervention, list[Record] | None]:

@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from models.kind import SELF
 from models.nets.attention import TYPES
-from models.nets.attention.base import OWN, UNTOUCHED, Intervention, Keys, Record, Rotary
+from models.nets.attention.base import OWN, UNTOUCHED, Intervention, Keys, Record, Rotary, SelfAttention
 from models.nets.attention.rotary import rotary_table
 from models.nets.config import Config
 
@@ -77,6 +78,10 @@ class Model(nn.Module):
         """(..., C) -> (..., V); the embedding serves as output matrix too."""
         return functional.linear(hidden, self.embedding.weight) * self.config.output_scale
 
+    def attentions(self, kind: str) -> list[SelfAttention]:
+        """The attention layers of an attention block, in the order of the data."""
+        raise NotImplementedError
+
     @property
     def longest(self) -> int | None:
         """Most tokens of a text that the model has weights for; None if there is no such limit."""
@@ -89,6 +94,11 @@ class Model(nn.Module):
     def target_limit(self, tokens: int) -> int:
         """Returns the smaller of `tokens` and the length of a generated text that the model has weights for."""
         return self.limit(tokens)
+
+    def _rotary(self, n: int, device: torch.device, first: int = 0) -> Rotary:
+        """Rotations of n positions from `first` on."""
+        cos, sin = rotary_table(first + n, self.config.head_width)
+        return cos[first:].to(device), sin[first:].to(device)
 
     @torch.no_grad()
     def parameter_count(self) -> int:
@@ -105,28 +115,32 @@ class Transformer(Model):
         self.norm = nn.RMSNorm(config.width)
         self.apply(self._initialise)
 
+    def attentions(self, kind: str = SELF) -> list[SelfAttention]:
+        return [block.attention for block in self.blocks]
+
     def forward(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
-                records: list[Record] | None = None) -> Tensor:
+                records: list[Record] | None = None, keys: Sequence[Keys] | None = None) -> Tensor:
         """Hidden states after the last norm.
 
         Args:
             tokens: (B, N) int64 token ids.
             interventions: one a layer; None for the model as trained.
             records: a list that gets one Record a layer; None to keep nothing.
+            keys: one per layer, with the cache of a decoder; None where `tokens` are whole texts.
 
         Returns:
             (B, N, C); `logits` turns them into logits over the vocabulary.
         """
-        return deque(self.states(tokens, interventions, records), maxlen=1).pop()
+        return deque(self.states(tokens, interventions, records, keys), maxlen=1).pop()
 
     def states(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
-               records: list[Record] | None = None) -> Iterator[Tensor]:
+               records: list[Record] | None = None, keys: Sequence[Keys] | None = None) -> Iterator[Tensor]:
         """What stands before each block, and after the last norm: L + 1 of (B, N, C), one after the other; the
         arguments as in `forward`."""
         x = self.embedding(tokens)
-        cos, sin = rotary_table(tokens.shape[1], self.config.head_width)
-        rotary = (cos.to(x.device), sin.to(x.device))
+        rotary = self._rotary(tokens.shape[1], x.device, keys[0].first if keys else 0)
         for layer, block in enumerate(self.blocks):
             yield x
-            x = block(x, rotary, interventions[layer] if interventions else UNTOUCHED, records)
+            x = block(x, rotary, interventions[layer] if interventions else UNTOUCHED, records,
+                      keys[layer] if keys else OWN)
         yield self.norm(x)

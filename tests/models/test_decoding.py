@@ -10,9 +10,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from models.generate.decoding import Decoder, Memory, can_decode
+from models.generate.decoding import Decoder, can_decode
 from models.labs.stack import StackLab
 from models.nets.attention.base import Record
+from models.nets.attention.cache import EvictingCache
 from models.nets.config import Config
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan
@@ -78,9 +79,9 @@ def test_carried_f_is_recomputed_f():
     decoder = Decoder(model, 2, N)
     for i, column in enumerate(ids.unbind(1)):
         decoder.step(column)
-        for memory, record in zip(decoder.memories, records, strict=True):
+        for memory, record in zip(decoder.caches, records, strict=True):
             if i + 1 < N:  # what the next query will find said
-                assert_close(memory.forgotten[:, :i + 1], record.mask[:, i + 1, :i + 1], rtol=1e-4, atol=1e-4)
+                assert_close(memory.mask, record.mask[:, i + 1, :i + 1], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("attention", TYPES)
@@ -165,10 +166,10 @@ def test_budgets_forget_what_plain_loops_forget(attention, by_age, budgets):
     for i, column in enumerate(ids.unbind(1)):
         logits = model.logits(decoder.step(column)).double().numpy()
         for text, (its_logits, read) in enumerate(expected):
-            for layer, memory in enumerate(decoder.memories):
+            for layer, memory in enumerate(decoder.caches):
                 assert set(memory.kept()[text].tolist()) == read[layer][i]
             numpy.testing.assert_allclose(logits[text], its_logits[i], rtol=1e-3, atol=2e-3)
-    kept = decoder.memories[2].kept().tolist()
+    kept = decoder.caches[2].kept().tolist()
     window = [0, *range(41 - budgets[2], 40)]
     if by_age or attention == "softmax":
         assert kept == [window] * 3
@@ -194,7 +195,7 @@ def test_what_is_forgotten_stays_so_and_no_more_is_kept_than_allowed():
     before = [[set() for _ in range(4)] for _ in budgets]
     for i, column in enumerate(ids.unbind(1)):
         decoder.step(column)
-        for layer, (memory, budget) in enumerate(zip(decoder.memories, budgets, strict=True)):
+        for layer, (memory, budget) in enumerate(zip(decoder.caches, budgets, strict=True)):
             for text, kept in enumerate(map(set, memory.kept().tolist())):
                 assert len(kept) == min(i + 1, budget)
                 assert {0, i, max(0, i - 1)} <= kept  # BOS, the token itself, the one before it
@@ -210,10 +211,12 @@ def test_texts_of_a_batch_do_not_touch_each_other():
 
 
 def test_equal_f_forgets_the_oldest_but_bos():
-    memory = Memory(1, 1, 3, 2)
+    cache = EvictingCache(1, 3)
     for position in range(5):
-        memory.add(torch.zeros(1, 1, 2), torch.zeros(1, 1, 2), position)
-    assert memory.kept().tolist() == [[0, 3, 4]]
+        keys = cache.extend("key", torch.full((1, 1, 1, 2), float(position)))
+        assert keys.shape[2] == min(position + 1, 3)
+    assert cache.kept().tolist() == [[0, 3, 4]]
+    assert sorted(keys[0, 0, :, 0].tolist()) == [0, 3, 4]
 
 
 @pytest.mark.parametrize("attention", TYPES)

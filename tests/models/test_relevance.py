@@ -11,7 +11,7 @@ from tiny import make_model, prompt_of, random_ids
 from tiny_pairs import TEXT_TYPED, make_lab
 from torch.testing import assert_close
 
-from models.analysis.relevance import Held, applies, propagated, shares
+from models.analysis.relevance import applies, propagated, shares
 from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from models.plan import HeadPlan
@@ -58,20 +58,14 @@ def test_against_the_rules_in_loops():
     lab = stack("softmax")
     prompt = prompt_of(random_ids(1, 5)[0])
     top, relevance, _ = propagated(lab, prompt, [4])
-    model, held = lab.model.double(), Held()
+    model, records = lab.model.double(), []
     with torch.no_grad():
-        x = model.embedding(torch.tensor([prompt.ids]))
-        held.stack(model, x)
+        x = list(model.states(torch.tensor([prompt.ids]), records=records))[-2]  # before the last block
         block = model.blocks[-1]
-        before = Held()
-        for other in list(model.blocks)[:-1]:
-            x = x + before.attention("self", other.attention, before.norm(other.attention_norm, x),
-                                     rotary(5, model))
-            x = x + before.mlp(other, x)
-        outputs = held.outputs["self"][-1][0]  # (H, N, D)
+        outputs = records[-1].outputs[0]  # (H, N, D)
         written = block.attention.output(outputs.transpose(0, 1).flatten(1))[4]  # at the last token
         middle = x[0, 4] + written
-        up = block.up(before.norm(block.mlp_norm, middle))
+        up = block.up(block.mlp_norm(middle))
         passed = torch.nn.functional.gelu(up, approximate="tanh") / up
         last = middle + block.down(up * passed)
         scale = (last.square().mean() + torch.finfo(torch.float64).eps).rsqrt() * model.norm.weight
@@ -92,11 +86,6 @@ def test_against_the_rules_in_loops():
     model.float()
     assert_close(relevance["self"][0, -1], torch.tensor(expected, dtype=torch.float32), rtol=1e-3, atol=1e-4)
     assert float(top[0]) == pytest.approx(float((last * row * scale).sum()), rel=1e-4)
-
-
-def rotary(n: int, model):
-    from models.nets.attention.rotary import rotary_table
-    return rotary_table(n, model.config.head_width)
 
 
 def test_shares():

@@ -16,12 +16,13 @@ head, C width of the model, V vocabulary.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
 from models.kind import Traits
+from models.nets.attention.cache import Cache
 from models.nets.attention.scale import policy_factor
 from models.nets.config import Config
 from models.plan import Scale
@@ -71,9 +72,9 @@ class Record:
     live: Tensor
     weights: Tensor
     norms: Tensor
-    gates: Tensor | None = None
-    values: Tensor | None = None
-    outputs: Tensor | None = None
+    gates: Tensor | None
+    values: Tensor
+    outputs: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,24 +85,29 @@ class Keys:
         memory: (B, M, C) what keys and values are made of; None for the queries' own x.
         hidden: (B, 1, 1, M) bool, True for keys that no query sees, as padding; None if all are seen.
         first: place of the first query in its text; with `cache`, those before it were read in earlier calls.
-        cache: keys and values that earlier calls made, by name; this call adds its own. None to keep nothing.
+        cache: keys and values of earlier calls; this call adds its own. None to keep nothing.
     """
 
     memory: Tensor | None = None
     hidden: Tensor | None = None
     first: int = 0
-    cache: dict[str, Tensor] | None = None
+    cache: Cache | None = None
 
     def made(self, name: str, make: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
         """(B, H, M, D) keys or values, as `make` makes them of (B, M, C): of x, or of what there is to look at."""
         if self.cache is None:
             return make(x if self.memory is None else self.memory)
         if self.memory is None:
-            new = make(x)
-            self.cache[name] = torch.cat((self.cache[name], new), 2) if name in self.cache else new
-        elif name not in self.cache:
-            self.cache[name] = make(self.memory)
-        return self.cache[name]
+            return self.cache.extend(name, make(x))
+        return self.cache.tensors[name] if name in self.cache.tensors else self.cache.extend(name, make(self.memory))
+
+    def columns(self, intervention: Intervention, count: int) -> Intervention:
+        """Returns the intervention with constant patterns cut to the `count` keys that there are."""
+        if intervention.constant is None:
+            return intervention
+        cut = intervention.constant[..., :count] if self.cache is None else \
+            self.cache.columns(intervention.constant, count)
+        return replace(intervention, constant=cut)
 
 
 OWN = Keys()
@@ -230,7 +236,8 @@ class SelfAttention(nn.Module):
                 records: list[Record] | None = None, keys: Keys = OWN) -> Tensor:
         """(B, N, C) -> (B, N, C); appends what it did to `records` if there is such a list."""
         scores = self.scores(x, rotary, intervention.factor, keys)
-        live, mask = self.normalise(scores)
+        live, mask = self.normalise(scores, keys)
+        intervention = keys.columns(intervention, live.shape[-1])
         weights = intervene(live, intervention)
         values = keys.made("value", self.values, x)
         outputs, gates = self.outputs(weights, values, x), self.gates(x)
@@ -254,7 +261,7 @@ class SelfAttention(nn.Module):
         if isinstance(trained, Tensor):
             trained = trained[:, -x.shape[1]:]  # of the queries that are here
         scores = self.source(x, rotary, trained if factor is None else factor, keys)
-        if self.causal:  # in place: a copy of N·M would cost as much as the product that made them
+        if self.causal and x.shape[1] > 1:  # one query sees all keys; in place, as a copy costs as much as the product
             scores = scores.masked_fill_(causal_mask(x.shape[1], x.device, keys.first), NEVER)
         return scores if keys.hidden is None else scores.masked_fill(keys.hidden, NEVER)
 
@@ -269,7 +276,7 @@ class SelfAttention(nn.Module):
             return factor if isinstance(factor, Tensor) else torch.full((1, 1, 1), factor)
         return policy_factor(scale, n, self.causal, self.trained_length)
 
-    def normalise(self, scores: Tensor) -> tuple[Tensor, Tensor | None]:
+    def normalise(self, scores: Tensor, keys: Keys = OWN) -> tuple[Tensor, Tensor | None]:
         """(B, H, N, M) scores -> weights of the same shape, and the mask F (B, N, M) or None."""
         return scores.softmax(dim=-1), None
 

@@ -81,7 +81,7 @@ class GauRelu2(GatedUnit):
     def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor | float:
         return self.trained_length**-0.5
 
-    def normalise(self, scores: Tensor) -> tuple[Tensor, None]:
+    def normalise(self, scores: Tensor, keys: Keys = OWN) -> tuple[Tensor, None]:
         return functional.relu(scores).square(), None
 
     def log_normaliser(self, scores: Tensor) -> Tensor:

@@ -16,6 +16,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from models.messages import N_
+from models.nets.attention.base import OWN, Keys
+from models.nets.attention.cache import EvictingCache
 from models.nets.attention.softmax import Softmax
 
 
@@ -61,7 +63,11 @@ class Selective(Softmax):
     formula = N_("A = softmax(L − F),  F[i, j] = Σ relu(L₀[k, j]) over j < k < i,  0 for the first token")
     published = "Leviathan et al. 2024, arXiv 2410.02703"
 
-    def normalise(self, scores: Tensor) -> tuple[Tensor, Tensor]:
+    def normalise(self, scores: Tensor, keys: Keys = OWN) -> tuple[Tensor, Tensor]:
+        if isinstance(keys.cache, EvictingCache):  # one query: F was accumulated over the queries before it
+            mask = keys.cache.mask.unsqueeze(1)
+            keys.cache.accumulate(scores[:, 0, 0])
+            return (scores - mask.unsqueeze(1)).softmax(dim=-1), mask
         # In bf16 a sum over 256 tokens loses the small terms, so F is kept in float32.
         mask = accumulate(selection(scores.float()))
         return (scores - mask.unsqueeze(1)).softmax(dim=-1).to(scores.dtype), mask

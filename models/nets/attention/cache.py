@@ -1,0 +1,105 @@
+"""Key-value caches of one attention layer: one that grows, and one that evicts keys beyond a capacity."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+class Cache:
+    """Keys and values that earlier steps of a decoder computed, for B texts.
+
+    Attributes:
+        tensors: name ("key", "value") -> (B, H, S, D); keys are rotated by their positions.
+    """
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, Tensor] = {}
+
+    def extend(self, name: str, new: Tensor) -> Tensor:
+        """Adds (B, H, n, D) keys or values and returns all of that name."""
+        old = self.tensors.get(name)
+        self.tensors[name] = new if old is None else torch.cat((old, new), 2)
+        return self.tensors[name]
+
+    def select(self, rows: Tensor) -> None:
+        """Keeps these texts, in this order; a text may occur several times."""
+        self.tensors = {name: tensor[rows] for name, tensor in self.tensors.items()}
+
+    def columns(self, constant: Tensor, keys: int) -> Tensor:
+        """Cuts constant patterns (H, N, at least `keys`) to the cached keys."""
+        return constant[..., :keys]
+
+
+class EvictingCache(Cache):
+    """A cache of S slots: with all slots in use, a new key replaces the one with the largest accumulated mask F.
+
+    The first token is never evicted, nor is a key in the step that adds it. Among equal F, as in attention without F,
+    the oldest key is evicted. F of an evicted key is not needed again, because F never decreases (Leviathan, Kalman and
+    Matias 2024, arXiv 2410.02703, on context pruning).
+
+    Args:
+        texts: B.
+        capacity: keys that are kept.
+        by_age: True to evict the oldest key whatever F is.
+
+    Attributes:
+        mask: (B, S) F of each cached key.
+        positions: (B, S) int64 position in the text of each cached key.
+        read: tokens read so far.
+    """
+
+    def __init__(self, texts: int, capacity: int, by_age: bool = False) -> None:
+        super().__init__()
+        self.capacity, self.by_age, self.read = capacity, by_age, 0
+        self.mask = torch.zeros(texts, 0)
+        self.positions = torch.zeros(texts, 0, dtype=torch.int64)
+        self._texts = torch.arange(texts)
+        self._slot = self._texts
+
+    def extend(self, name: str, new: Tensor) -> Tensor:
+        """As in Cache, of one token: (B, H, 1, D); its key must come before its value."""
+        if name == "key":
+            self._allocate()
+        old = self.tensors.get(name)
+        if old is None or old.shape[2] < self.positions.shape[1]:
+            return super().extend(name, new)
+        old[self._texts, :, self._slot] = new[:, :, 0]
+        return old
+
+    def _allocate(self) -> None:
+        """Finds the new token's slot in each text."""
+        if self.positions.shape[1] < self.capacity:
+            self._slot = torch.full_like(self._texts, self.positions.shape[1])
+            self.mask = torch.cat((self.mask, self.mask.new_zeros(len(self.mask), 1)), 1)
+            self.positions = torch.cat((self.positions, self.positions.new_full((len(self.mask), 1), self.read)), 1)
+        else:
+            self._slot = self._evicted()
+            self.mask[self._texts, self._slot], self.positions[self._texts, self._slot] = 0.0, self.read
+        self.read += 1
+
+    def _evicted(self) -> Tensor:
+        """(B,) slot of the key to evict."""
+        positions = self.positions[:, 1:]
+        if not self.by_age:
+            mask = self.mask[:, 1:]
+            positions = positions.masked_fill(mask < mask.amax(1, keepdim=True), torch.iinfo(torch.int64).max)
+        return positions.argmin(1) + 1
+
+    def accumulate(self, scores: Tensor) -> None:
+        """Adds relu(head 0's scores) of the newest query, (B, S), to F; its own key and the first token are exempt."""
+        selected = scores.relu()
+        selected[:, 0] = 0.0
+        selected[self._texts, self._slot] = 0.0
+        self.mask = self.mask + selected
+
+    def columns(self, constant: Tensor, keys: int) -> Tensor:
+        """As in Cache, (B, H, 1, S) of one query; rows sum to 1 again where keys were evicted."""
+        rows = constant[:, 0][:, self.positions].transpose(0, 1)
+        if self.positions.shape[1] < self.read:
+            rows = rows / rows.sum(-1, keepdim=True).clamp_min(1e-9)
+        return rows.unsqueeze(2)
+
+    def kept(self) -> Tensor:
+        """(B, S) positions of the cached keys, in order."""
+        return self.positions.sort(1).values
