@@ -12,7 +12,7 @@ import streamlit as st  # noqa: E402
 
 from app.panels.choice import choosing  # noqa: E402
 from app.server import serving  # noqa: E402
-from app.state import session  # noqa: E402
+from app.state import session, visit  # noqa: E402
 from app.state.lab_state import FIRST_PAGE, PAGES, default_model  # noqa: E402
 from app.texts import _  # noqa: E402
 from app.views import DRAW  # noqa: E402
@@ -37,6 +37,7 @@ def at(page: str) -> Callable[[], None]:
     """What an address with this path opens."""
     def run() -> None:
         session.follow_address(page)
+        visit.current().address = st.context.ip_address
         session.speak()
         with st.empty().container(key="lasting"):  # what follows keeps its place on the page
             session.once(_lasting)

@@ -10,12 +10,13 @@ from components.head_map import head_map
 from components.heads import Grid, heads
 from components.lesson import lesson
 from components.library import library
-from components.mounting import answering, page_style
+from components.mounting import Part, answering, mount, page_style
 from components.navigation import navigation
 from components.notice import notice
 from components.opening import opening
 from components.toolbar import toolbar
 from components.written import written
 
-__all__ = ["Grid", "answering", "catalogue", "chart", "chooser", "comparison", "dial", "effect", "head_map", "heads",
-           "lesson", "library", "navigation", "notice", "opening", "page_style", "table", "toolbar", "written"]
+__all__ = ["Grid", "Part", "answering", "catalogue", "chart", "chooser", "comparison", "dial", "effect", "head_map",
+           "heads", "lesson", "library", "mount", "navigation", "notice", "opening", "page_style", "table", "toolbar",
+           "written"]

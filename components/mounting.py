@@ -1,25 +1,27 @@
-"""What all components have in common: how they are registered, how their events arrive, what a payload answers."""
+"""What all components have in common: how they are registered, mounted in a Streamlit page, and acknowledged."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
-import secrets
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, ParamSpec
 
 import streamlit as st
+from numpy import ndarray
 
 from app import texts
+from components import channel
+from components.channel import MAX_EVENTS
+from components.channel import OnEvent as OnEvent
+from components.payload import pack
 
 FOLDER = Path(__file__).parent
-MAX_EVENTS = 256  # that are taken from one message; the browser sends no more at a time, and the rest after the answer
-
-# Keys of Streamlit's session.
-_NEWEST, _VISIT, _TEXT, _HEARING = (
-    "components: newest event", "components: visit", "components: text", "components: hearing")
+TEXT_KEY = "components: text"  # in Streamlit's session: fingerprint of the text in the box
 
 # Streamlit sends a component's script and style with every change of its data. So all code and all styles live in the
 # library, which is sent once per visit (library/__init__.py), and a component's own script only calls the library.
@@ -31,16 +33,75 @@ export default component => {
 };
 """
 
-OnEvent = Callable[[dict[str, Any]], None]
+P = ParamSpec("P")
+Content = tuple[dict[str, Any], dict[str, ndarray]]  # what a component shows: a JSON header, and arrays by name
 
 
-def register(name: str) -> Callable[..., Any]:
-    """A component's mount function; `name` of components/main.js draws it, the sheets of its folder style it.
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What one component of a page shows, not yet sent.
 
-    Call it once, while its module is imported.
+    Attributes:
+        component: its name; `name` of components/main.js draws it.
+        key: of its mount on the page.
+        header, arrays: see `pack`.
+        on_event: called with each of its events.
     """
-    html = f'<div class="root" data-part="{name}"></div>'  # all is drawn inside: the script may empty it
-    return st.components.v2.component(f"attention_lab_{name}", html=html, js=_LOADER % {"name": name})
+
+    component: str
+    key: str
+    header: dict[str, Any]
+    arrays: dict[str, ndarray] = field(default_factory=dict)
+    on_event: OnEvent | None = None
+
+    @functools.cached_property
+    def payload(self) -> bytes:
+        """Header and arrays as the events route sends them."""
+        return pack({"key": self.key} | self.header, self.arrays)
+
+    @functools.cached_property
+    def fingerprint(self) -> bytes:
+        """16 bytes that tell one payload from another."""
+        return hashlib.blake2b(self.payload, digest_size=16).digest()
+
+
+class Component(Generic[P]):
+    """A component: call it to mount it in the Streamlit page, or take `part` for the events route."""
+
+    def __init__(self, name: str, content: Callable[P, Content]) -> None:
+        html = f'<div class="root" data-part="{name}"></div>'  # the component draws inside it and may empty it
+        _mounts[name] = st.components.v2.component(f"attention_lab_{name}", html=html, js=_LOADER % {"name": name})
+        self._name, self._content = name, content
+        functools.update_wrapper(self, content)
+
+    def __call__(self, *args: P.args, **named: P.kwargs) -> None:
+        mount(self.part(*args, **named))
+
+    def part(self, *args: P.args, **named: P.kwargs) -> Part:
+        """The part that a call with the same arguments would mount."""
+        header, arrays = self._content(*args, **named)
+        key, on_event = named["key"], named.get("on_event")
+        return Part(self._name, key, header, arrays, on_event)  # type: ignore[arg-type]  # every component takes both
+
+
+_mounts: dict[str, Any] = {}
+
+
+def component(name: str) -> Callable[[Callable[P, Content]], Component[P]]:
+    """Makes a component of a function that returns what it shows; the function takes `key` and may take `on_event`.
+
+    `name` of components/main.js draws it, and the style sheets in its folder style it.
+    """
+    return functools.partial(Component, name)
+
+
+def mount(part: Part) -> None:
+    """Mounts a part in the Streamlit page that is being drawn."""
+    now = channel.current()
+    now.listen(part.key, part.on_event)
+    now.sent.pop(part.key, None)  # the browser has this payload now, not the one that the events route sent
+    _mounts[part.component](key=part.key, data=pack({**part.header, **answer(part.key)}, part.arrays),
+                            on_event_change=dispatch(part.key))
 
 
 def styles() -> dict[str, str]:
@@ -63,13 +124,14 @@ def _short(css: str) -> str:
 
 
 def answering(text: str | None) -> None:
-    """Says what text this run's numbers are about, as it stands in the box whose widget has the key `text`.
+    """Begins a page. Call it before its components are drawn.
 
-    Call it before the components are drawn, for a text that cannot be read too: until an answer to what is typed
-    arrives, the numbers of all components look old. None: there is no such box.
+    Args:
+        text: the text in the box whose widget has the key `text`, even if it cannot be read: until an answer to the
+            typed text arrives, the numbers of all components look stale. None: the page has no such box.
     """
-    st.session_state[_TEXT] = None if text is None else fingerprint(text)
-    st.session_state[_HEARING] = {}  # those of this page follow; what an older page's hold is free
+    st.session_state[TEXT_KEY] = None if text is None else fingerprint(text)
+    channel.current().begin()
 
 
 def fingerprint(text: str) -> str:
@@ -79,62 +141,33 @@ def fingerprint(text: str) -> str:
 
 
 def answer(key: str) -> dict[str, Any]:
-    """What a payload of the component `key` answers; part of each header.
+    """The part of each header that says what the payload answers.
 
-    sequence: the last event that Python has seen from this component; answered: from any of them; visit: a number
-    that tells this session from another one; text: of `answering`; language: of all its texts.
+    Returns:
+        key: of the component; sequence: number of its newest handled event; answered: of any component's;
+        visit: id of the visit; serial: of the picture of the state; text: of `answering`; language: of all texts.
     """
-    return {"sequence": received(key), "answered": st.session_state.get(_NEWEST, 0),
-            "visit": st.session_state.setdefault(_VISIT, secrets.randbits(32)), "text": st.session_state.get(_TEXT),
-            "language": texts.language()}
+    now = channel.current()
+    return {"key": key, "sequence": now.received.get(key, 0), "answered": now.newest, "visit": now.id,
+            "serial": now.serial, "text": st.session_state.get(TEXT_KEY), "language": texts.language()}
 
 
-def received(key: str) -> int:
-    """The sequence number of the last event that Python has seen from the component `key`."""
-    return st.session_state.get(_sequence_key(key), 0)
+def dispatch(key: str) -> Callable[[], None]:
+    """Streamlit's callback for events of the component `key`: hands on the events of all components on the page.
 
-
-def dispatch(key: str, on_event: OnEvent | None) -> Callable[[], None]:
-    """The callback that hands each new event of the component `key` to `on_event`, once and in order.
-
-    While a run is busy, Streamlit keeps only the last message of a component. So the browser repeats in each
-    message what has not been acknowledged, and the sequence number tells what is new. What arrives when its page
-    has gone finds no value any more, and is dropped.
-
-    Of the messages that came while a run was busy, Streamlit calls the older ones' callbacks last: an undo would come
-    before what it undoes. So the first that is called hands on the events of all components.
+    While a script run is busy, Streamlit keeps only the last message of a component, so the browser repeats in each
+    message what was not acknowledged. And of the messages that arrived meanwhile, Streamlit calls the callbacks of
+    older ones last: an undo would come before the change it undoes.
     """
-    st.session_state.setdefault(_HEARING, {})[key] = on_event
+    now = channel.current()
 
     def receive() -> None:
-        hearing: dict[str, OnEvent | None] = {**st.session_state.get(_HEARING, {}), key: on_event}
-        new = [(_number(event), name, event) for name in hearing for event in _new(name)]
-        for number, name, event in sorted(new, key=lambda one: one[0]):
-            if number <= received(name):  # twice in one message
-                continue
-            st.session_state[_sequence_key(name)] = number
-            st.session_state[_NEWEST] = max(number, st.session_state.get(_NEWEST, 0))
-            hear = hearing[name]
-            if hear is not None:
-                hear(event)
+        now.receive([(name, event) for name in {**now.handlers, key: None} for event in _events(name)])
     return receive
 
 
-def _new(key: str) -> list[dict[str, Any]]:
-    """The events of a component's message that Python has not seen."""
+def _events(key: str) -> list[Any]:
+    """The events in a component's last message; none if it has gone from the page or sent something else."""
     value = st.session_state.get(key)
     events = value.get("event") if isinstance(value, dict) else None
-    if not isinstance(events, list):
-        return []
-    newest = received(key)
-    return [event for event in events[:MAX_EVENTS] if _number(event) > newest]
-
-
-def _number(event: object) -> int:
-    """An event's number; 0, which is never new, if it has none. Browsers count exactly up to 2^53."""
-    number = event.get("sequence") if isinstance(event, dict) else None
-    return number if type(number) is int and number < 2 ** 53 else 0
-
-
-def _sequence_key(key: str) -> str:
-    return f"{key}: last event"
+    return events[:MAX_EVENTS] if isinstance(events, list) else []

@@ -36,12 +36,13 @@ from hypothesis import strategies as st
 
 import models
 from app.panels.prompt import picture
-from app.state import session, visitor_models
+from app.state import session, visit
 from app.state.fields import FIELDS
 from app.state.handlers import events, head_events
 from app.state.history import History
 from app.state.lab_state import PAGES, LabState
 from app.state.link import query_of, read_query
+from app.state.visit import Visit
 from components import mounting
 from models import HeadPlan, catalogue
 from models.errors import InputError
@@ -131,9 +132,10 @@ def with_session(check: Callable[[dict[Any, Any], Any], None]) -> Callable[[Any]
     """The check with a session without Streamlit; afterwards the visitor's state is sane."""
     def checked(case: Any) -> None:
         start = LabState("stories-softmax", "The cat [sat].", compared=("stories-log-n",))
-        state: dict[Any, Any] = {session.HISTORY: History(start), session._ADDRESSES: {}}
+        state: dict[Any, Any] = {}
         with ExitStack() as stack:
-            for module in (session, visitor_models, picture, mounting):
+            stack.enter_context(visit.use(Visit(history=History(start))))
+            for module in (session, picture, mounting):
                 stack.enter_context(mock.patch.object(module, "st", SimpleNamespace(session_state=state)))
             check(state, case)
             told(session.history().problems)
@@ -144,7 +146,8 @@ def with_session(check: Callable[[dict[Any, Any], Any], None]) -> Callable[[Any]
 def check_events(state: dict[Any, Any], case: list[tuple[int, Any]]) -> None:
     for which, event in case:
         state["key"] = {"event": [event] if which % 2 else event}
-        mounting.dispatch("key", HANDLERS[which // 2])()
+        visit.current().channel.listen("key", HANDLERS[which // 2])
+        mounting.dispatch("key")()
         if isinstance(event, dict):
             HANDLERS[which // 2](event)
 

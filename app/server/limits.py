@@ -15,9 +15,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-import streamlit as st
-
-from app.state import session
+from app.state import visit
 from app.texts import N_
 from models.labs.foreign.opening import hub
 from models.messages import told
@@ -81,9 +79,9 @@ def spend(what: Allowance, amount: int = 1) -> None:
         LimitError: on a host, where the visit or its address has none left. Nothing is charged then.
     """
     if hub.access().hosted and not _alone.get():
-        visit = st.session_state.setdefault(session.ALLOWANCES, {})
+        this = visit.current()
         with _lock:
-            purses = [(visit, what.most), (_purse_of(st.context.ip_address), what.most * PER_ADDRESS)]
+            purses = [(this.allowances, what.most), (_purse_of(this.address), what.most * PER_ADDRESS)]
             now = time.monotonic()
             for purse, most in purses:
                 left = _left(purse, what, most, now)

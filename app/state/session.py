@@ -1,18 +1,19 @@
-"""The visitor's History in Streamlit's session: the one place that knows session keys."""
+"""The visitor of this thread: shortcuts to the present visit, and the keys of Streamlit's widgets."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any, ParamSpec, TypeGuard
 from urllib.parse import parse_qsl
 
 import streamlit as st
 
 from app import texts
 from app.server import serving
+from app.state import visit
 from app.state.history import MAX_HELD, History
 from app.state.lab_state import FIRST_PAGE, MAX_TEXT, SHOWN, LabState
 from app.state.lessons.lesson_files import Place
@@ -31,20 +32,27 @@ CONSTANT_TASK, STUDY = "task", "study"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM, PICTURE_PROBLEM = "looked", "job problem", "picture problem"
-TAKE = "take"  # which of FILES was asked for last, and the number of the event that did
-FILES = ("npz", "json", "csv")
-HISTORY, CONTINUATION, BEGIN, ALLOWANCES, _ADDRESSES, _DRAWN = (
-    "history", "continuation", "begin writing", "allowances", "addresses", "library drawn")
-_ANSWERS, _TICKED, _ASIDE = "answers", "steps done", "before the lesson"
+FILES = ("npz", "json", "csv")  # of all numbers
+_DRAWN = "library drawn"
 MAX_QUERY = 4 * MAX_TEXT  # characters of an address
 MAX_ADDRESSES = 300  # that a session remembers as its own
 
 
+P = ParamSpec("P")
+
+
 def history() -> History:
     """This visitor's history."""
-    if HISTORY not in st.session_state:
-        st.session_state[HISTORY] = History()
-    return st.session_state[HISTORY]
+    return visit.current().history
+
+
+def exclusive(handler: Callable[P, None]) -> Callable[P, None]:
+    """Runs a widget's callback while no other event of the visitor is handled."""
+    @functools.wraps(handler)
+    def locked(*args: P.args, **named: P.kwargs) -> None:
+        with visit.current().channel.lock:
+            handler(*args, **named)
+    return locked
 
 
 def speak() -> None:
@@ -64,43 +72,19 @@ def is_index(value: object, count: int) -> TypeGuard[int]:
 
 
 def ask_for(ending: object, number: object) -> None:
-    """A file of all numbers, one of FILES: the page that is drawn next has the button that fetches it.
+    """Asks for a file of all numbers: the next page that is drawn has a button that downloads it.
 
     Args:
-        number: of the event, which tells this button from one that an earlier state had.
+        ending: one of FILES.
+        number: of the event, which tells this button from one of an earlier state.
     """
-    if ending in [*FILES] and isinstance(number, int):
-        st.session_state[TAKE] = ending, number
-
-
-def answers() -> dict[Place, str]:
-    """What this visitor answered in lessons, as LabState.answer."""
-    return st.session_state.setdefault(_ANSWERS, {})
-
-
-def ticked() -> set[Place]:
-    """The steps of lessons that this visitor has done."""
-    return st.session_state.setdefault(_TICKED, set())
+    if isinstance(ending, str) and ending in FILES and isinstance(number, int):
+        visit.current().download = ending, number
 
 
 def is_told(place: Place, answer: str) -> bool:
     """Whether the right answer to a step's question may be seen: it was asked for, or answered and the step done."""
-    return answer == SHOWN or bool(answer) and place in ticked()
-
-
-def put_aside(state: LabState | None) -> None:
-    """Keeps what a visitor had before a lesson; None forgets it."""
-    st.session_state[_ASIDE] = state
-
-
-def aside() -> LabState | None:
-    """What was put aside."""
-    return st.session_state.get(_ASIDE)
-
-
-def begin_continuation() -> None:
-    """The text is continued as soon as the page is drawn."""
-    st.session_state[BEGIN] = True
+    return answer == SHOWN or bool(answer) and place in visit.current().ticked
 
 
 def once(draw: Callable[[], None]) -> None:
@@ -121,8 +105,8 @@ def follow_address(page: str) -> None:
     """
     params = ({} if page == FIRST_PAGE else {"page": page}) | st.query_params.to_dict()
     asked = _canonical(params)
-    known: OrderedDict[str, LabState] = st.session_state.setdefault(_ADDRESSES, OrderedDict())
-    first = HISTORY not in st.session_state
+    first = visit.SESSION_KEY not in st.session_state
+    known = visit.current().addresses
     if first or serving.went_back_or_forward() or asked not in known:
         problems: list[str] = []
         if asked in known:
@@ -135,7 +119,7 @@ def follow_address(page: str) -> None:
             chosen = st.context.cookies.get(texts.COOKIE)  # an earlier visit's choice
             state = replace(state, language=texts.preferred(chosen or st.context.locale))
         (history().begin if first else history().open)(state, problems)
-        _remember(asked)
+        _remember(asked, history().present)
 
 
 def begin_at(query: str) -> None:
@@ -162,14 +146,14 @@ def _read(params: dict[str, str]) -> tuple[LabState, list[str]]:
     return state, problems
 
 
-def remember_address(query: str) -> None:
-    """Notes the present state's address, its query string, as one of this session's own."""
-    _remember(_canonical(dict(parse_qsl(query, keep_blank_values=True))))
+def remember_address(query: str, state: LabState) -> None:
+    """Notes a state's address, its query string, as one of this visit's own."""
+    _remember(_canonical(dict(parse_qsl(query, keep_blank_values=True))), state)
 
 
-def _remember(address: str) -> None:
-    known = st.session_state[_ADDRESSES]
-    known[address] = history().present
+def _remember(address: str, state: LabState) -> None:
+    known = visit.current().addresses
+    known[address] = state
     known.move_to_end(address)
     while len(known) > MAX_ADDRESSES or sum(len(state.text) for state in known.values()) > MAX_HELD:
         known.popitem(last=False)

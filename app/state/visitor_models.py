@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import streamlit as st
-
 from app.server import serving
 from app.server.jobs import Job
+from app.state import visit
 from models import Lab
 
-_JOB, _LABS, _PICTURES = "job", "labs with constants", "pictures"
 MOST_LABS = 2  # with constant matrices of one visitor: 12 x 12 heads at 128 tokens take 9 MiB
 MOST_PICTURE = 8 * 2**20  # bytes of a picture's file
 
 
 def job() -> Job[Any] | None:
     """The work under way."""
-    return st.session_state.get(_JOB)
+    return visit.current().job
 
 
 def set_job(work: Job[Any] | None) -> None:
-    st.session_state[_JOB] = work
+    visit.current().job = work
 
 
 def opened(name: str) -> Lab:
@@ -46,14 +44,14 @@ def keep_constants(lab: Lab) -> None:
 
 
 def _labs() -> dict[str, Lab]:
-    return st.session_state.setdefault(_LABS, {})
+    return visit.current().labs
 
 
 def picture(model: str) -> bytes | None:
     """The picture that the visitor chose for a model, as a file's bytes."""
-    return st.session_state.get(_PICTURES, {}).get(model)
+    return visit.current().pictures.get(model)
 
 
 def set_picture(model: str, data: bytes | None) -> None:
     """Keeps one picture; None forgets it."""
-    st.session_state[_PICTURES] = {} if data is None else {model: data}
+    visit.current().pictures = {} if data is None else {model: data}

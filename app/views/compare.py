@@ -4,8 +4,9 @@ stands on top, beside the heads that are acted on; below, one thing at a time, l
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -22,7 +23,7 @@ from app.state import session, visitor_models
 from app.state.handlers import events
 from app.state.lab_state import PARTS, LabState
 from app.texts import _, tip
-from components import chart, comparison
+from components import Part, chart, comparison, mount
 from components.charts import called, row_entropy_chart, style
 from components.comparison import Answer, Row
 from models import Lab, Output, catalogue
@@ -33,7 +34,7 @@ from models.trace import divergence, row_entropy
 
 
 def page() -> None:
-    frame.under_header(_draw)
+    frame.under_header(_draw, direct=DIRECT)
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,47 @@ class Compared:
     after: Seen
 
 
+def depends(first: Lab, reading: Reading, state: LabState) -> Hashable:
+    """What the Streamlit elements of the page depend on: the events route answers while it stays the same."""
+    there = _readable(_read_all(reading, state))
+    entropies = state.part == "entropy" and (state, reading.shown)
+    notes = tuple(heads.notes(one.lab, one.state) for one in there) if state.part == "map" else ()
+    return (tuple(one.lab.identity for one in there), state.part, entropies, str(notes), state.hides_answer,
+            [translation.is_offered(one.before) for one in there])
+
+
+def parts(first: Lab, reading: Reading, state: LabState) -> list[Part]:
+    """What the page's components show, all but `late_parts`."""
+    found = _read_all(reading, state)
+    there = _readable(found)
+    shown = [comparison.part(key="comparison", rows=[row(name, one, there) for name, one in found.items()],
+                             asked=asked(there), changed=bool(state.plan))]
+    for index, one in enumerate(there):
+        shown.append(heads.grid_part(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0, led=False))
+        serving.give_way()
+        if state.part == "map":
+            shown.append(heads.large_part(one.lab, one.state, one.after, key=f"map {index}"))
+        elif state.part == "prediction" and not state.hides_answer:
+            shown.append(effect.part(one.lab, one.state, one.before, one.after, key=f"effect {index}"))
+    return shown
+
+
+def late_parts(first: Lab, reading: Reading, state: LabState) -> list[Callable[[], Part]]:
+    """What takes longer than the pictures: the translations."""
+    if state.part != "prediction":
+        return []
+    return [partial(translation.part, one.lab, one.state, one.before, one.after, key=f"written {index}")
+            for index, one in enumerate(_readable(_read_all(reading, state))) if translation.is_offered(one.before)]
+
+
+DIRECT = frame.Direct(depends, parts, late_parts)
+
+
 def _draw(first: Lab, reading: Reading, state: LabState) -> None:
     companions.choose(first.name)
-    found = {name: read(name, state, reading.shown) for name in state.models}
-    there = [one for one in found.values() if isinstance(one, Compared)]
-    comparison(key="comparison", rows=[row(name, one, there) for name, one in found.items()],
-               asked=asked(there), changed=bool(state.plan))
+    shown = {part.key: part for part in parts(first, reading, state)}
+    there = _readable(_read_all(reading, state))
+    mount(shown["comparison"])
     if not there:
         return
     if unequal := trained_unequally(there):
@@ -66,7 +102,7 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
     for index, (one, column) in enumerate(zip(there, columns, strict=False)):
         with column:
             _name(one)
-            heads.grid(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0, led=False)
+            mount(shown[f"heads {index}"])
     if not state.compared:
         with columns[1]:
             companions.offer(first.name)
@@ -76,11 +112,29 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
     if part == "entropy":
         _entropies(there)
         return
-    for index, (one, column) in enumerate(zip(there, _beside(there, "part"), strict=False)):
-        serving.give_way()
+    columns = _beside(there, "part")
+    for index, (one, column) in enumerate(zip(there, columns, strict=False)):
         with column:
             _name(one)
-            (_effect if part == "prediction" else _map)(one, index)
+            if part == "map":
+                mount(shown[f"map {index}"])
+                for note in heads.notes(one.lab, one.state):
+                    st.caption(note)
+            else:
+                effect.draw(one.lab, one.state, one.before, one.after, key=f"effect {index}")
+    for make in late_parts(first, reading, state):
+        late = make()
+        with columns[int(late.key.split()[-1])]:
+            mount(late)
+
+
+def _read_all(reading: Reading, state: LabState) -> dict[str, Compared | str]:
+    """Each model with the text, or the reason why it cannot read the text."""
+    return {name: read(name, state, reading.shown) for name in state.models}
+
+
+def _readable(found: Mapping[str, Compared | str]) -> list[Compared]:
+    return [one for one in found.values() if isinstance(one, Compared)]
 
 
 def _beside(there: Sequence[Compared], what: str) -> list[DeltaGenerator]:
@@ -92,17 +146,6 @@ def _beside(there: Sequence[Compared], what: str) -> list[DeltaGenerator]:
 
 def _name(one: Compared) -> None:
     st.markdown(f"##### {literal(called(one.lab.name))}")  # a heading: what follows it is of this model
-
-
-def _map(one: Compared, index: int) -> None:
-    heads.large(one.lab, one.state, one.after, key=f"map {index}")
-    heads.notes(one.lab, one.state)
-
-
-def _effect(one: Compared, index: int) -> None:
-    effect.draw(one.lab, one.state, one.before, one.after, key=f"effect {index}")
-    if translation.is_offered(one.before):
-        translation.draw(one.lab, one.state, one.before, one.after, key=f"written {index}")
 
 
 def _entropies(there: Sequence[Compared]) -> None:

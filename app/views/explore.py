@@ -2,63 +2,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from functools import partial
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import compute
-from app.compute import Seen
 from app.panels.page import frame, sections
 from app.panels.page.text import Reading
 from app.panels.prompt import continuation, effect, export, forgetting, heads, picture, sampling, translation
+from app.state import visit
 from app.state.lab_state import LabState
+from components import Part, mount
 from models import Lab
 
 
 def page() -> None:
-    drawn = frame.under_header(_draw)
+    drawn = frame.under_header(_draw, direct=DIRECT)
     if drawn is not None:
-        place, lab, reading, state = drawn
+        place, lab = drawn
         with place:  # last: while it writes, it ends the run to begin the next
-            continuation.draw(lab.name, reading, state)
+            continuation.draw(lab.name)
 
 
-def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, Lab, Reading, LabState]:
-    """All but the continuation: returns its place and what it continues."""
+def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
+    """What the Streamlit elements of the page depend on: the events route answers while it stays the same."""
+    now = visit.current()
+    before, after = compute.traces_of(lab, reading.prompt, state.alone(lab.name).plan)
+    section = sections.present(lab, state, after)
+    return (section, section and (state, reading.prompt), state.hides_answer, state.offers_sections,
+            translation.is_offered(before), *heads.notes(lab, state), state.sampling, state.budgets,
+            continuation.refusal(lab, reading), now.download,
+            now.continuation and continuation.key_of(reading, state))
+
+
+def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
+    """What the page's components show, all but `late_parts`."""
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
-    said = st.container() if translation.is_offered(before) else None
+    found = [heads.grid_part(lab, state, after, files=True)]
+    if not sections.present(lab, state, after):
+        found.append(heads.large_part(lab, state, after))
+    if not state.hides_answer:
+        found.append(effect.part(lab, state, before, after))
+    return found
+
+
+def late_parts(lab: Lab, reading: Reading, state: LabState) -> list[Callable[[], Part]]:
+    """What takes longer than the pictures: the translation."""
+    state = state.alone(lab.name)
+    before, after = compute.traces_of(lab, reading.prompt, state.plan)
+    return [partial(translation.part, lab, state, before, after)] if translation.is_offered(before) else []
+
+
+DIRECT = frame.Direct(depends, parts, late_parts)
+
+
+def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, Lab]:
+    """Everything but the continuation: returns its place, and the model that writes it."""
+    shown = {part.key: part for part in parts(lab, reading, state)}
+    state = state.alone(lab.name)
+    before, after = compute.traces_of(lab, reading.prompt, state.plan)
+    top = st.container() if translation.is_offered(before) else None
     with st.container(key="work"):  # style.css: where there is no room for three, the effect stands under the heads
         widths = [35, 38, 27] if state.teach else [32, 40, 28]  # whose gaps are larger; tiles are not smaller
         grid, middle, panel = st.columns(widths, gap="medium")
     with grid:
-        heads.grid(lab, state, after, files=True)
+        mount(shown["heads"])
     with middle:
         section = sections.choose(lab, state, after)
         if section:
             sections.draw(section, lab, state, before, after)
         else:
-            _large(lab, reading, state, after)
+            mount(shown["map"])
+            _below_map(lab, reading, state)
         with st.container(key="writing"):  # style.css: the button first, what it writes below all of them
             place = st.container(key="goes-on")
             sampling.choose(lab, state, can_go_on=continuation.refusal(lab, reading) is None)
             forgetting.choose(lab, state)
     with panel:
         effect.draw(lab, state, before, after)
-    if said is not None:
-        with said:
-            translation.draw(lab, state, before, after)
+    if top is not None:
+        with top:
+            for make in late_parts(lab, reading, state):
+                mount(make())
     export.draw(lab, state, after, reading.prompt.read_chars)
-    return place, lab, reading, state
+    return place, lab
 
 
-def _large(lab: Lab, reading: Reading, state: LabState, after: Seen) -> None:
-    """The selected head's picture, and what has to be said of it."""
-    heads.large(lab, state, after)
-    # A place of their own: with a note that comes and goes, what follows would change its place on the page, and while
-    # quick clicks overtake each other the browser would be told to draw into one that is not there.
+def _below_map(lab: Lab, reading: Reading, state: LabState) -> None:
+    """Notes on the selected head, and the picture of a model that sees."""
+    # A container of their own: with a note that comes and goes, the elements that follow would change their place on
+    # the page, and while quick clicks overtake each other the browser would be told to draw into a missing one.
     with st.container():
-        heads.notes(lab, state)
+        for note in heads.notes(lab, state):
+            st.caption(note)
     if lab.task.sees:
         kind, layer, head = heads.selected(lab, state)
+        after = compute.traces_of(lab, reading.prompt, state.plan)[1]
         maps = compute.layer_of(lab, after, state.plan, kind.name, layer)
         picture.overlay(reading.prompt, maps.weights[head])

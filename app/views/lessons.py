@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.markdown import plain
 from app.panels.page import frame
-from app.state import session
+from app.state import visit
 from app.state.handlers import lesson_events
 from app.state.lessons.lesson_files import Lesson, Place, lessons
 from app.texts import _
@@ -32,7 +32,7 @@ def _draw() -> None:
 
 def _card(number: int, lesson: Lesson) -> None:
     places = [Place(lesson.key, step) for step in range(1, len(lesson.steps) + 1)]
-    left = [place for place in places if place not in session.ticked()]
+    left = [place for place in places if place not in visit.current().ticked]
     st.markdown(f"##### {number}. {plain(_(lesson.title))}")
     st.markdown(plain(_(lesson.about)))
     steps = (("" if place in left else "✓ ") + plain(_(step.title))

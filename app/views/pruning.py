@@ -23,7 +23,7 @@ from app.state.handlers import head_events
 from app.state.lab_state import LabState
 from app.state.pages.pruning_view import ALL, ORDERS
 from app.texts import _, tip
-from components import chart, dial
+from components import chart, dial, mount
 from components.mounting import OnEvent
 from components.pruning_chart import MULTIPLICATIONS, TIME, TRAINED_ON, Curve, pruning_chart
 from models import Lab
@@ -54,7 +54,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         effect.draw(lab, state, before, after)
     if said is not None:
         with said:
-            translation.draw(lab, state, before, after)
+            mount(translation.part(lab, state, before, after))
 
 
 def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:

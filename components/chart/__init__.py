@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from components.mounting import OnEvent, answer, dispatch, register
-from components.payload import pack
-
-_mount = register("chart")
+from components.mounting import Content, OnEvent, component
 
 
+@component("chart")
 def chart(*, key: str, spec: dict[str, Any], title: str, alt: str, models: Sequence[str], what: str,
           about: Sequence[str] = (), group: str = "", at: float | None = None, here: str = "",
-          on_event: OnEvent | None = None) -> None:
+          on_event: OnEvent | None = None) -> Content:
     """Draws a chart.
 
     Args:
@@ -29,5 +27,5 @@ def chart(*, key: str, spec: dict[str, Any], title: str, alt: str, models: Seque
             group as a dial's is); of points with {type: choose, index} and {type: pick, heads: [index]}.
     """
     header = {"spec": spec, "title": title, "alt": alt, "models": list(models), "what": what,
-              "about": list(about), **({"group": group, "at": at, "here": here} if group else {}), **answer(key)}
-    _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))
+              "about": list(about), **({"group": group, "at": at, "here": here} if group else {})}
+    return header, {}

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.mounting import OnEvent, answer, dispatch, register
-from components.payload import pack
-
-_mount = register("chooser")
-_mount_catalogue = register("catalogue")
+from components.mounting import Content, OnEvent, component
 
 
+@component("chooser")
 def chooser(*, key: str, model: str, task: str, title: str, short: str, foreign: Sequence[Mapping[str, str]] = (),
-            on_event: OnEvent | None = None) -> None:
+            on_event: OnEvent | None = None) -> Content:
     """Draws the button.
 
     Args:
@@ -23,12 +20,13 @@ def chooser(*, key: str, model: str, task: str, title: str, short: str, foreign:
         foreign: models of the visitor's own, each with name, title and line; a group of their own if there are any.
         on_event: called with {type: model, model, sequence} when another one is chosen.
     """
-    header = {"model": model, "task": task, "title": title, "short": short, "foreign": list(foreign), **answer(key)}
-    _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))
+    header = {"model": model, "task": task, "title": title, "short": short, "foreign": list(foreign)}
+    return header, {}
 
 
+@component("catalogue")
 def catalogue(*, key: str, offered: Mapping[str, Sequence[Mapping[str, Any]]],
-              pictures: Mapping[str, Mapping[str, Any]]) -> None:
+              pictures: Mapping[str, Mapping[str, Any]]) -> Content:
     """Sends what there is to choose from; call it once a visit. Nothing is drawn.
 
     Args:
@@ -36,4 +34,4 @@ def catalogue(*, key: str, offered: Mapping[str, Sequence[Mapping[str, Any]]],
             with name, title and line.
         pictures: name -> side and heads (base64 of 4 maps of side x side bytes), where there is one.
     """
-    _mount_catalogue(key=key, data=pack({"offered": dict(offered), "pictures": dict(pictures), **answer(key)}))
+    return {"offered": dict(offered), "pictures": dict(pictures)}, {}

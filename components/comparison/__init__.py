@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from components.mounting import answer, register
-from components.payload import pack
-
-_mount = register("comparison")
+from components.mounting import Content, component
 
 
 class Answer(TypedDict):
@@ -52,12 +49,13 @@ class Row(TypedDict):
     problem: str
 
 
-def comparison(*, key: str, rows: Sequence[Row], asked: str, changed: bool) -> None:
+@component("comparison")
+def comparison(*, key: str, rows: Sequence[Row], asked: str, changed: bool) -> Content:
     """Draws the table.
 
     Args:
         asked: what the answers answer, like `Next token after “time”`; empty where nothing is.
         changed: False if the plan is empty: one value each, nothing to compare with.
     """
-    header = {"rows": [dict(row) for row in rows], "asked": asked, "changed": bool(changed), **answer(key)}
-    _mount(key=key, data=pack(header))
+    header = {"rows": [dict(row) for row in rows], "asked": asked, "changed": bool(changed)}
+    return header, {}

@@ -6,15 +6,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from components.mounting import OnEvent, answer, dispatch, register
-from components.payload import pack
-
-_mount = register("dial")
+from components.mounting import Content, OnEvent, Part, component, mount
 
 
+@component("dial")
 def dial(*, key: str, group: str, places: Sequence[int], at: int, label: str = "", term: str = "",
          told: Sequence[str] = (), columns: Sequence[str] = (), tables: Sequence[Sequence[Sequence[str]]] = (),
-         on_event: OnEvent | None = None) -> None:
+         on_event: OnEvent | None = None) -> Content:
     """Draws the slider, and under it what is so at its place.
 
     Args:
@@ -28,7 +26,7 @@ def dial(*, key: str, group: str, places: Sequence[int], at: int, label: str = "
         on_event: called with {type: at, x, drag, sequence} when another place is chosen; drag is False at the end of
             one.
     """
-    _draw(key, group, places, at, columns, tables, on_event, label=label, term=term, told=list(told))
+    return _header(group, places, at, columns, tables, label=label, term=term, told=list(told)), {}
 
 
 def table(*, key: str, columns: Sequence[str], rows: Sequence[Sequence[str]],
@@ -39,11 +37,11 @@ def table(*, key: str, columns: Sequence[str], rows: Sequence[Sequence[str]],
         columns, rows: as of a dial.
         strong: rows and columns of cells to be seen first.
     """
-    _draw(key, "", [0], 0, columns, [rows], None, strong=[list(cell) for cell in strong])
+    header = _header("", [0], 0, columns, [rows], strong=[list(cell) for cell in strong])
+    mount(Part("dial", key, header))
 
 
-def _draw(key: str, group: str, places: Sequence[int], at: int, columns: Sequence[str],
-          tables: Sequence[Sequence[Sequence[str]]], on_event: OnEvent | None, **more: Any) -> None:
-    header = {"group": group, "places": list(places), "at": at, "columns": list(columns),
-              "tables": [[list(row) for row in rows] for rows in tables], **more, **answer(key)}
-    _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))
+def _header(group: str, places: Sequence[int], at: int, columns: Sequence[str],
+            tables: Sequence[Sequence[Sequence[str]]], **more: Any) -> dict[str, Any]:
+    return {"group": group, "places": list(places), "at": at, "columns": list(columns),
+            "tables": [[list(row) for row in rows] for rows in tables], **more}

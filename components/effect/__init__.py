@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-from components.mounting import OnEvent, answer, dispatch, register
-from components.payload import pack
-
-_mount = register("effect")
+from components.mounting import Content, OnEvent, component
 
 
 class Strip(TypedDict):
@@ -35,10 +32,11 @@ class Fact(TypedDict):
     unit: str
 
 
+@component("effect")
 def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss_before: float | None = None,
            loss_after: float | None = None, tokens: list[dict[str, Any]] | None = None, changed: bool = True,
            strip: Strip | None = None, facts: list[Fact] | None = None,
-           on_event: OnEvent | None = None) -> None:
+           on_event: OnEvent | None = None) -> Content:
     """Draws the panel.
 
     Args:
@@ -56,7 +54,6 @@ def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss
         on_event: called with {type: prediction, index, sequence} when another prediction is chosen.
     """
     header = {"predictions": predictions, "before": loss_before, "after": loss_after, "tokens": tokens or [],
-              "index": index, "changed": bool(changed), **answer(key)}
-    optional = {"strip": strip, "facts": facts}
-    header |= {name: value for name, value in optional.items() if value is not None}
-    _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))
+              "index": index, "changed": bool(changed)}
+    optional: dict[str, Any] = {"strip": strip, "facts": facts}
+    return header | {name: value for name, value in optional.items() if value is not None}, {}

@@ -5,18 +5,17 @@ from __future__ import annotations
 import numpy
 from numpy import ndarray
 
-from components.mounting import OnEvent, answer, dispatch, register
-from components.payload import lower_triangle, pack
-
-_mount = register("head_map")
+from components.mounting import Content, OnEvent, component
+from components.payload import lower_triangle
 
 
+@component("head_map")
 def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kind_title: str = "", layer: int,
              head: int, live: ndarray, weights: ndarray, constant: ndarray | None = None,
              scores: ndarray | None = None, selected: ndarray | None = None, view: str = "used",
              form: str = "words", mean: str = "head", at: int | None = None, is_constant: bool = False,
              gate: float = 1.0, causal: bool = True, is_distribution: bool = True,
-             model: str = "", on_event: OnEvent | None = None) -> None:
+             model: str = "", on_event: OnEvent | None = None) -> Content:
     """Draws the head. Rows of its matrix are queries, columns are keys.
 
     Args:
@@ -69,9 +68,9 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         arrays |= {"scores": packed(scores), "selected": packed(selected)}
     header = {"rows": queries, "kind_title": kind_title, "layer": layer, "head": head, "used": used, "view": view,
               "form": form, "mean": mean, "constant": bool(is_constant), "gate": round(float(gate), 4),
-              "causal": causal, "distribution": is_distribution, "model": model, **answer(key)}
+              "causal": causal, "distribution": is_distribution, "model": model}
     if keys is not None:
         header["columns"] = keys
     if at is not None:
         header["at"] = at
-    _mount(key=key, data=pack(header, arrays), on_event_change=dispatch(key, on_event))
+    return header, arrays

@@ -9,10 +9,8 @@ from typing import Any
 import numpy
 from numpy import ndarray
 
-from components.mounting import OnEvent, answer, dispatch, register
-from components.payload import lower_triangle, pack
-
-_mount = register("heads")
+from components.mounting import Content, OnEvent, component
+from components.payload import lower_triangle
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +55,10 @@ class Grid:
             raise ValueError(f"tiles of {self.kind!r}: a causal map is square, got {self.tiles.shape[2:]}")
 
 
+@component("heads")
 def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: dict[str, Any],
           policies: Sequence[str], bare: bool = False, led: bool = True,
-          model: str = "", files: bool = False, on_event: OnEvent) -> None:
+          model: str = "", files: bool = False, on_event: OnEvent) -> Content:
     """Draws the grids, with one selection. Layers and heads count from 0 here, from 1 on the screen.
 
     Args:
@@ -91,5 +90,5 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
               "notes": [list(row) for row in grid.notes]} for grid in grids]
     tiles = {f"tiles {grid.kind}": lower_triangle(grid.tiles) if grid.causal else grid.tiles for grid in grids}
     header = {"grids": shown, "selection": selection, "scale": scale, "policies": list(policies),
-              "bare": bool(bare), "led": bool(led), "model": model, "files": bool(files), **answer(key)}
-    _mount(key=key, data=pack(header, tiles), on_event_change=dispatch(key, on_event))
+              "bare": bool(bare), "led": bool(led), "model": model, "files": bool(files)}
+    return header, tiles

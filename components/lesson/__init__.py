@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-from components.mounting import OnEvent, answer, dispatch, register
-from components.payload import pack
-
-_mount = register("lesson")
+from components.mounting import Content, OnEvent, component
 
 
 class Stop(TypedDict):
@@ -43,9 +40,10 @@ class Asked(TypedDict):
     because: str
 
 
+@component("lesson")
 def lesson(*, key: str, title: str, place: str, stops: Sequence[Stop], heading: str, told: str, task: str, done: bool,
            question: Asked | None, back: str | None, forth: str | None, forth_title: str, teach: bool,
-           on_event: OnEvent) -> None:
+           on_event: OnEvent) -> Content:
     """Draws the step.
 
     Args:
@@ -62,5 +60,5 @@ def lesson(*, key: str, title: str, place: str, stops: Sequence[Stop], heading: 
     """
     header: dict[str, Any] = {"title": title, "place": place, "stops": list(stops), "heading": heading, "told": told,
                               "task": task, "done": bool(done), "question": question, "back": back, "forth": forth,
-                              "forthTitle": forth_title, "teach": bool(teach), **answer(key)}
-    _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))
+                              "forthTitle": forth_title, "teach": bool(teach)}
+    return header, {}

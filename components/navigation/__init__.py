@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from components.mounting import OnEvent, answer, dispatch, register
-from components.payload import pack
-
-_mount = register("navigation")
+from components.mounting import Content, OnEvent, component
 
 
-def navigation(*, key: str, pages: Mapping[str, str], present: str, query: str, on_event: OnEvent) -> None:
+@component("navigation")
+def navigation(*, key: str, pages: Mapping[str, str], present: str, query: str, on_event: OnEvent) -> Content:
     """Draws the links.
 
     Args:
@@ -19,5 +17,5 @@ def navigation(*, key: str, pages: Mapping[str, str], present: str, query: str, 
         query: the state's query string without `?`, which a link carries to a new tab.
         on_event: called with {type: page, page, sequence}.
     """
-    header = {"pages": list(pages.items()), "present": present, "query": query, **answer(key)}
-    _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))
+    header = {"pages": list(pages.items()), "present": present, "query": query}
+    return header, {}

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from components.mounting import answer, register
-from components.payload import pack
-
-_mount = register("notice")
+from components.mounting import Content, component
 
 
+@component("notice")
 def notice(*, key: str, status: str = "", messages: Sequence[str] = (),
-           excerpt: tuple[str, str, str] | None = None, is_problem: bool = False) -> None:
+           excerpt: tuple[str, str, str] | None = None, is_problem: bool = False) -> Content:
     """Draws the line; several messages or a long one wrap.
 
     Args:
@@ -22,5 +20,5 @@ def notice(*, key: str, status: str = "", messages: Sequence[str] = (),
         is_problem: True announces the messages at once (role=alert), False quietly (role=status).
     """
     header = {"status": status, "messages": list(messages), "excerpt": list(excerpt) if excerpt else None,
-              "problem": bool(is_problem), **answer(key)}
-    _mount(key=key, data=pack(header))
+              "problem": bool(is_problem)}
+    return header, {}

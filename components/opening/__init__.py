@@ -6,10 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-from components.mounting import OnEvent, answer, dispatch, register
-from components.payload import pack
-
-_mount = register("opening")
+from components.mounting import Content, OnEvent, component
 
 
 class Token(TypedDict):
@@ -60,8 +57,9 @@ class Words(TypedDict):
     next: str
 
 
+@component("opening")
 def opening(*, key: str, words: Words, tokens: Sequence[Token], bars: Sequence[Bar], answer_now: str, is_right: bool,
-            changed: bool, choices: Sequence[Choice], on_event: OnEvent) -> None:
+            changed: bool, choices: Sequence[Choice], on_event: OnEvent) -> Content:
     """Draws it; bars and answer move from what they were to what they are.
 
     Args:
@@ -74,6 +72,5 @@ def opening(*, key: str, words: Words, tokens: Sequence[Token], bars: Sequence[B
         on_event: called with {type: plan, plan}, {type: lesson}, {type: lab} or {type: skip}, each with `sequence`.
     """
     header: dict[str, Any] = {"words": words, "tokens": list(tokens), "bars": list(bars), "answer": answer_now,
-                              "right": bool(is_right), "changed": bool(changed), "choices": list(choices),
-                              **answer(key)}
-    _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))
+                              "right": bool(is_right), "changed": bool(changed), "choices": list(choices)}
+    return header, {}

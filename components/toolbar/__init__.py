@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from components.mounting import OnEvent, answer, dispatch, register
-from components.payload import pack
-
-_mount = register("toolbar")
+from components.mounting import Content, OnEvent, component
 
 
+@component("toolbar")
 def toolbar(*, key: str, query: str, mode: str, can_undo: bool, can_redo: bool, languages: Mapping[str, str],
-            embedded: bool, on_event: OnEvent) -> None:
+            embedded: bool, on_event: OnEvent) -> Content:
     """Draws the buttons and writes the address.
 
     Args:
@@ -26,5 +24,5 @@ def toolbar(*, key: str, query: str, mode: str, can_undo: bool, can_redo: bool, 
             {type: address, query, sequence}, its own address, in place of taking this one's.
     """
     header = {"query": query, "mode": mode, "undo": bool(can_undo), "redo": bool(can_redo),
-              "languages": list(languages.items()), "embedded": bool(embedded), **answer(key)}
-    _mount(key=key, data=pack(header), on_event_change=dispatch(key, on_event))
+              "languages": list(languages.items()), "embedded": bool(embedded)}
+    return header, {}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from components.mounting import answer, register
-from components.payload import pack
-
-_mount = register("written")
+from components.mounting import Content, component
 
 
-def written(*, key: str, before: str, after: str | None = None) -> None:
+@component("written")
+def written(*, key: str, before: str, after: str | None = None) -> Content:
     """Draws the lines.
 
     Args:
         before: what the untouched model writes.
         after: what it writes under the plan; None for the empty plan.
     """
-    _mount(key=key, data=pack({"before": before, "after": after, **answer(key)}))
+    return {"before": before, "after": after}, {}

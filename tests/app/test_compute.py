@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import numpy
@@ -16,7 +15,7 @@ import pytest
 import models
 from app import compute
 from app.panels.prompt import effect, picture
-from app.server import caches, limits
+from app.server import caches
 from app.server.caches import ByteCache
 from app.state import visitor_models
 from app.state.lab_state import LabState
@@ -26,6 +25,7 @@ from models.labs.foreign import model_cache
 from models.thumbnails import MAX_SIDE
 from models.trace import Sketch, Trace
 from tests.app.test_pages import opened, sent
+from tests.app.visitors import visiting
 from tests.models.foreign_tiny import TEXT, folder_of
 from tests.models.foreign_tiny import picture as drawing
 
@@ -158,9 +158,7 @@ def test_matrices_are_of_the_model_that_they_were_made_for(twins, monkeypatch):
 
 def test_models_that_see_are_compared_on_the_picture_of_the_page(tmp_path, monkeypatch):
     """On the first one's, whichever of them it was chosen for; the example where there is none."""
-    kept: dict = {}
-    for module in (visitor_models, limits):
-        monkeypatch.setattr(module, "st", SimpleNamespace(session_state=kept))
+    visiting(monkeypatch)
     monkeypatch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: 2**30))
     first, second = (models.load_folder(shutil.copytree(folder_of("vit"), tmp_path / name)) for name in "ab")
     state = LabState(first.name, compared=(second.name,))

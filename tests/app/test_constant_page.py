@@ -13,7 +13,6 @@ import torch
 from safetensors.torch import save_file
 
 import models
-from app.state import session
 from app.state.handlers import constant_events
 from app.state.history import History
 from app.state.lab_state import LabState
@@ -22,6 +21,7 @@ from models.studies import store
 from models.studies.papa import probes, results, shipped
 from models.studies.transfer import transfer_study
 from tests.app.test_pages import all_sent, opened, sent
+from tests.app.visitors import visiting
 from tests.made_papa import made
 
 LINK = {"page": "constant", "model": "masked-softmax", "text": "The cat sat on the mat."}
@@ -91,7 +91,7 @@ def test_another_number_of_heads_is_another_verdict(measured: Path):
 
 def test_a_place_that_is_chosen_is_a_number_of_heads(monkeypatch: pytest.MonkeyPatch):
     history = History(LabState("masked-softmax", "A text.", page="constant", constant=ConstantView(1)))
-    monkeypatch.setattr(session.st, "session_state", {session.HISTORY: history})
+    visiting(monkeypatch, history)
     counts = (0, 16, 28, 30, 32)
     constant_events.on_constant_place({"type": "at", "x": 28}, counts)
     assert history.present.constant == ConstantView(2)

@@ -16,12 +16,11 @@ import pytest
 import models
 from app import compute, exports
 from app.panels.prompt import export
-from app.state import session
 from app.state.handlers.head_events import on_heads
-from app.state.link import read_query
 from models import HeadPlan
 from models.trace import sketch_of
 from tests.app.test_pages import opened
+from tests.app.visitors import visiting
 
 TEXT = "=1+1 <b>Once</b> upon a time"
 PLAN = HeadPlan.parse("self-0.0~3c-1.2g0.5")
@@ -89,7 +88,7 @@ def test_nothing_is_made_or_sent_before_it_is_asked_for(lab, monkeypatch):
     monkeypatch.setattr(exports, "as_npz", lambda *_: pytest.fail("made too early"))
     app = opened(model=lab.name)
     assert not app.get("download_button")
-    app.session_state[session.TAKE] = ("npz", 7)
+    app.session_state["visit"].download = ("npz", 7)
     app.run()
     (button,) = app.get("download_button")
     assert button.proto.deferred_file_id and not button.proto.url
@@ -97,16 +96,12 @@ def test_nothing_is_made_or_sent_before_it_is_asked_for(lab, monkeypatch):
 
 @pytest.mark.parametrize("what", ["exe", "../x", ["npz"], None, 3])
 def test_a_file_that_nobody_offers_is_not_asked_for(what, monkeypatch):
-    asked = {}
-    monkeypatch.setattr(session.st, "session_state", asked)
-    monkeypatch.setattr(
-        "app.state.handlers.head_events.history", lambda: read_query({}) and __import__("types").SimpleNamespace(
-        present=read_query({})[0]))
+    visit = visiting(monkeypatch)
     on_heads({"type": "take", "what": what, "sequence": 1})
     on_heads({"type": "take", "what": "npz", "sequence": "1"})
-    assert not asked
+    assert visit.download is None
     on_heads({"type": "take", "what": "npz", "sequence": 1})
-    assert asked == {session.TAKE: ("npz", 1)}
+    assert visit.download == ("npz", 1)
 
 
 def test_names_of_files_are_safe():

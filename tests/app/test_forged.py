@@ -20,6 +20,7 @@ from app.state.history import History
 from app.state.lab_state import LabState
 from app.views import yours
 from models.generate.sampling import Sampling
+from tests.app.visitors import visiting
 
 TEXT = "The cat [sat] on the mat."
 FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}], [None], ["x"], (), {}, {"a": 1},
@@ -59,8 +60,9 @@ def named(value: object) -> str:
 @pytest.fixture
 def visitor(monkeypatch) -> dict[str, Any]:
     """A session without Streamlit, in a state of its own."""
-    state: dict[str, Any] = {session.HISTORY: History(LabState("stories-softmax", TEXT, compared=("stories-log-n",)))}
-    for module in (session, visitor_models, picture, yours):
+    now = visiting(monkeypatch, History(LabState("stories-softmax", TEXT, compared=("stories-log-n",))))
+    state: dict[str, Any] = {"visit": now}
+    for module in (session, picture, yours):
         monkeypatch.setattr(module, "st", SimpleNamespace(session_state=state))
     return state
 
@@ -69,10 +71,10 @@ def visitor(monkeypatch) -> dict[str, Any]:
 @pytest.mark.parametrize("key", WIDGETS)
 def test_a_forged_value_changes_nothing(key: str, value: Any, visitor):
     meant = MEANT.get((key, type(value)), lambda value: {})(value)
-    expected = replace(visitor[session.HISTORY].present, **meant)
+    expected = replace(visitor["visit"].history.present, **meant)
     visitor[key] = value
     WIDGETS[key]()
-    assert visitor[session.HISTORY].present == expected
+    assert visitor["visit"].history.present == expected
     assert visitor_models.picture("hf:a/vit") is None
 
 

@@ -154,7 +154,7 @@ def test_only_selective_models_have_a_memory():
     app = opened(model="stories-selective")
     app.selectbox(key="memory").set_value("Writing keeps 8 tokens a layer").run()
     app.button_group(key="section").set_value("memory").run()
-    app.session_state["history"].go_to_model("stories-softmax")
+    app.session_state["visit"].history.go_to_model("stories-softmax")
     app.run()
     assert not app.exception
     assert "memory" not in [box.key for box in app.selectbox]

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from app.markdown import literal
 from app.panels.page.hiding import MOST_WORDS, carried, labels, newly_asked, with_hidden, words
-from app.state import session
 from app.state.lab_state import LAST
 from models.catalogue import find
 from tests.app.test_pages import opened, sent
@@ -104,7 +103,7 @@ def test_what_was_typed_since_the_buttons_were_drawn_stays():
     assert carried("The cat sat.", "A dog sat.", [1]) is None
     app = opened(model="masked-softmax", text="The cat sat.")
     pills = app.button_group(key="hidden")
-    history = app.session_state[session.HISTORY]
+    history = app.session_state["visit"].history
     history.do(replace(history.present, text="The cat sat on the mat."))
     pills.set_value([pills.options.index("cat")]).run()
-    assert app.session_state[session.HISTORY].present.text == "The [cat] sat on the mat."
+    assert app.session_state["visit"].history.present.text == "The [cat] sat on the mat."

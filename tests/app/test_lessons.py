@@ -9,7 +9,6 @@ import copy
 import json
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -19,7 +18,7 @@ from hypothesis import strategies as st
 
 from app.panels.page.lesson import outcome
 from app.panels.page.text import Reading
-from app.state import session
+from app.state import visit
 from app.state.handlers import events, lesson_events
 from app.state.history import History
 from app.state.lab_state import SHOWN, START, LabState
@@ -30,6 +29,7 @@ from app.state.link import FIRST_VISIT, opened_by, query_of, read_query
 from app.texts import catalogue
 from models import HeadPlan, load
 from tests.app.test_pages import opened, sent
+from tests.app.visitors import visiting
 
 PLACES = [Place(each.key, number) for each in lesson_files.lessons() for number in range(1, len(each.steps) + 1)]
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*\s*%|\d+\.\d+")
@@ -181,7 +181,7 @@ def test_what_came_of_it_counts(condition: dict[str, Any], outcome_: Outcome, ho
 def visitor(monkeypatch) -> History:
     """A session without Streamlit."""
     past = History(LabState("stories-softmax", "my own text", HeadPlan().constant("self", 0, 1)))
-    monkeypatch.setattr(session, "st", SimpleNamespace(session_state={session.HISTORY: past}))
+    visiting(monkeypatch, past)
     return past
 
 
@@ -208,7 +208,7 @@ def test_an_answer_is_given_once_and_there_again_when_one_comes_back(visitor: Hi
     lesson_events.on_lesson({"type": "answer", "choice": 0})
     lesson_events.on_lesson({"type": "answer", "choice": 1})  # nothing has been told yet
     assert visitor.present.answer == "b"
-    session.ticked().add(place)
+    visit.current().ticked.add(place)
     lesson_events.on_lesson({"type": "answer", "choice": 0})
     assert visitor.present.answer == "b"
     lesson_events.take_step(PLACES[-1])
@@ -280,7 +280,7 @@ def test_the_list_of_lessons_begins_and_goes_on():
         assert its.title in text.replace("\\", "")
     app.button(key="take gates").click().run()
     assert sent(app, "lesson")[0]["place"] == "gates.1"
-    assert app.session_state["history"].present.lesson == Place("gates", 1)
+    assert app.session_state["visit"].history.present.lesson == Place("gates", 1)
 
 
 def test_a_first_visit_is_an_address_without_anything():

@@ -14,9 +14,10 @@ from app import compute, texts
 from app.panels.prompt import minimal_heads
 from app.server import caches, limits
 from app.server.limits import DOWNLOADS, GENERATIONS, PASSES, LimitError, spend
-from app.state import session, visitor_models
+from app.state import visitor_models
 from app.views import yours
 from tests.app.test_pages import opened, sent
+from tests.app.visitors import visiting
 
 
 @pytest.fixture
@@ -31,14 +32,7 @@ def clock(monkeypatch) -> list[float]:
 def visitor(monkeypatch, clock) -> dict:
     """A session without Streamlit, on a host."""
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", "1")
-    state: dict = {}
-    monkeypatch.setattr(limits, "st", streamlit(state))
-    return state
-
-
-def streamlit(state: dict, address: str | None = None) -> SimpleNamespace:
-    """What limits read of Streamlit: a session's state and its address."""
-    return SimpleNamespace(session_state=state, context=SimpleNamespace(ip_address=address))
+    return visiting(monkeypatch).allowances
 
 
 @pytest.mark.parametrize("what", limits.ALL, ids=lambda what: what.name)
@@ -65,20 +59,21 @@ def test_so_many_at_once_and_so_many_a_minute(what: limits.Allowance, visitor, c
 
 def test_visitors_have_each_their_own(visitor, monkeypatch):
     spend(GENERATIONS, GENERATIONS.most)
-    monkeypatch.setattr(limits, "st", streamlit({}))
+    visiting(monkeypatch)
     spend(GENERATIONS, GENERATIONS.most)
 
 
 def test_new_visits_of_one_address_share_its_allowance(visitor, monkeypatch):
     monkeypatch.setattr(limits, "_addresses", OrderedDict())
     for _ in range(limits.PER_ADDRESS):
-        monkeypatch.setattr(limits, "st", streamlit({}, "192.0.2.1"))  # a reload is a new session
+        visiting(monkeypatch).address = "192.0.2.1"  # a reload is a new visit
         spend(GENERATIONS, GENERATIONS.most)
-    monkeypatch.setattr(limits, "st", streamlit(fresh := {}, "192.0.2.1"))
+    fresh = visiting(monkeypatch)
+    fresh.address = "192.0.2.1"
     with pytest.raises(LimitError):
         spend(GENERATIONS)
-    assert GENERATIONS.name not in fresh[session.ALLOWANCES]  # a refusal charges nothing
-    monkeypatch.setattr(limits, "st", streamlit({}, "192.0.2.2"))
+    assert GENERATIONS.name not in fresh.allowances  # a refusal charges nothing
+    visiting(monkeypatch).address = "192.0.2.2"
     spend(GENERATIONS, GENERATIONS.most)
 
 
@@ -86,7 +81,7 @@ def test_addresses_that_are_remembered_are_bounded(visitor, monkeypatch):
     monkeypatch.setattr(limits, "_addresses", OrderedDict())
     monkeypatch.setattr(limits, "MOST_ADDRESSES", 3)
     for number in range(5):
-        monkeypatch.setattr(limits, "st", streamlit({}, f"192.0.2.{number}"))
+        visiting(monkeypatch).address = f"192.0.2.{number}"
         spend(PASSES)
     assert [*limits._addresses] == ["192.0.2.2", "192.0.2.3", "192.0.2.4"]
 
@@ -179,9 +174,9 @@ def test_who_meets_the_limit_of_generations_reads_why(monkeypatch):
 def test_who_meets_the_limit_of_downloads_reads_why(monkeypatch):
     meets(monkeypatch, DOWNLOADS)
     state: dict = {"hub id": "openai-community/gpt2"}
-    for module in (yours, visitor_models):
-        monkeypatch.setattr(module, "st", streamlit(state))
-    monkeypatch.setattr(yours.session, "st", streamlit(state))
+    visiting(monkeypatch)
+    for module in (yours, yours.session):
+        monkeypatch.setattr(module, "st", SimpleNamespace(session_state=state))
     yours._look()
     assert state["looked"] == ("openai-community/gpt2", "Wait 7 s.", False)
     yours._start("hf:openai-community/gpt2")

@@ -16,13 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app import texts
-from app.state import session
+from app.state import session, visit
 from app.state.fields import FIELDS, MAX_LINK_TEXT
 from app.state.handlers import events
 from app.state.history import History
 from app.state.lab_state import LabState
 from app.state.link import opened_by, query_of, read_query
 from app.state.pages.selection import SCOPES, Selection
+from components import channel
 from models import HeadPlan, catalogue
 from models.plan import KINDS
 
@@ -95,7 +96,8 @@ def visitor(monkeypatch) -> Any:
     """A session without Streamlit: .session_state and .query_params."""
     streamlit = SimpleNamespace(session_state={}, query_params=Params(),
                                 context=SimpleNamespace(locale=None, cookies={}))
-    monkeypatch.setattr(session, "st", streamlit)
+    for module in (session, visit, channel):
+        monkeypatch.setattr(module, "st", streamlit)
     return streamlit
 
 
@@ -117,7 +119,7 @@ def test_the_address_of_the_first_page_is_no_page(visitor):
     session.follow_address("explore")
     assert session.history().present == opened_by(None)
     session.history().do(LabState(page="about"))
-    session.remember_address("page=about")
+    session.remember_address("page=about", session.history().present)
     session.follow_address("explore")  # the browser lags behind: still the address of the visit's beginning
     assert session.history().present.page == "about"
 
@@ -141,9 +143,9 @@ def test_the_language_that_was_chosen_before_counts_more_than_the_browsers(visit
 def test_a_visitor_who_comes_back_to_an_old_address_keeps_the_language_chosen_since(visitor, monkeypatch):
     session.follow_address("explore")
     session.history().do(LabState(text="one"))
-    session.remember_address("text=one")
+    session.remember_address("text=one", session.history().present)
     events.on_toolbar({"type": "language", "language": "zh"})
-    session.remember_address("text=one&lang=zh")
+    session.remember_address("text=one&lang=zh", session.history().present)
     monkeypatch.setattr(session.serving, "went_back_or_forward", lambda: True)
     session.follow_address("explore")
     assert session.history().present == replace(opened_by(None), language="zh")

@@ -8,13 +8,11 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import replace
-from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import pytest
 
 import models
-from app.state import session
 from app.state.handlers import events, lesson_events
 from app.state.history import History
 from app.state.lab_state import FIRST_PAGE, unsaid_text
@@ -22,6 +20,7 @@ from app.state.link import FIRST_VISIT, first_lab, opened_by, query_of, read_que
 from app.views.start import READER, WITHOUT_FIRST, WITHOUT_ONE, WITHOUT_READER, words
 from models import HeadPlan, catalogue
 from tests.app.test_pages import opened, sent
+from tests.app.visitors import visiting
 
 LAB = models.load(FIRST_VISIT["model"])
 
@@ -119,7 +118,7 @@ def test_any_plan_of_a_link_is_shown_with_its_answer():
 def test_another_model_leaves_the_first_visit(monkeypatch):
     assert sent(opened(page="start", model="assignment-softmax", text="a=1; a=?"), "opening")[0]["answer"] == "7"
     past = History(opened_by(None))
-    monkeypatch.setattr(session, "st", SimpleNamespace(session_state={session.HISTORY: past}))
+    visiting(monkeypatch, past)
     events.on_chooser({"type": "model", "model": "stories-softmax"})
     assert (past.present.model, past.present.page) == ("stories-softmax", "explore")
 
@@ -131,7 +130,7 @@ def test_the_header_leads_from_it_to_the_same_text_in_a_lab_that_is_untouched(mo
     there = read_query(dict(parse_qsl(shown["query"])))[0]
     for event, plan in (({"type": "page", "page": "explore"}, HeadPlan()), ({"type": "lab"}, WITHOUT_READER)):
         past = History(pruned)
-        monkeypatch.setattr(session, "st", SimpleNamespace(session_state={session.HISTORY: past}))
+        visiting(monkeypatch, past)
         (events.on_toolbar if event["type"] == "page" else lesson_events.on_start)(event)
         assert (past.present.text, past.present.page, past.present.plan) == (pruned.text, "explore", plan)
         if not plan:

@@ -108,7 +108,7 @@ def test_typing_undo_and_redo():
     app = opened(model="assignment-selective")
     app.text_input(key="text").set_value("k=4; k=?").run()
     assert sent(app, "toolbar")[0]["query"].endswith("text=k%3D4%3B+k%3D%3F")
-    history = app.session_state["history"]
+    history = app.session_state["visit"].history
     history.undo()
     app.run()
     assert app.text_input(key="text").value == models.load("assignment-selective").task.examples[0][1]

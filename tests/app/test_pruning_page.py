@@ -62,7 +62,7 @@ def go(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         return drawn
 
     def gone(app: AppTest, x: object, drag: bool = True, key: str = "pruning dial", kind: str = "at") -> None:
-        history = app.session_state["history"]
+        history = app.session_state["visit"].history
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(head_events, "history", lambda: history)
             hearing[key]({"type": kind, "x": x, "drag": drag})
@@ -91,7 +91,7 @@ def left_of(app: AppTest) -> int:
 
 
 def plan_of(app: AppTest) -> HeadPlan:
-    return app.session_state["history"].present.plan
+    return app.session_state["visit"].history.present.plan
 
 
 def said(app: AppTest) -> str:
@@ -134,7 +134,7 @@ def test_the_slider_prunes_in_the_order_that_is_shown(go: Callable[..., None]):
 def test_a_drag_is_one_step_of_undo(go: Callable[..., None]):
     """And so is a run of keys: what follows quickly. A drag that has ended is none with the next one."""
     app = opened(page="pruning", model=NAME, text=TYPED)
-    history = app.session_state["history"]
+    history = app.session_state["visit"].history
     for left, drag in ((28, True), (20, True), (20, False), (18, True), (10, True)):
         go(app, left, drag)
     assert left_of(app) == 10

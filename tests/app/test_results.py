@@ -51,7 +51,7 @@ def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
     app = opened()
     app.button_group(key=session.CLAIM).set_value(claim.key).run()
     assert not app.exception
-    assert app.session_state[session.HISTORY].present.claim == claim.key
+    assert app.session_state["visit"].history.present.claim == claim.key
     shown = texts(app)
     for statement in claim.statements:
         assert statement.text in shown

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from components.channel import MAX_EVENTS
 from components.library import ENTRY
 from components.library.bundle import bundle, modules
-from components.mounting import FOLDER, MAX_EVENTS
+from components.mounting import FOLDER
 from tests.js import mutants
 from tests.js.fixtures import write
 from tests.js.node import run

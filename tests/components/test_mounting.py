@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy
 import pytest
 
-from components import Grid, mounting
-from components.mounting import MAX_EVENTS, answer, answering, dispatch, received
+from components import Grid, channel, mounting
+from components.channel import MAX_EVENTS
+from components.mounting import answer, answering, dispatch
 
 
 @pytest.fixture
@@ -19,13 +22,23 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict:
     return state
 
 
+def listen(key: str, on_event: channel.OnEvent | None) -> Callable[[], None]:
+    """The callback of a component whose events go to `on_event`."""
+    channel.current().listen(key, on_event)
+    return dispatch(key)
+
+
+def received(key: str) -> int:
+    return channel.current().received.get(key, 0)
+
+
 def message(*numbers: object) -> dict:
     return {"event": [{"type": "x", "sequence": number} for number in numbers]}
 
 
 def test_each_event_is_handed_on_once_and_in_order(session):
     seen = []
-    receive = dispatch("a", lambda event: seen.append(event["sequence"]))
+    receive = listen("a", lambda event: seen.append(event["sequence"]))
     for numbers in [(3, 5), (3, 5, 6), (5, 6), (6, 6, 7)]:
         session["a"] = message(*numbers)
         receive()
@@ -37,7 +50,7 @@ def test_each_event_is_handed_on_once_and_in_order(session):
                                    message(None, "1", 1.5, True, -1, 2 ** 60, float("nan")), {"event": [None, 7, "y"]}])
 def test_what_is_no_event_is_dropped(session, value):
     seen = []
-    receive = dispatch("a", seen.append)
+    receive = listen("a", seen.append)
     session["a"] = value
     receive()
     assert seen == []
@@ -46,13 +59,13 @@ def test_what_is_no_event_is_dropped(session, value):
 
 def test_an_event_of_a_component_that_has_gone_is_dropped(session):
     seen = []
-    dispatch("gone", seen.append)()
+    listen("gone", seen.append)()
     assert seen == []
 
 
 def test_more_events_than_one_message_may_bring_wait_and_are_not_lost(session):
     seen = []
-    receive = dispatch("a", lambda event: seen.append(event["sequence"]))
+    receive = listen("a", lambda event: seen.append(event["sequence"]))
     numbers = list(range(1, 2 * MAX_EVENTS + 10))
     while received("a") < numbers[-1]:
         before = len(seen)
@@ -65,27 +78,28 @@ def test_more_events_than_one_message_may_bring_wait_and_are_not_lost(session):
 def test_events_of_several_components_keep_their_order(session):
     """Whichever component's callback comes first; a component that draws no more is not asked."""
     seen = []
-    hear = {key: dispatch(key, lambda event, key=key: seen.append((event["sequence"], key))) for key in "abc"}
+    hear = {key: listen(key, lambda event, key=key: seen.append((event["sequence"], key))) for key in "abc"}
     session |= {"a": message(4, 7), "b": message(5), "c": {"event": None}}
     hear["b"]()
     hear["a"]()
     assert seen == [(4, "a"), (5, "b"), (7, "a")] and received("a") == 7 and received("b") == 5
     answering("another page")
-    dispatch("b", lambda event: seen.append((event["sequence"], "b")))
+    channel.current().listen("b", lambda event: seen.append((event["sequence"], "b")))
+    channel.current().end()
     session |= {"a": message(8), "b": message(9)}
     hear["b"]()
     assert seen[3:] == [(9, "b")]
 
 
 def test_a_payload_says_what_it_answers(session):
-    assert answer("a") | {"visit": 0} == {"sequence": 0, "answered": 0, "visit": 0, "text": None,
-                                         "language": "en"}
+    assert answer("a") | {"visit": 0} == {"key": "a", "sequence": 0, "answered": 0, "visit": 0, "serial": 0,
+                                         "text": None, "language": "en"}
     session["a"], session["b"] = message(5), message(9)
-    dispatch("a", None)()
-    dispatch("b", None)()
+    listen("a", None)()
+    listen("b", None)()
     answering("k=4")
-    assert answer("a") == {"sequence": 5, "answered": 9, "visit": answer("b")["visit"], "text": answer("b")["text"],
-                           "language": "en"}
+    assert answer("a") == {"key": "a", "sequence": 5, "answered": 9, "visit": answer("b")["visit"], "serial": 1,
+                           "text": answer("b")["text"], "language": "en"}
     assert answer("b")["sequence"] == 9
     assert answer("a")["text"].startswith("3-")
     answering(None)

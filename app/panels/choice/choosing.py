@@ -8,8 +8,8 @@ from typing import Any
 
 from app.state.handlers import events
 from app.texts import LANGUAGES, _, language, speak
+from components import Part, chooser
 from components import catalogue as send
-from components import chooser
 from components.charts import called
 from models import catalogue
 from models.info import ModelInfo
@@ -54,15 +54,15 @@ def send_catalogue() -> None:
     send(key="catalogue", offered=offered, pictures=pictures)
 
 
-def draw(model: str) -> None:
-    """The button that opens the choice, with the present model's name."""
+def part(model: str) -> Part:
+    """The button that opens the choice of a model, with the present model's name."""
     there = entries([model])
     task, title = (_(there[0].task.title), name_of(there[0], there)) if there else ("", model)
     mine = [{"name": entry.name, "title": name_of(entry, []), "line": _(entry.task.title)}
             for entry in entries(sorted({lab.name for lab in foreign.in_memory()}))]
     title = _in_family(model, title)
-    chooser(key="chooser", model=model, task=task, title=title, foreign=mine,
-            short=title if foreign.is_foreign(model) else called(model), on_event=events.on_chooser)
+    return chooser.part(key="chooser", model=model, task=task, title=title, foreign=mine,
+                        short=title if foreign.is_foreign(model) else called(model), on_event=events.on_chooser)
 
 
 def _in_family(model: str, title: str) -> str:

@@ -1,9 +1,9 @@
-"""What pages have in common: the header; on pages that work on a text the box below it, and how the text was read."""
+"""What pages have in common: the header; on pages about a text the box below it, and how the text was read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, TypeVar
+from collections.abc import Callable, Hashable
+from typing import Literal, NamedTuple, TypeVar
 
 import streamlit as st
 
@@ -12,11 +12,10 @@ from app.panels.page import header, lesson, text
 from app.panels.page.text import Reading
 from app.server import serving
 from app.server.limits import LimitError
-from app.state import session, visitor_models
-from app.state.history import History
+from app.state import session, visit, visitor_models
 from app.state.lab_state import LabState
 from app.texts import _
-from components import answering
+from components import Part, answering, mount
 from models import HeadPlan, Lab
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
@@ -24,25 +23,54 @@ from models.storage.checkpoint import CheckpointError
 T = TypeVar("T")
 
 
-def under_header(draw: Callable[[Lab, Reading, LabState], T],
-                 limit: Callable[[Lab, HeadPlan], int] | None = None) -> T | None:
+class Direct(NamedTuple):
+    """How the events route answers on a page: the same parts as `under_header` mounts, made without Streamlit.
+
+    Attributes:
+        depends: what the Streamlit elements of the page depend on; Streamlit draws the page when it changes.
+        parts: the components of the page.
+        late: functions that make the parts which take longer than the pictures.
+    """
+
+    depends: Callable[[Lab, Reading, LabState], Hashable]
+    parts: Callable[[Lab, Reading, LabState], list[Part]]
+    late: Callable[[Lab, Reading, LabState], list[Callable[[], Part]]]
+
+
+def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[Lab, HeadPlan], int] | None = None,
+                 direct: Direct | None = None) -> T | None:
     """Draws the top and, under it, the page; None, with a message on the page, if the model cannot be loaded.
 
     Args:
         draw: gets the model, the text as read, and the present state.
-        limit: tokens that the page reads at most, of a model under a plan; the model's own by default.
+        limit: most tokens that the page reads, for a model under a plan; the model's own by default.
+        direct: without it every event runs the Streamlit script.
     """
-    history = session.history()
+    now = visit.current()
+    now.layout = None
     with serving.drawing():
-        above = _read(history, limit)
-        if above is None:
-            return None
-        lab, reading = above
-        header.draw(history, reading.prompt.read_chars)
+        session.fill_widgets()
+        answering(now.history.present.text)
+        state, problems = now.history.present, now.history.problems
         try:
-            lesson.beside(lab, reading, history.present)
-            text.draw(lab, history, reading)
-            return draw(lab, reading, history.present)
+            lab = visitor_models.opened(state.model)
+        except (CheckpointError, ForeignError) as error:
+            header.draw()
+            # Our own words hold a command to copy; what is said of a foreign model may hold its name, as its owner
+            # wrote it.
+            said = _(str(error))
+            st.error(plain(said) if isinstance(error, CheckpointError) else literal(said))
+            return None
+        reading = text.read(lab, now.history, state.text, limit and limit(lab, state.alone(lab.name).plan))
+        header.draw(reading.prompt.read_chars)
+        try:
+            for part in lesson.parts(lab, reading, state):
+                mount(part)
+            text.draw(lab, reading, state, problems)
+            drawn = draw(lab, reading, state)
+            now.layout = direct and (_frame(lab, reading, state), direct.depends(lab, reading, state))
+            now.channel.end()
+            return drawn
         except LimitError as error:  # what was drawn so far stays, and so does the visitor's state
             st.warning(_(str(error)))
             return None
@@ -51,34 +79,46 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T],
             return None
 
 
+def parts(page: Direct) -> tuple[list[Part], list[Callable[[], Part]]] | None:
+    """The parts of a page that are ready, and functions that make the late ones; None if Streamlit has to draw it.
+
+    Raises:
+        CheckpointError, ForeignError, LimitError: the page says why it shows nothing.
+    """
+    now = visit.current()
+    state, problems = now.history.present, now.history.problems
+    lab = visitor_models.opened(state.model)
+    reading = text.read(lab, now.history, state.text)
+    if now.layout is None or now.layout != (_frame(lab, reading, state), page.depends(lab, reading, state)):
+        return None
+    found = [*lesson.parts(lab, reading, state), text.part(lab, reading, state, problems),
+             *page.parts(lab, reading, state)]
+    return [*header.parts(now, state, reading.prompt.read_chars), *found], page.late(lab, reading, state)
+
+
+def _frame(lab: Lab, reading: Reading, state: LabState) -> Hashable:
+    """What the Streamlit elements around a page depend on."""
+    step = state.lesson is not None
+    box = state if lab.task.sees else (state.text, reading.prompt) if text.offers_hiding(lab, reading, state) else None
+    return state.page, lab.identity, state.compared, state.language, state.teach, step, box
+
+
 def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 960) -> None:
-    """A page without the text box, and without the choice of a model, which does nothing there. What the opened link
-    said that could not be read is told first."""
-    history = session.history()
+    """A page without the text box and without the choice of a model. Parts of the opened link that could not be read
+    are reported first."""
+    now = visit.current()
+    now.layout = None
     session.fill_widgets()
     answering(None)
     with serving.drawing():
-        header.draw(history)
+        header.draw()
         with st.container(width=width):
-            for problem in history.problems:
+            for problem in now.history.problems:
                 st.warning(literal(_(problem)))
             try:
                 draw()
+                now.channel.end()
             except LimitError as error:
                 st.warning(_(str(error)))
             except CheckpointError as error:
                 st.error(plain(_(str(error))))
-
-
-def _read(history: History, limit: Callable[[Lab, HeadPlan], int] | None) -> tuple[Lab, Reading] | None:
-    session.fill_widgets()
-    answering(history.present.text)
-    try:
-        lab = visitor_models.opened(history.present.model)
-    except (CheckpointError, ForeignError) as error:
-        header.draw(history)
-        # Our own words hold a command to copy; what is said of a foreign model may hold its name, as somebody wrote it.
-        said = _(str(error))
-        st.error(plain(said) if isinstance(error, CheckpointError) else literal(said))
-        return None
-    return lab, text.read(lab, history, limit and limit(lab, history.present.alone(lab.name).plan))

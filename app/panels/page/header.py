@@ -6,42 +6,55 @@ import streamlit as st
 
 from app import texts
 from app.panels.choice import choosing
-from app.state import session
+from app.state import session, visit
 from app.state.fields import MAX_LINK_TEXT
 from app.state.handlers import events
-from app.state.history import History
-from app.state.lab_state import PAGES, START
+from app.state.lab_state import PAGES, START, LabState
 from app.state.link import lab_of, query_of
+from app.state.visit import Visit
 from app.texts import _
-from components import navigation, toolbar
+from components import Part, mount, navigation, toolbar
 
-WITHOUT_MODEL = (START, "lessons", "results", "about")  # pages that show no one model, or one of their own
+WITHOUT_MODEL = (START, "lessons", "results", "about")  # pages that show no model, or choose one themselves
 
 
-def draw(history: History, read_chars: int = MAX_LINK_TEXT) -> None:
-    """Call it inside the fragment: the links carry the state as it is now.
+def draw(read_chars: int = MAX_LINK_TEXT) -> None:
+    """Draws the header. Call it inside the fragment: its links carry the present state.
 
     Args:
-        read_chars: how much of a long text the model reads, which is what its link holds.
+        read_chars: how much of a long text the model reads; the link holds that much.
     """
-    query = query_of(history.present, read_chars)
-    embedded = bool(st.context.is_embedded)
+    now = visit.current()
+    now.is_embedded = bool(st.context.is_embedded)
+    shown = {part.key: part for part in parts(now, now.history.present, read_chars)}
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
-        if not embedded:
-            _navigate(history, query_of(lab_of(history.present), read_chars))
+        if not now.is_embedded:
+            st.markdown("# Attention Lab", width="content")
+            mount(shown["navigation"])
+        if "chooser" in shown:
+            with st.container(width=260, key="model"):
+                mount(shown["chooser"])
         with st.container(width="stretch"):
-            toolbar(key="toolbar", query=query, mode="push" if history.push else "replace",
-                    can_undo=bool(history.past), can_redo=bool(history.future), languages=texts.LANGUAGES,
-                    embedded=embedded, on_event=events.on_toolbar)
-    history.push = False
-    session.remember_address(query)
+            mount(shown["toolbar"])
 
 
-def _navigate(history: History, query: str) -> None:
-    """What a page that stands in another one does not show."""
-    st.markdown("# Attention Lab", width="content")
-    navigation(key="navigation", pages={page: _(title) for page, title in PAGES.items() if page != START},
-               present=history.present.page, query=query, on_event=events.on_toolbar)
-    if history.present.page not in WITHOUT_MODEL:
-        with st.container(width=260, key="model"):
-            choosing.draw(history.present.model)
+def parts(now: Visit, state: LabState, read_chars: int = MAX_LINK_TEXT) -> list[Part]:
+    """The components of the header. The browser's address becomes that of the state, and one of this visit's own.
+
+    Args:
+        read_chars: as of `draw`.
+    """
+    query, past = query_of(state, read_chars), now.history
+    found = [toolbar.part(key="toolbar", query=query, mode="push" if past.push else "replace",
+                          can_undo=bool(past.past), can_redo=bool(past.future), languages=texts.LANGUAGES,
+                          embedded=now.is_embedded, on_event=events.on_toolbar)]
+    past.push = False
+    session.remember_address(query, state)
+    if now.is_embedded:
+        return found
+    pages = {page: _(title) for page, title in PAGES.items() if page != START}
+    found.append(navigation.part(key="navigation", pages=pages, present=state.page,
+                                 query=query_of(lab_of(state), read_chars), on_event=events.on_toolbar))
+    if state.page not in WITHOUT_MODEL:
+        found.append(choosing.part(state.model))
+    return found

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from app import compute
 from app.panels.page.text import Reading
-from app.state import session
+from app.state import session, visit
 from app.state.handlers import lesson_events
 from app.state.lab_state import LAST, SHOWN, LabState
 from app.state.lessons.conditions import Condition, Outcome
 from app.state.lessons.lesson_files import CHOICES, Lesson, Place, Question, after, lesson, step_at
 from app.texts import _
+from components import Part
 from components import lesson as panel
 from components.lesson import Asked, Stop
 from models import Lab, Output
 
 
-def beside(lab: Lab, reading: Reading, state: LabState) -> None:
+def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     """The step of a lesson, if one is taken: beside the page, or above it where there is no room (assets/style.css)."""
-    if state.lesson is not None:
-        draw(state.lesson, state, outcome(lab, reading, state))
+    return [] if state.lesson is None else [part(state.lesson, state, outcome(lab, reading, state))]
 
 
-def draw(place: Place, state: LabState, came: Outcome) -> None:
-    """The panel, which also takes note of what has been done."""
+def part(place: Place, state: LabState, came: Outcome) -> Part:
+    """The panel; a step that is done is ticked."""
     its, step = lesson(place.lesson), step_at(place)
-    ticked = session.ticked()
+    ticked = visit.current().ticked
     if step.done.holds(state, came):
         ticked.add(place)
     back, forth = after(place, -1), after(place)
-    panel(key="lesson", title=_(its.title), place=str(place), stops=_stops(its, ticked),
-          heading=_(step.title), told=_(step.text), task=_(step.task), done=place in ticked,
-          question=_asked(step.question, state.answer, place, came) if step.question else None,
-          back=str(back) if back else None,
-          forth=str(forth) if forth else None, forth_title=_forth(place, forth), teach=state.teach,
-          on_event=lesson_events.on_lesson)
+    return panel.part(
+        key="lesson", title=_(its.title), place=str(place), stops=_stops(its, ticked), heading=_(step.title),
+        told=_(step.text), task=_(step.task), done=place in ticked, back=str(back) if back else None,
+        question=_asked(step.question, state.answer, place, came) if step.question else None,
+        forth=str(forth) if forth else None, forth_title=_forth(place, forth), teach=state.teach,
+        on_event=lesson_events.on_lesson)
 
 
 def outcome(lab: Lab, reading: Reading, state: LabState) -> Outcome:

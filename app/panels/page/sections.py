@@ -20,17 +20,27 @@ from models import HeadPlan, Lab
 from models.storage.checkpoint import CheckpointError
 from models.trace import row_entropy
 
+NAMES = {HEAD: N_("Head"), **SECTIONS}
+
+
+def present(lab: Lab, state: LabState, trace: Seen) -> str:
+    """The section in the middle, one of SECTIONS; an empty string for the picture of the head."""
+    return state.section if state.offers_sections and state.section in _offered(lab, trace) else ""
+
+
+def _offered(lab: Lab, trace: Seen) -> list[str]:
+    offered = {"gates": gates.offered(trace), "memory": lab.can_forget, "card": bool(lab.card)}
+    return [name for name in NAMES if offered.get(name, True)]
+
 
 def choose(lab: Lab, state: LabState, trace: Seen) -> str:
-    """The choice of what stands in the middle; returns one of SECTIONS, or an empty string for the head's picture."""
-    names = {HEAD: N_("Head"), **SECTIONS}
-    offered = {"gates": gates.offered(trace), "memory": lab.can_forget, "card": bool(lab.card)}
-    sections = [name for name in names if offered.get(name, True)]
+    """Draws the choice of the section in the middle; returns the section as `present` does."""
+    sections = _offered(lab, trace)
     st.session_state[session.SECTION] = state.section if state.section in sections else HEAD
     with st.container(key="sections"):
         if not state.offers_sections:
             return ""
-        chosen = st.segmented_control(_("In the middle"), sections, format_func=lambda name: _(names[name]),
+        chosen = st.segmented_control(_("In the middle"), sections, format_func=lambda name: _(NAMES[name]),
                                       key=session.SECTION, on_change=events.on_section, label_visibility="collapsed",
                                       required=True)
     return chosen if chosen in SECTIONS else ""

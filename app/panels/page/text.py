@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -14,8 +15,9 @@ from app.state import session, visitor_models
 from app.state.fields import MAX_LINK_TEXT
 from app.state.handlers import events
 from app.state.history import History
+from app.state.lab_state import LabState
 from app.texts import _, ngettext
-from components import notice
+from components import Part, mount, notice
 from models import Lab
 from models.errors import InputError
 from models.messages import cut
@@ -44,13 +46,13 @@ class Reading:
     error: InputError | None = None
 
 
-def read(lab: Lab, history: History, limit: int | None = None) -> Reading:
-    """Reads the present text; a text that cannot be read leaves the last picture of its task.
+def read(lab: Lab, history: History, text: str, limit: int | None = None) -> Reading:
+    """Reads a text; for one that cannot be read, the last readable text of the model's task.
 
     Args:
         limit: most tokens that are read; the model's own by default.
     """
-    text, limit = history.present.text, limit or lab.limit
+    limit = limit or lab.limit
     if lab.task.sees:
         return _picture(lab, limit)
     try:
@@ -70,12 +72,11 @@ def _picture(lab: Lab, limit: int) -> Reading:
         return Reading(picture.read(lab), "", limit, error)
 
 
-def draw(lab: Lab, history: History, reading: Reading) -> None:
-    """Box, examples, and the line under them."""
+def draw(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> None:
+    """Draws the box, the examples, and the line under them; arguments as of `part`."""
     if lab.task.sees:
         picture.choose(lab)
-        messages = [_(str(reading.error))] if reading.error else []
-        notice(key="notice", messages=messages, status=_tokens(reading.prompt), is_problem=bool(messages))
+        mount(part(lab, reading, state, problems))
         return
     titles = {text: _(title) for title, text in lab.task.examples}
     with st.container(horizontal=True, key="reading"):  # style.css: how wide both are
@@ -84,20 +85,36 @@ def draw(lab: Lab, history: History, reading: Reading) -> None:
         st.selectbox(_("Examples"), list(titles), key=session.EXAMPLE, index=None, placeholder=_("Examples"),
                      format_func=lambda example: titles.get(example, ""), on_change=events.on_example,
                      label_visibility="collapsed")
-    prompt, error, text = reading.prompt, reading.error, history.present.text
+    mount(part(lab, reading, state, problems))
+    if offers_hiding(lab, reading, state):
+        hiding.draw(state.text)
+
+
+def offers_hiding(lab: Lab, reading: Reading, state: LabState) -> bool:
+    """True if the page has a button for each word, which hides it; no lesson for a class asks for one."""
+    return lab.task.hides and reading.error is None and not (state.teach and state.lesson)
+
+
+def part(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> Part:
+    """The line under the box.
+
+    Args:
+        problems: what the opened link said that could not be read.
+    """
+    prompt, error, text = reading.prompt, reading.error, state.text
+    if lab.task.sees:
+        messages = [_(str(error))] if error else []
+        return notice.part(key="notice", messages=messages, status=_tokens(prompt), is_problem=bool(messages))
     if error is not None:
         shown = _("Shown below: {text}", text=cut(lab.task.join(prompt.tokens[1:]).strip(), EXCERPT))
-        notice(key="notice", messages=[*map(_, history.problems), _(str(error))], status=shown,
-               excerpt=excerpt(text, error.start, error.stop), is_problem=True)
-        return
-    messages = [*map(_, history.problems)] + _left_out(reading, lab, text)
+        return notice.part(key="notice", messages=[*map(_, problems), _(str(error))], status=shown,
+                           excerpt=excerpt(text, error.start, error.stop), is_problem=True)
+    messages = [*map(_, problems)] + _left_out(reading, lab, text)
     known = [_tokens(prompt), *([_(prompt.hint)] if prompt.hint else [])]
     if lab.task.only_english and is_foreign(text):
         known.append(_("this model has only read English"))
     status = "" if messages else " · ".join(known)
-    notice(key="notice", messages=messages, status=status, is_problem=bool(messages))
-    if lab.task.hides and not (history.present.teach and history.present.lesson):  # no lesson asks for it
-        hiding.draw(text)
+    return notice.part(key="notice", messages=messages, status=status, is_problem=bool(messages))
 
 
 def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:

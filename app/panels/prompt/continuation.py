@@ -10,10 +10,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 
+from app.panels.page import text
 from app.panels.page.text import Reading
 from app.panels.prompt import forgetting
 from app.server import limits, serving
-from app.state import session, visitor_models
+from app.state import session, visit, visitor_models
 from app.state.lab_state import LabState
 from app.texts import _
 from models import HeadPlan, Lab
@@ -62,44 +63,46 @@ class Continuation:
 
 
 @st.fragment
-def draw(model: str, reading: Reading, state: LabState) -> None:
-    """Writes on from the text, a token at a time. A run of a fragment is never interrupted, so it works in
-    short chunks: between two of them clicks and keys get through, Stop among them.
+def draw(model: str) -> None:
+    """Continues the present text, one token at a time. A run of a fragment is never interrupted, so it works in
+    short chunks: between two chunks clicks and keys are handled, Stop among them.
 
-    Takes the model by its name: Streamlit keeps what a fragment and a button were given as long as the session, and
-    with it a model that nobody looks at any more.
+    Takes the model by its name, because Streamlit keeps a fragment's arguments as long as the session, and a model
+    must not stay in memory with them. The state is read anew in each run: the events route changes it between runs.
     """
     session.speak()
+    this = visit.current()
     try:
         lab = visitor_models.opened(model)
     except (CheckpointError, ForeignError):  # let go of since the page was drawn, which says so when it is drawn again
         st.rerun()
     if not lab.task.writes:
         return
-    prompt, budgets = reading.prompt, state.budgets
-    key = (model, prompt, state.plan, budgets, state.sampling)
-    now: Continuation | None = st.session_state.get(session.CONTINUATION)
+    state, reading = this.history.present.alone(model), text.read(lab, this.history, this.history.present.text)
+    key = key_of(reading, state)
+    now: Continuation | None = this.continuation
     if now is not None and now.key != key:
-        now = st.session_state[session.CONTINUATION] = None
+        now = this.continuation = None
     running = now is not None and now.running
 
     def start_or_stop() -> None:
         if now is not None and running:
             now.running = False
         else:
-            st.session_state[session.BEGIN] = True
+            this.begin_writing = True
 
     reason = refusal(lab, reading)
-    if st.session_state.pop(session.BEGIN, False) and reason is None:  # by the button, or with another seed or memory
-        now = st.session_state[session.CONTINUATION] = _begun(lab, key)
+    begins, this.begin_writing = this.begin_writing, False  # by the button, or with another seed or memory
+    if begins and reason is None:
+        now = this.continuation = _begun(lab, key)
         running = now.running
     st.button(_("Stop") if running else _("Continue the text"), key="continue", on_click=start_or_stop,
                   disabled=reason is not None and not running, help=None if running else reason)
     if now is None:
-        with st.container(height=HEIGHT + (MEMORY_HEIGHT if budgets else 0), border=False):
+        with st.container(height=HEIGHT + (MEMORY_HEIGHT if state.budgets else 0), border=False):
             st.caption(_("How the model continues, as trained and with your changes."))
         return
-    places = _places(bool(state.plan), bool(budgets), running)
+    places = _places(bool(state.plan), bool(state.budgets), running)
     _show(now, places, state)
     if not running:
         return
@@ -112,6 +115,11 @@ def draw(model: str, reading: Reading, state: LabState) -> None:
         st.rerun(scope="fragment")
     except (StreamlitAPIException, RuntimeError):  # the whole page was running, or the fragment around this one
         st.rerun()
+
+
+def key_of(reading: Reading, state: LabState) -> tuple:
+    """Everything that a continuation depends on."""
+    return state.model, reading.prompt, state.plan, state.budgets, state.sampling
 
 
 def refusal(lab: Lab, reading: Reading) -> str | None:

@@ -11,7 +11,7 @@ from app.compute import Seen
 from app.state.handlers import events
 from app.state.lab_state import LabState
 from app.texts import _, spelt
-from components import effect
+from components import Part, effect, mount
 from components.effect import Fact, Strip
 from models import Lab, Output
 from models.labs.foreign.running.vector_shift import vector_shift
@@ -19,16 +19,21 @@ from models.trace import divergence
 
 
 def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effect") -> None:
-    """The panel. A model that predicts nothing is asked how far its vectors moved."""
+    """Draws the panel, or says why a class does not see it yet."""
     if state.hides_answer:
         st.caption(_("What the model answers is shown when the question is answered, or its answer asked for."))
-        return
+    else:
+        mount(part(lab, state, before, after, key))
+
+
+def part(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effect") -> Part:
+    """The panel; of a model without predictions, how far its vectors moved."""
     shown: dict[str, Any] = {"tokens": token_losses(lab, before, after)}
     if before.vectors is not None:
         shown = in_vectors(before, after)
-    effect(key=key, predictions=predictions(lab, before, after), index=state.asked, loss_before=mean_loss(before),
-           loss_after=mean_loss(after), changed=bool(compute.usable(lab, state.plan)),
-           on_event=events.on_effect, **shown)
+    return effect.part(
+        key=key, predictions=predictions(lab, before, after), index=state.asked, loss_before=mean_loss(before),
+        loss_after=mean_loss(after), changed=bool(compute.usable(lab, state.plan)), on_event=events.on_effect, **shown)
 
 
 def predictions(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:

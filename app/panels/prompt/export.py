@@ -12,7 +12,7 @@ import streamlit as st
 from app import compute, exports
 from app.compute import Seen
 from app.server import limits
-from app.state import session
+from app.state import visit
 from app.state.lab_state import LabState
 from app.state.link import query_of
 from app.texts import _
@@ -24,7 +24,7 @@ TYPES = {"npz": "application/octet-stream", "json": "application/json", "csv": "
 
 def draw(lab: Lab, state: LabState, seen: Seen, read_chars: int) -> None:
     """The button, where a file was asked for. It holds no numbers: they are found again, or computed."""
-    asked = st.session_state.get(session.TAKE)
+    asked = visit.current().download
     if asked is None:
         return
     ending, number = asked

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from app.markdown import literal, plain, spaces
-from app.state import session
+from app.state import session, visit
 from app.state.handlers import events
 from app.state.lab_state import LabState
 from app.texts import N_, _, tip
@@ -48,7 +48,7 @@ def _on_memory(offered: Mapping[str, tuple[int, ...]]) -> None:
     chosen = offered.get(session.widget(session.MEMORY, str))
     if chosen is not None:
         events.set_budgets(chosen)
-        st.session_state[session.BEGIN] = True
+        visit.current().begin_writing = True
 
 
 def choices(lab: Lab) -> dict[str, tuple[int, ...]]:

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy
-import streamlit as st
 
 from app import compute
 from app.compute import Seen
 from app.state.handlers import head_events
 from app.state.lab_state import LAST, LabState
 from app.texts import _, spelt
-from components import Grid, head_map, heads
+from components import Grid, Part, head_map, heads, mount
 from models import Kind, Lab, Output
 from models.kind import policies_of
 from models.plan import MIN_BASE, Address, HeadPlan, HeadState, Scale
@@ -22,21 +21,28 @@ from models.plan import MIN_BASE, Address, HeadPlan, HeadState, Scale
 
 def grid(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False, led: bool = True,
          files: bool = False, notes: Mapping[Address, tuple[str, str]] | None = None) -> None:
-    """All heads, a grid a kind, with the controls of what is selected.
+    """Draws all heads, one grid per attention block; arguments as of `grid_part`."""
+    mount(grid_part(lab, state, trace, key, bare, led, files, notes))
+
+
+def grid_part(lab: Lab, state: LabState, trace: Seen, key: str = "heads", bare: bool = False, led: bool = True,
+              files: bool = False, notes: Mapping[Address, tuple[str, str]] | None = None) -> Part:
+    """All heads, one grid per attention block, with the controls of the selected heads.
 
     Args:
         bare: without the controls.
-        led: a sentence above says what one looks at.
-        files: the page draws panels/taking.py too.
-        notes: what stands in the corner of a head's tile, and the same in words.
+        led: with a sentence above that explains the tiles.
+        files: the page offers files of all numbers too (export.py).
+        notes: head -> a short text in the corner of its tile, and the same in words.
     """
     selection, scale = state.selection, state.plan.scale
     policies = [p for p in policies_of(lab.kinds) if any(p in kind.attention.readings for kind in lab.kinds)]
-    heads(key=key, grids=[_grid(lab, kind, state, trace, notes or {}) for kind in lab.kinds],
-          selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
-                     "scope": selection.scope},
-          scale=scale_of(lab, scale, len(trace.tokens)), policies=policies, bare=bare, led=led, model=lab.name,
-          files=files, on_event=head_events.on_heads)
+    return heads.part(
+        key=key, grids=[_grid(lab, kind, state, trace, notes or {}) for kind in lab.kinds],
+        selection={"kind": selection.kind, "layer": selection.layer, "head": selection.head,
+                   "scope": selection.scope},
+        scale=scale_of(lab, scale, len(trace.tokens)), policies=policies, bare=bare, led=led, model=lab.name,
+        files=files, on_event=head_events.on_heads)
 
 
 def scale_of(lab: Lab, scale: Scale, n: int) -> dict[str, Any]:
@@ -83,8 +89,8 @@ def _state(lab: Lab, plan: HeadPlan, address: Address) -> HeadState:
     return HeadState(gate=0.0) if address in lab.closed else plan.state(*address)
 
 
-def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
-    """The selected head, large."""
+def large_part(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> Part:
+    """The attention map of the selected head, large."""
     kind, layer, head = selected(lab, state)
     maps = compute.layer_of(lab, trace, state.plan, kind.name, layer)
     queries, keys = spelt(trace.rows[kind.query_row]), spelt(trace.rows[kind.key_row])
@@ -92,14 +98,15 @@ def large(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> None:
     voted = lab.selected(maps.scores)
     chosen = _state(lab, compute.usable(lab, state.plan), (kind.name, layer, head))
     asked = _asked(trace, state)
-    head_map(key=key, queries=queries, keys=None if kind.query_row == kind.key_row else keys,
-             kind_title=_(kind.title) if len(lab.kinds) > 1 else "", layer=layer, head=head, causal=kind.causal,
-             live=maps.live[head], weights=maps.weights[head],
-             constant=None if constant is None else constant[head], is_distribution=kind.attention.is_distribution,
-             scores=None if voted is None else maps.scores[head], selected=voted,
-             view=state.view, form=state.form, mean=state.mean,
-             at=asked.position if asked is not None and asked.row == kind.query_row else None,
-             is_constant=chosen.constant, gate=chosen.gate, model=lab.name, on_event=head_events.on_map)
+    return head_map.part(
+        key=key, queries=queries, keys=None if kind.query_row == kind.key_row else keys,
+        kind_title=_(kind.title) if len(lab.kinds) > 1 else "", layer=layer, head=head, causal=kind.causal,
+        live=maps.live[head], weights=maps.weights[head],
+        constant=None if constant is None else constant[head], is_distribution=kind.attention.is_distribution,
+        scores=None if voted is None else maps.scores[head], selected=voted,
+        view=state.view, form=state.form, mean=state.mean,
+        at=asked.position if asked is not None and asked.row == kind.query_row else None,
+        is_constant=chosen.constant, gate=chosen.gate, model=lab.name, on_event=head_events.on_map)
 
 
 def _asked(trace: Seen, state: LabState) -> Output | None:
@@ -108,26 +115,29 @@ def _asked(trace: Seen, state: LabState) -> Output | None:
     return trace.outputs[state.asked if there else LAST] if trace.outputs else None
 
 
-def notes(lab: Lab, state: LabState) -> None:
-    """What the large map alone does not tell."""
+def notes(lab: Lab, state: LabState) -> list[str]:
+    """Sentences under the large map, as Markdown: what the map alone does not show."""
+    found = []
     kind, layer, head = selected(lab, state)
     chosen = state.plan.state(kind.name, layer, head)
     if lab.constant is None and any(its.constant for its in state.plan.heads.values()):
-        st.caption(_("Some heads are to be constant and wait for their matrices: make them on the page *Your model*."))
+        found.append(_("Some heads are to be constant and wait for their matrices: make them on the page *Your "
+                       "model*."))
     elif lab.constant is None:
-        st.caption(_("For constant heads this model needs matrices: make them on the page *Your model*."))
+        found.append(_("For constant heads this model needs matrices: make them on the page *Your model*."))
     if (kind.name, layer, head) in lab.closed:
-        st.caption(_("Learned gates have closed this head, and training went on without it: it puts out nothing, "
-                     "whatever its gate is here."))
+        found.append(_("Learned gates have closed this head, and training went on without it: it puts out nothing, "
+                       "whatever its gate is here."))
     if not kind.attention.reads_text:
-        st.caption(_("These weights are a table: the same for every text, so no query can look for a word, and "
-                     "making the head constant changes nothing. Type, and watch the map stay."))
+        found.append(_("These weights are a table: the same for every text, so no query can look for a word, and "
+                       "making the head constant changes nothing. Type, and watch the map stay."))
     if not kind.attention.is_distribution:
-        st.caption(_("Rows of relu² need not sum to 1. In the matrix the strongest colour is the largest weight of "
-                     "this head; in the view *Words* the numbers are shares of a row."))
+        found.append(_("Rows of relu² need not sum to 1. In the matrix the strongest colour is the largest weight of "
+                       "this head; in the view *Words* the numbers are shares of a row."))
     if kind.attention.selects and head == 0 and (chosen.constant or chosen.gate < 1):
-        st.caption(_("Head 1 of layer {layer} also makes the mask F for its whole layer. Your changes act on what a "
-                     "head puts out, so its votes still count.", layer=layer + 1))
+        found.append(_("Head 1 of layer {layer} also makes the mask F for its whole layer. Your changes act on what a "
+                       "head puts out, so its votes still count.", layer=layer + 1))
+    return found
 
 
 def selected(lab: Lab, state: LabState) -> tuple[Kind, int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app import compute
 from app.compute import Seen
 from app.state.lab_state import LabState
-from components import written
+from components import Part, written
 from models import Lab
 from models.kind import TARGET
 
@@ -15,8 +15,8 @@ def is_offered(before: Seen) -> bool:
     return TARGET in before.rows
 
 
-def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "written") -> None:
-    """What it writes as trained and under the plan."""
+def part(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "written") -> Part:
+    """What the model writes, unmodified and under the plan."""
     plan = compute.usable(lab, state.plan)
     said = after.written if after.written is not None or not plan else compute.rewritten(lab, before.prompt, plan)
-    written(key=key, before=before.written or "", after=said if plan else None)
+    return written.part(key=key, before=before.written or "", after=said if plan else None)

@@ -11,6 +11,7 @@ from app.state.pages.constant_view import TASKS, ConstantView, is_study
 from app.state.session import history
 
 
+@session.exclusive
 def on_constant() -> None:
     """Another task or another study."""
     present, asked = history().present, session.widget

@@ -7,7 +7,7 @@ import contextlib
 from dataclasses import replace
 from typing import Any
 
-from app.state import session
+from app.state import session, visit
 from app.state.fields import MAX_ASKED, MAX_LENGTH
 from app.state.lab_state import (
     CLAIMS,
@@ -31,6 +31,7 @@ from models.messages import told
 from models.plan import HeadPlan
 
 
+@session.exclusive
 def on_text() -> None:
     text = widget(session.TEXT, str)
     if text is None:
@@ -41,6 +42,7 @@ def on_text() -> None:
                                    count=len(text), most=MAX_TEXT)]
 
 
+@session.exclusive
 def set_text(text: str, merge: str = "", asked: int = LAST) -> None:
     """Another text, and which of its predictions is shown; `merge` as in History.do."""
     history().do(replace(history().present, text=text[:MAX_TEXT], asked=asked), merge)
@@ -55,6 +57,7 @@ def on_chooser(event: dict[str, Any]) -> None:
             go_to(FIRST_PAGE)
 
 
+@session.exclusive
 def open_model(name: str) -> None:
     """Goes to a foreign model that has just been loaded, with what the link said that asked for it."""
     past = history()
@@ -66,17 +69,20 @@ def open_model(name: str) -> None:
         past.do(replace(past.present.with_model(name), page="explore"))
 
 
+@session.exclusive
 def go_to(page: str) -> None:
     """Another page."""
     history().do(replace(history().present, page=page))
 
 
+@session.exclusive
 def on_example() -> None:
     text = widget(session.EXAMPLE, str)
     if text in (example for _, example in catalogue.find(history().present.model).task.examples):
         set_text(text)
 
 
+@session.exclusive
 def on_compared() -> None:
     present = history().present
     family = catalogue.family(present.model)
@@ -87,12 +93,14 @@ def on_compared() -> None:
     history().do(replace(present, compared=tuple(order[-MAX_COMPARED:])).with_model(present.model))
 
 
+@session.exclusive
 def compare_with(name: str) -> None:
     """One model beside the first, which had none."""
     present = history().present
     history().do(replace(present, compared=(name,)).with_model(present.model))
 
 
+@session.exclusive
 def on_length() -> None:
     length = widget(session.LENGTH, int)
     if is_index(length, MAX_LENGTH + 1):
@@ -105,28 +113,33 @@ def on_length_chart(event: dict[str, Any]) -> None:
         history().do(replace(history().present, length=event["x"]), merge="length")
 
 
+@session.exclusive
 def on_section() -> None:
     section = widget(session.SECTION, str)
     if section in (HEAD, *SECTIONS):
         history().do(replace(history().present, section="" if section == HEAD else section), merge="viewing")
 
 
+@session.exclusive
 def on_part() -> None:
     part = widget(session.PART, str)
     if part in PARTS:
         history().do(replace(history().present, part=part), merge="viewing")
 
 
+@session.exclusive
 def on_claim() -> None:
     if widget(session.CLAIM, str) in CLAIMS:
         history().do(replace(history().present, claim=widget(session.CLAIM, str)), merge="viewing")
 
 
+@session.exclusive
 def set_budgets(budgets: tuple[int, ...]) -> None:
     """Another memory to write with; none for all of it."""
     history().do(replace(history().present, budgets=budgets))
 
 
+@session.exclusive
 def on_greedy() -> None:
     """The likeliest token, or again drawn."""
     sampling = history().present.sampling
@@ -134,6 +147,7 @@ def on_greedy() -> None:
     _sample(replace(sampling, temperature=0.0 if greedy else sampling.temperature or Sampling().temperature))
 
 
+@session.exclusive
 def on_sampling() -> None:
     """Temperature, top-p and seed, as their widgets have them."""
     old = history().present.sampling
@@ -142,11 +156,12 @@ def on_sampling() -> None:
         _sample(Sampling(round(temperature, 2), round(top_p, 2), widget(session.SEED, int, old.seed)))
 
 
+@session.exclusive
 def draw_another() -> None:
     """The next seed, and a continuation with it."""
     sampling = history().present.sampling
     _sample(replace(sampling, seed=(sampling.seed + 1) % (MAX_SEED + 1)))
-    session.begin_continuation()
+    visit.current().begin_writing = True
 
 
 def _sample(sampling: Sampling) -> None:

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import streamlit as st
-
-from app.state import session
+from app.state import session, visit
 from app.state.lab_state import FORMS, MEANS, TERMS
 from app.state.pages.heads_view import MEASURES, SOURCES, HeadsView, is_role
 from app.state.pages.pruning_view import ALL, ORDERS
@@ -59,11 +57,13 @@ def on_map(event: dict[str, Any]) -> None:
         history().do(replace(present, **{name: event[name]}), merge="viewing")
 
 
+@session.exclusive
 def set_heads(heads: Sequence[Address], change: Mapping[str, Any]) -> None:
     """The state of several heads at once."""
     set_plan(history().present.plan.with_heads(heads, **change))
 
 
+@session.exclusive
 def set_plan(plan: HeadPlan) -> None:
     """A whole plan, which something found."""
     present = history().present
@@ -80,15 +80,16 @@ def on_scatter(event: dict[str, Any], model: str, addresses: Sequence[Address]) 
         history().do(replace(history().present, selection=Selection(layer, head, "head", kind)), merge="selecting")
     elif event.get("type") == "pick" and isinstance(event.get("heads"), list):
         found = [its for its in dict.fromkeys(event["heads"][:len(addresses)]) if is_index(its, len(addresses))]
-        st.session_state[session.SCATTER] = (history().present.model, found)
+        visit.current().picked = history().present.model, found
 
 
 def picked(addresses: Sequence[Address]) -> list[int]:
     """Which of the heads are picked in the scatter of this model, by their places."""
-    kept = st.session_state.get(session.SCATTER)
+    kept = visit.current().picked
     return [its for its in kept[1] if its < len(addresses)] if kept and kept[0] == history().present.model else []
 
 
+@session.exclusive
 def on_heads_view() -> None:
     """Other measures, another source, or the heads of another role."""
     present, asked = history().present, session.widget
@@ -99,6 +100,7 @@ def on_heads_view() -> None:
         history().do(replace(present, heads=HeadsView(x, y, source, role)), merge="viewing")
 
 
+@session.exclusive
 def on_search() -> None:
     """Another question of what the text needs."""
     present, asked = history().present, session.widget
@@ -108,6 +110,7 @@ def on_search() -> None:
     history().do(replace(present, search=Search(wanted, found.whole, bound)), merge="viewing")
 
 
+@session.exclusive
 def on_order(orders: Mapping[str, Order], shown: str) -> None:
     """Another order of heads: where the plan is one of the order shown, as many are left in the new one."""
     present, name = history().present, widget(session.ORDER, str, "")
@@ -119,12 +122,14 @@ def on_order(orders: Mapping[str, Order], shown: str) -> None:
     history().do(replace(present, plan=plan, pruning=replace(present.pruning, order=name)), merge="viewing")
 
 
+@session.exclusive
 def on_term() -> None:
     """Another sense in which heads differ."""
     if widget(session.TERM, str) in TERMS:
         history().do(replace(history().present, term=widget(session.TERM, str)), merge="viewing")
 
 
+@session.exclusive
 def on_scope() -> None:
     """Other heads that may go."""
     present, scope = history().present, widget(session.SCOPE, str, "")

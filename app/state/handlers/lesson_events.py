@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import replace
 from typing import Any
 
-from app.state import session
+from app.state import session, visit
 from app.state.lab_state import FIRST_PAGE, SHOWN, START
 from app.state.lessons.lesson_files import CHOICES, ORDER, Place, step_at
 from app.state.link import first_lab, lab_of, opened_by, settled
@@ -27,7 +27,7 @@ def on_lesson(event: dict[str, Any]) -> None:
             question, choice = step_at(present.lesson).question, event.get("choice")
             if question is not None and (choice is None or is_index(choice, len(question.choices))):
                 answer = SHOWN if choice is None else CHOICES[choice]
-                session.answers()[present.lesson] = answer
+                visit.current().answers[present.lesson] = answer
                 past.do(replace(present, answer=answer), merge="answering")
         case "teach" if isinstance(event.get("on"), bool):
             past.do(replace(present, teach=event["on"]))
@@ -35,24 +35,27 @@ def on_lesson(event: dict[str, Any]) -> None:
             leave_lesson()
 
 
+@session.exclusive
 def take_step(place: Place) -> None:
     """Opens a step. What the visitor had before the first one comes back when the lesson is left."""
     past = history()
     present = past.present
     if present.lesson is None:
-        session.put_aside(None if present.page == START else present)
+        visit.current().aside = None if present.page == START else present
     opened = settled(present, opened_by(place))
-    past.do(replace(opened, lesson=place, answer=session.answers().get(place, "")))
+    past.do(replace(opened, lesson=place, answer=visit.current().answers.get(place, "")))
 
 
+@session.exclusive
 def leave_lesson() -> None:
     """Back to what stood there before the lesson; without that, the lesson's experiment stays."""
     past = history()
-    kept = settled(past.present, session.aside() or past.present)
+    kept = settled(past.present, visit.current().aside or past.present)
     past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer="", teach=False))
-    session.put_aside(None)
+    visit.current().aside = None
 
 
+@session.exclusive
 def restart() -> None:
     """A first visit's experiment, once more."""
     first = settled(history().present, opened_by(None))

@@ -1,0 +1,170 @@
+"""The events route: answers a visitor's events with the payloads that changed, without a run of the Streamlit script.
+
+    POST {base}/lab/visits/ID/events   {"seen": SERIAL, "events": [{"key": COMPONENT, "sequence": N, ...}]}
+
+The answer is binary: blocks, each a uint32 little-endian length and a payload (components/payload.py). The first block
+is `_about`, the others are parts. What takes longer, as a translation does, follows on the same answer.
+
+Status 410: the visit has ended or is of another process; the browser sends its events through Streamlit, which begins
+a new visit with the state in the address. 400: not such a body. 413: a body over MAX_BODY. 408: a body that takes
+longer than PATIENCE.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import struct
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from typing import Any
+
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from app import texts
+from app.panels.page import frame
+from app.server import serving
+from app.server.limits import LimitError
+from app.state import visit
+from app.state.visit import Visit
+from app.views import DIRECT
+from components import Part
+from components.payload import pack
+from models.labs.foreign import ForeignError
+from models.storage.checkpoint import CheckpointError
+
+MAX_BODY = 2 * 2**20  # bytes; a text of 200,000 characters has up to 1.2 MB as JSON
+MAX_EVENTS = 1024  # per request; the browser sends at most 256 per component
+PATIENCE = 10.0  # seconds for the body to arrive
+THREADS = 64  # requests that compute or wait for their turn; more wait without a thread
+# Streamlit's middleware compresses other answers; at level 5 that takes as long as the forward pass.
+HEADERS = {"Content-Encoding": "identity", "Cache-Control": "no-store"}
+
+Answer = tuple[bytes, Callable[[], bytes] | None]  # what is sent at once, and a function that computes what follows
+
+_limiter: CapacityLimiter | None = None
+
+
+def route(base: str = "") -> Route:
+    """The route, for an app under a base path like `lab`."""
+    prefix = f"/{base.strip('/')}" if base.strip("/") else ""
+    return Route(f"{prefix}/lab/visits/{{visit}}/events", receive, methods=["POST"])
+
+
+async def receive(request: Request) -> Response:
+    """Answers one request."""
+    now = visit.find(request.path_params["visit"])
+    if now is None:
+        return PlainTextResponse("This visit has ended.", 410)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            body = await _body(request)
+    except TimeoutError:
+        return PlainTextResponse("The request took too long.", 408)
+    if body is None:
+        return PlainTextResponse(f"More than {MAX_BODY} bytes.", 413)
+    try:
+        seen, events = parse(body)
+    except ValueError as error:
+        return PlainTextResponse(str(error), 400)
+    first, late = await _in_thread(lambda: answer(now, seen, events))
+    if late is None:
+        return Response(first, media_type="application/octet-stream", headers=HEADERS)
+
+    async def blocks() -> AsyncIterator[bytes]:
+        yield first
+        yield await _in_thread(late)
+    return StreamingResponse(blocks(), media_type="application/octet-stream", headers=HEADERS)
+
+
+async def _body(request: Request) -> bytes | None:
+    """The body; None if it is too long, as soon as that is known."""
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > MAX_BODY:
+            return None
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+async def _in_thread(work: Callable[[], Any]) -> Any:
+    global _limiter
+    _limiter = _limiter or CapacityLimiter(THREADS)
+    return await to_thread.run_sync(work, limiter=_limiter)
+
+
+def parse(body: bytes) -> tuple[int, list[tuple[str, Any]]]:
+    """The serial that the browser shows, and (component, event) pairs; raises ValueError for any other body."""
+    try:
+        sent = json.loads(body)
+    except (ValueError, RecursionError):
+        raise ValueError("expected JSON") from None
+    seen, events = (sent.get("seen"), sent.get("events")) if isinstance(sent, dict) else (None, None)
+    if type(seen) is not int or not isinstance(events, list) or len(events) > MAX_EVENTS:
+        raise ValueError(f"expected seen, a number, and events, a list of at most {MAX_EVENTS}")
+    return seen, [(event["key"], event) for event in events
+                  if isinstance(event, dict) and isinstance(event.get("key"), str)]
+
+
+def answer(now: Visit, seen: int, events: Iterable[tuple[str, Any]]) -> Answer:
+    """Hands the events to their handlers; returns what the browser has to draw anew.
+
+    Args:
+        seen: serial of the newest answer that the browser has drawn whole.
+        events: see Channel.receive.
+    """
+    with visit.use(now):
+        now.channel.receive(events)
+        newest = now.channel.newest
+        with serving.drawing():
+            # While this request waited for its turn, another one brought newer events: its answer has everything.
+            return (_blocks([]), None) if now.channel.newest != newest else _present(now, seen)
+
+
+def _present(now: Visit, seen: int) -> Answer:
+    state = now.history.present
+    texts.speak(state.language)
+    with now.channel.lock:
+        now.channel.serial += 1
+        about = {"serial": now.channel.serial, "answered": now.channel.newest, "visit": now.channel.id,
+                 "received": dict(now.channel.received), "language": state.language}
+    page = DIRECT.get(state.page)
+    try:
+        found = page and frame.parts(page)
+    except (CheckpointError, ForeignError, LimitError):  # Streamlit shows what the error says
+        found = None
+    if page is None or found is None:
+        return _blocks([pack(about | {"layout": True})]), None
+    parts, late = found
+    first = _blocks([pack(about | {"layout": False, "late": bool(late)}), *_changed(now, parts, seen)])
+    return first, (lambda: _late(now, late, seen)) if late else None
+
+
+def _late(now: Visit, late: Sequence[Callable[[], Part]], seen: int) -> bytes:
+    newest, found = now.channel.newest, []
+    with visit.use(now), serving.drawing():
+        texts.speak(now.history.present.language)
+        for make in late:
+            if now.channel.newest != newest:  # the answer to newer events has these parts too
+                break
+            found.append(make())
+    return _blocks(_changed(now, found, seen))
+
+
+def _changed(now: Visit, parts: Iterable[Part], seen: int) -> list[bytes]:
+    """The payloads that the browser does not have: an answer that was sent may have been lost on its way."""
+    channel, found = now.channel, []
+    for part in parts:
+        channel.handlers[part.key] = part.on_event
+        fingerprint, serial = channel.sent.get(part.key, (b"", 0))
+        if fingerprint != part.fingerprint or serial > seen:
+            channel.sent[part.key] = part.fingerprint, channel.serial
+            found.append(part.payload)
+    return found
+
+
+def _blocks(payloads: Iterable[bytes]) -> bytes:
+    return b"".join(struct.pack("<I", len(payload)) + payload for payload in payloads)

@@ -1,0 +1,105 @@
+"""A visitor's channel: the events that a browser sends, each handled once and in order, and what the browser shows."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+SESSION_KEY = "channel"  # in Streamlit's session
+MAX_EVENTS = 256  # per message; the browser sends the remaining ones after the answer
+
+OnEvent = Callable[[dict[str, Any]], None]
+
+_current: ContextVar[Channel | None] = ContextVar("channel", default=None)
+
+
+@dataclass(eq=False)
+class Channel:
+    """The events and payloads of one visitor. A component is known by the `key` of its mount.
+
+    Attributes:
+        id: unguessable; names the visit in the address of the events route.
+        newest: number of the newest event that was handled, of any component.
+        received: component -> number of its newest handled event.
+        handlers: component -> the function that handles its events.
+        serial: number of the newest picture of the state; a payload with a lower one is older.
+        sent: component -> fingerprint of the payload that the events route sent last, and its serial.
+        lock: held while the state changes, so that an event and a script run never change it at once.
+    """
+
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    newest: int = 0
+    serial: int = 0
+    received: dict[str, int] = field(default_factory=dict)
+    handlers: dict[str, OnEvent | None] = field(default_factory=dict)
+    sent: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    _drawn: dict[str, OnEvent | None] = field(default_factory=dict)
+
+    def begin(self) -> int:
+        """Begins to draw a page or to compute its payloads; returns the serial that the payloads carry."""
+        with self.lock:
+            self.serial += 1
+            self._drawn = {}
+            return self.serial
+
+    def end(self) -> None:
+        """Forgets the handlers of components that the page just drawn does not have."""
+        self.handlers = self._drawn
+
+    def listen(self, key: str, on_event: OnEvent | None) -> None:
+        """Sets the handler of a component that is being drawn."""
+        self.handlers[key] = self._drawn[key] = on_event
+
+    def receive(self, events: Iterable[tuple[str, Any]]) -> None:
+        """Hands each new event to its component's handler, once and in order of number.
+
+        The browser repeats what was not acknowledged, so an event may arrive several times.
+
+        Args:
+            events: (component, event); an event without a number, or of an unknown component, is dropped.
+        """
+        with self.lock:
+            new = [(_number(event), key, event) for key, event in events
+                   if key in self.handlers and _number(event) > self.received.get(key, 0)]
+            for number, key, event in sorted(new, key=lambda numbered: numbered[0])[:MAX_EVENTS]:
+                if number <= self.received.get(key, 0):  # twice in one message
+                    continue
+                self.received[key] = number
+                self.newest = max(number, self.newest)
+                handler = self.handlers[key]
+                if handler is not None:
+                    handler(event)
+
+
+def _number(event: object) -> int:
+    """An event's number; 0, which is never new, if it has none. Browsers count exactly up to 2^53."""
+    number = event.get("sequence") if isinstance(event, dict) else None
+    return number if type(number) is int and number < 2 ** 53 else 0
+
+
+def current() -> Channel:
+    """The channel of this thread's visitor: of the events route inside `use`, else of Streamlit's session."""
+    channel = _current.get()
+    if channel is not None:
+        return channel
+    if SESSION_KEY not in st.session_state:
+        st.session_state[SESSION_KEY] = Channel()
+    return st.session_state[SESSION_KEY]
+
+
+@contextlib.contextmanager
+def use(channel: Channel) -> Iterator[None]:
+    """Makes this the current channel of a thread that has no Streamlit session."""
+    token = _current.set(channel)
+    try:
+        yield
+    finally:
+        _current.reset(token)
