@@ -1,10 +1,12 @@
-# make app: from a fresh clone to the running app. make hosted: two replicas behind HAProxy, for visitors.
+# make app: from a fresh clone to the running app, for this machine only; ADDRESS=0.0.0.0 opens it to the network.
+# make hosted: two replicas behind HAProxy, for visitors.
 # make check: lint, mathematics, state and JavaScript, in minutes. make test: everything, browser tests included.
 # make verify: recomputes the numbers of all cards. make bench: measures the speeds of docs/speed.md.
 
 PYTHON ?= python3
 VENV := .venv
 PORT ?= 8501
+ADDRESS ?= 127.0.0.1
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
 PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadfile -rR
@@ -12,7 +14,7 @@ PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist loadfile -r
 .PHONY: app hosted check test verify bench lint clean
 
 app: $(VENV)/app
-	$(VENV)/bin/python -m streamlit run app/main.py --server.port $(PORT)
+	ATTENTION_LAB_HOSTED= $(VENV)/bin/python -m streamlit run app/host.py --server.port $(PORT) --server.address $(ADDRESS)
 
 hosted: $(VENV)/app
 	$(VENV)/bin/python -m deploy --port $(PORT)

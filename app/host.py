@@ -1,7 +1,8 @@
-"""The app for strangers: `streamlit run app/host.py`, what Procfile, Dockerfile and deploy/ run.
+"""The app as it is served: main.py with the events route, a health check and a gate. `streamlit run app/host.py`.
 
-main.py behind a gate, with a look at its health; what strangers must not do is closed
-(models/labs/foreign/opening/hub.py). On one's own machine main.py is enough.
+Procfile, Dockerfile and deploy/ run it for strangers, who may do less (models/labs/foreign/opening/hub.py). `make app`
+runs it for its own user, with ATTENTION_LAB_HOSTED empty. main.py alone works too, but every event then runs the
+Streamlit script.
 """
 
 import os
@@ -19,6 +20,7 @@ import streamlit as st  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 from starlette.routing import Route  # noqa: E402
 
+from app import route  # noqa: E402
 from app.server import connections, gate, health, logs  # noqa: E402
 from models.labs.foreign.opening import hub  # noqa: E402
 
@@ -33,5 +35,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     yield
 
 
-streamlit_app = st.App(ROOT / "app" / "main.py", lifespan=lifespan, routes=[Route(health.HEALTH, health.healthz)],
+base = st.get_option("server.baseUrlPath").strip("/")
+routes = [Route(f"/{base}{health.HEALTH}" if base else health.HEALTH, health.healthz), route.route(base)]
+streamlit_app = st.App(ROOT / "app" / "main.py", lifespan=lifespan, routes=routes,
                        middleware=[Middleware(gate.Gate, hosts=gate.words(gate.HOSTS), frames=gate.words(gate.FRAMES))])

@@ -1,0 +1,232 @@
+"""The events route: the same state and payloads as a run of the Streamlit script, and nothing for strangers.
+
+    pytest tests/app/test_route.py
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import threading
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app import route
+from app.state import visit
+from app.state.lab_state import LabState
+from app.state.visit import Visit
+from components.payload import unpack
+from tests.app.test_pages import opened
+
+Payloads = dict[str, tuple[dict[str, Any], dict[str, numpy.ndarray]]]
+ENVELOPE = ("sequence", "answered", "visit", "serial", "text", "language", "key",  # beside a payload's own header
+            "mode")  # of the address: a new entry of the browser's history is made once
+
+
+def blocks(answer: bytes) -> list[tuple[dict[str, Any], dict[str, numpy.ndarray]]]:
+    """The payloads of an answer, the first one being about the answer."""
+    found, at = [], 0
+    while at < len(answer):
+        (length,) = struct.unpack_from("<I", answer, at)
+        found.append(unpack(answer[at + 4:at + 4 + length]))
+        at += 4 + length
+    return found
+
+
+def post(now: Visit, events: list[dict[str, Any]], seen: int = 0) -> tuple[dict[str, Any], Payloads]:
+    """What the route answers: about the answer, and the payloads by component."""
+    first, late = route.answer(now, seen, [(event["key"], event) for event in events])
+    found = blocks(first + (late() if late else b""))
+    if not found:
+        return {}, {}
+    return found[0][0], {header["key"]: (header, arrays) for header, arrays in found[1:]}
+
+
+def mounted(app: Any) -> Payloads:
+    """What Streamlit mounted, by component."""
+    found = [unpack(element.proto.bytes) for element in app.get("bidi_component") if element.proto.bytes]
+    return {header["key"]: (header, arrays) for header, arrays in found if "key" in header}
+
+
+def content(payload: tuple[dict[str, Any], dict[str, numpy.ndarray]]) -> Any:
+    """A payload without what it says of the answer that brought it."""
+    header, arrays = payload
+    return ({name: value for name, value in header.items() if name not in ENVELOPE},
+            {name: (array.dtype.name, array.tolist()) for name, array in arrays.items()})
+
+
+def click(number: int, **event: Any) -> dict[str, Any]:
+    return {"key": "heads", "sequence": number, "type": "select", "kind": "self", "layer": 0, "head": 0,
+            "scope": "head"} | event
+
+
+def test_an_event_is_answered_with_what_streamlit_would_mount():
+    app = opened(model="stories-softmax", text="The cat sat on the mat.")
+    now = app.session_state["visit"]
+    about, parts = post(now, [click(7, type="heads", layer=1, head=2, constant=True), click(8, layer=1, head=2)])
+    assert about["answered"] == 8 and not about["layout"]
+    app.run()
+    after = mounted(app)
+    assert {"toolbar", "navigation", "heads", "map", "effect", "notice"} <= set(parts)
+    for key, payload in parts.items():
+        assert content(payload) == content(after[key]), key
+    assert parts["map"][0]["constant"] and after["toolbar"][0]["answered"] == 8
+
+
+def test_only_what_changed_is_sent_again_unless_an_answer_was_lost():
+    now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
+    about, parts = post(now, [click(1, layer=1)])
+    assert {"heads", "map", "effect"} <= set(parts)
+    second, parts = post(now, [click(2, layer=2)], seen=about["serial"])
+    assert {"heads", "map", "toolbar"} <= set(parts) and "effect" not in parts  # another head predicts the same
+    third, parts = post(now, [], seen=about["serial"])  # the second answer never arrived
+    assert {"heads", "map", "toolbar"} <= set(parts) and third["serial"] > second["serial"]
+
+
+def test_an_event_is_handled_once():
+    now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
+    prune = click(3, type="heads", gate=0.0)
+    post(now, [prune])
+    post(now, [{"key": "toolbar", "sequence": 4, "type": "undo"}, prune])
+    assert not now.history.present.plan and now.channel.newest == 4
+
+
+@pytest.mark.parametrize("event", [
+    {"key": "toolbar", "type": "page", "page": "about"}, {"key": "toolbar", "type": "language", "language": "zh"},
+    {"key": "chooser", "type": "model", "model": "stories-selective"}, {"key": "heads", "type": "take", "what": "npz"}])
+def test_streamlit_draws_what_it_alone_can_draw(event: dict[str, Any]):
+    app = opened(model="stories-softmax", text="The cat sat.")
+    about, parts = post(app.session_state["visit"], [event | {"sequence": 5}])
+    assert about["layout"] and not parts
+    app.run()
+    page = app.session_state["visit"].history.present.page
+    assert post(app.session_state["visit"], [])[0]["layout"] is (page == "about")
+
+
+def test_a_translation_follows_the_pictures():
+    now = opened(model="translation-softmax", text="The cat is sleeping.").session_state["visit"]
+    event = click(1, type="heads", kind="cross", gate=0.0, scope="all")
+    first, late = route.answer(now, 0, [("heads", event)])
+    assert "written" not in {header.get("key") for header, _ in blocks(first)} and late is not None
+    (written, _), = blocks(late())
+    assert written["key"] == "written" and written["after"] is not None
+
+
+def test_an_answer_to_older_events_computes_nothing():
+    now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
+    inside, go_on = threading.Event(), threading.Event()
+
+    def overtaken(event: dict[str, Any]) -> None:
+        inside.set()
+
+    now.channel.listen("slow", overtaken)
+    answers: list[route.Answer] = []
+    with route.serving.drawing():  # the older request waits for its turn
+        older = threading.Thread(target=lambda: answers.append(
+            route.answer(now, 0, [("slow", {"sequence": 1})])))
+        older.start()
+        assert inside.wait(10)
+        now.channel.receive([("heads", click(2, layer=1))])
+    older.join(10)
+    assert answers == [(b"", None)] and not go_on.is_set()
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    return TestClient(Starlette(routes=[route.route("lab/")]))
+
+
+@pytest.mark.parametrize(("body", "status"), [
+    (b"", 400), (b"[]", 400), (b"{}", 400), (b"{\"seen\": true, \"events\": []}", 400), (b"[" * 100_000, 400),
+    (b"{\"seen\": 0, \"events\": 3}", 400), (b"\xff\xfe", 400),
+    (json.dumps({"seen": 0, "events": [{}] * 1025}).encode(), 400), (b" " * (route.MAX_BODY + 1), 413),
+    (json.dumps({"seen": 0, "events": [None, 3, {"key": 4}, {"key": "nobody", "sequence": 1},
+                                       {"key": "heads", "sequence": 2, "type": ["x"]}]}).encode(), 200)])
+def test_a_forged_body_is_refused_and_changes_nothing(client: TestClient, body: bytes, status: int):
+    now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
+    before = now.history.present
+    assert client.post(f"/lab/lab/visits/{now.channel.id}/events", content=body).status_code == status
+    assert now.history.present == before
+
+
+def test_an_unknown_visit_has_ended(client: TestClient):
+    body = json.dumps({"seen": 0, "events": []}).encode()
+    for name in ("x", "../../x", "%00", Visit().channel.id):
+        assert client.post(f"/lab/lab/visits/{name}/events", content=body).status_code in (404, 410)
+    assert client.get("/lab/lab/visits/x/events").status_code == 405
+
+
+def test_visitors_of_fifty_threads_see_their_own_state():
+    visits = [opened(model="stories-softmax", text="The cat sat.").session_state["visit"] for _ in range(2)]
+    visits += [Visit() for _ in range(48)]
+    for now in visits[2:]:
+        now.history.begin(LabState("stories-softmax", "The cat sat."), [])
+        now.channel.handlers |= visits[0].channel.handlers
+        now.layout = visits[0].layout
+    errors: list[BaseException] = []
+
+    def act(number: int, now: Visit) -> None:
+        try:
+            for turn in range(4):
+                about, parts = post(now, [click(turn + 1, layer=number % 4, head=(number + turn) % 8)])
+                shown = parts["map"][0]
+                assert (shown["layer"], shown["head"]) == (number % 4, (number + turn) % 8)
+                assert about["visit"] == now.channel.id
+        except BaseException as error:  # a thread's failure is the test's
+            errors.append(error)
+
+    threads = [threading.Thread(target=act, args=(number, now)) for number, now in enumerate(visits)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not errors
+    assert len({now.channel.id for now in visits}) == 50
+
+
+heads = st.fixed_dictionaries({"key": st.just("heads"), "type": st.sampled_from(["select", "heads"]),
+                               "kind": st.just("self"), "layer": st.integers(0, 4), "head": st.integers(0, 8),
+                               "scope": st.sampled_from(["head", "row", "column", "all"])},
+                              optional={"gate": st.sampled_from([0.0, 0.5, 1.0, 2.0]), "constant": st.booleans(),
+                                        "drag": st.booleans()})
+others = st.sampled_from([
+    {"key": "toolbar", "type": "undo"}, {"key": "toolbar", "type": "redo"}, {"key": "toolbar", "type": "reset"},
+    {"key": "heads", "type": "scale", "policy": "logn", "base": 8},
+    {"key": "heads", "type": "scale", "policy": "trained"}, {"key": "map", "type": "view", "view": "constant"},
+    {"key": "map", "type": "form", "form": "matrix"}, {"key": "map", "type": "mean", "mean": "layer"},
+    {"key": "effect", "type": "prediction", "index": 2}, {"key": "chooser", "type": "model", "model": "nobody"}])
+
+
+@pytest.fixture(scope="module")
+def pair() -> Any:
+    """Two visits of one page: one answered by the route, the other by Streamlit."""
+    return [opened(model="stories-softmax", text="The cat sat.") for _ in range(2)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(heads | others, max_size=6))
+def test_route_and_fallback_come_to_the_same(pair: Any, events: list[dict[str, Any]]):
+    direct, fallback = (app.session_state["visit"] for app in pair)
+    for now in (direct, fallback):
+        now.history.begin(LabState("stories-softmax", "The cat sat."), [])
+        now.channel.sent.clear()
+    number = max(direct.channel.newest, fallback.channel.newest)
+    numbered = [event | {"sequence": number + place} for place, event in enumerate(events, 1)]
+    shown: Payloads = {}
+    for event in numbered:  # one request each
+        shown |= post(direct, [event], seen=direct.channel.serial)[1]
+    shown |= post(direct, [], seen=direct.channel.serial)[1]
+    with visit.use(fallback):  # Streamlit hands all that waits to the same handlers, and mounts
+        fallback.channel.receive([(event["key"], event) for event in numbered])
+    pair[1].run()
+    assert direct.history.present == fallback.history.present
+    assert [*direct.history.past] == [*fallback.history.past]
+    found = mounted(pair[1])
+    for key, payload in shown.items():
+        assert content(payload) == content(found[key]), key
