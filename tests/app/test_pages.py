@@ -61,6 +61,8 @@ def shared_out() -> list[tuple[str, str]]:
     pairs = []
     for task in TASKS:
         names = [name for name in models.names() if name.startswith(f"{task}-")]
+        if not names:  # a task whose models are still to be trained
+            continue
         texts = [text for _, text in TASKS[task].examples]
         pairs += [(names[i % len(names)], texts[i % len(texts)]) for i in range(max(len(names), len(texts)))]
     return pairs

@@ -71,6 +71,7 @@ def test_styles_travel_with_the_library_alone(monkeypatch: pytest.MonkeyPatch):
     """Streamlit would send them again with each answer."""
     parts: dict[str, str] = {}
     monkeypatch.setattr(streamlit.components.v2, "component", lambda name, **its: parts.update(its))
+    monkeypatch.setattr(mounting, "_mounts", {})
     mounting.component("notice")(lambda *, key: ({}, {}))
     assert "css" not in parts and len("".join(parts.values())) < 600
     sheets = mounting.styles()
