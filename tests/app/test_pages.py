@@ -64,7 +64,8 @@ def shared_out() -> list[tuple[str, str]]:
         if not names:  # a task whose models are still to be trained
             continue
         texts = [text for _, text in TASKS[task].examples]
-        pairs += [(names[i % len(names)], texts[i % len(texts)]) for i in range(max(len(names), len(texts)))]
+        count = max(len(names), len(texts)) if names else 0  # models of a new family may not be trained yet
+        pairs += [(names[i % len(names)], texts[i % len(texts)]) for i in range(count)]
     return pairs
 
 

@@ -59,7 +59,7 @@ class Backwards:
             words = torch.randint(3, V, (count,), generator=random)
             rows[row, 0, :count + 2] = torch.cat((torch.tensor([0]), words, torch.tensor([END])))
             rows[row, 1, :count + 1] = torch.cat((words.flip(0), torch.tensor([END])))
-        return as_batch(rows, N)
+        return as_batch(rows.flatten(1), N)
 
     def validation(self, times: int = 1) -> list[Batch]:
         return [self.batch(step, 0, 999) for step in range(times)]
