@@ -14,15 +14,12 @@ A spec has `form` (`lines`, `dots`, `squares`, `groups`, `gates` or `points`) an
     points   x and y {title}, series [{name, colour, dash}], points [[x, y, series, name, hollow]], chosen, picked,
              height
 
-A series is a model, told by its colour on every page (`style`), its dashes and its form; or, with a colour `ink`,
-`accent` or `faint`, something else.
+A series has a number for a colour if it is a model's; `ink`, `accent` and `faint` are for anything else.
 """
 
 from __future__ import annotations
 
 import math
-import re
-import zlib
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -34,72 +31,6 @@ from app.texts import N_, _
 Spec = dict[str, Any]
 
 TRAINED, PLANNED, UNIFORM = N_("as trained"), N_("with your changes"), N_("ln n, the most there can be")
-
-# Colour (of assets/colours.json) and dashes of a model, by its name without its family. Those that are compared most
-# differ in both.
-_STYLES = {
-    "softmax": (0, 0), "selective": (1, 0), "selective-memory": (6, 1), "log-n": (2, 2), "random": (3, 1),
-    "dense": (4, 3), "scalable-softmax": (5, 1), "temperature": (6, 3), "factorized-random": (7, 4),
-    "fixed-random": (6, 5), "factorized-dense": (2, 4), "random-dense": (5, 3), "random-softmax": (7, 2),
-    "dense-softmax": (1, 5), "gau-softmax": (3, 1), "gau-log-n": (4, 2), "gau-relu2": (7, 0),
-    "gau-relu2-learned": (1, 4), "gau-relu2-mixed": (5, 5), "softmax-one-pass": (0, 3),
-    "disagreement-sub": (1, 0), "disagreement-pos": (2, 2), "disagreement-out": (6, 1), "disagreement-all": (5, 4),
-    "pruned-60": (3, 4), "pruned-55": (4, 5), "gated": (4, 0), "softmax-wide": (7, 0), "softmax-512": (0, 4),
-    "selective-512": (1, 3), "selective-memory-512": (6, 4), "gau-softmax-128": (3, 5),
-    "small": (2, 3), "middle": (4, 1), "large": (5, 4)}  # the last three: models/studies/transfer/encoders.py
-_FAMILIES = ("assignment-", "stories-", "masked-", "translation-", "summary-", "dialogue-")
-# What the Results page calls a model, or a way to read one -> whose colour it has, and how far its dashes are moved.
-_CALLED = {
-    "log n": ("log-n", 0), "factorised random": ("factorized-random", 0), "memory loss": ("selective-memory", 0),
-    **{f"masked-{size}-900": (size, 0) for size in ("small", "middle", "large")},  # at the end of their trainings
-    "1/√d": ("softmax", 0), "constant temperature": ("temperature", 0), "relu²": ("gau-relu2", 0),
-    "GAU softmax": ("gau-softmax", 0), "GAU softmax, read with log n": ("gau-softmax", 2),
-    "relu²/n, n fixed": ("gau-relu2", 0), "relu²/n, n = length": ("gau-relu2", 2),
-    "relu²/n, mixed lengths": ("gau-relu2-mixed", 0), "selective, the oldest go": ("selective", 2),
-    "memory loss, the oldest go": ("selective-memory", 2), "softmax, the oldest go": ("softmax", 2),
-    "source, log n": ("log-n", 3), "source, 1/√d": ("softmax", 3)}
-
-
-_PRUNED = re.compile(r"pruned-(\d+)", re.ASCII)
-# What people call models of a family, where that is not the rest of their id.
-_NAMES = {
-    "softmax": N_("softmax"), "selective": N_("selective"), "random": N_("random"), "dense": N_("dense"),
-    "log-n": N_("log n"), "scalable-softmax": N_("scalable softmax"), "temperature": N_("constant temperature"),
-    "factorized-random": N_("factorised random"), "fixed-random": N_("fixed random"),
-    "factorized-dense": N_("factorised dense"), "random-dense": N_("random + dense"),
-    "random-softmax": N_("random + softmax"), "dense-softmax": N_("dense + softmax"),
-    "selective-memory": N_("selective, memory loss"), "gau-softmax": N_("GAU softmax"), "gau-log-n": N_("GAU log n"),
-    "gau-relu2": N_("GAU relu²/n"), "gau-relu2-learned": N_("GAU relu²/c"),
-    "gau-relu2-mixed": N_("GAU relu²/n, mixed lengths"), "softmax-one-pass": N_("softmax, one pass"),
-    "gated": N_("gated"), "softmax-wide": N_("softmax, twice the heads"), "softmax-512": N_("softmax, 512 tokens"),
-    "selective-512": N_("selective, 512 tokens"), "selective-memory-512": N_("selective, memory loss, 512 tokens"),
-    "gau-softmax-128": N_("GAU softmax, 128 tokens"),
-    "disagreement-sub": N_("values disagree"), "disagreement-pos": N_("positions disagree"),
-    "disagreement-out": N_("outputs disagree"), "disagreement-all": N_("all three disagree")}
-
-
-def called(model: str) -> str:
-    """What people call a model among those of its family, in a word or two."""
-    pruned = _PRUNED.fullmatch(short(model))
-    return _("{n} heads left", n=pruned[1]) if pruned else _(_NAMES.get(short(model), short(model)))
-
-
-def short(model: str) -> str:
-    """A model's id without its family's, which those beside it share."""
-    return next((model.removeprefix(family) for family in _FAMILIES if model.startswith(family)), model)
-
-
-def style(name: str, reading: int = 0) -> dict[str, Any]:
-    """Colour and dashes of a model, the same wherever it stands.
-
-    Args:
-        reading: 0 as it was trained; others move the dashes on.
-    """
-    model, moved = _CALLED.get(name, (short(name), 0))
-    number = zlib.crc32(model.encode())
-    colour, dash = _STYLES.get(model, (number % 8, number // 8 % 6))
-    return {"colour": colour, "dash": (dash + moved + reading) % 6}
-
 
 def plain(name: str, colour: str, dash: int = 0) -> dict[str, Any]:
     """A line without forms that is no model's."""
@@ -128,16 +59,17 @@ def entropy_chart(before: ndarray, after: ndarray, changed: bool, causal: bool, 
             "columns": 4, "least": 105, "height": 92, "together": True, "zero": True, "keyed": True}
 
 
-def row_entropy_chart(entropies: Mapping[str, Sequence[float]], causal: bool) -> Spec:
-    """The entropy of one head's rows, a line a model; and ln n, the most there can be.
+def row_entropy_chart(models: Sequence[dict[str, Any]], entropies: Sequence[Sequence[float]], causal: bool) -> Spec:
+    """The entropy of one head's rows, one line per model; and ln n, the most there can be.
 
     Args:
-        entropies: name of a model -> (N,) nats, one a query.
+        models: name, colour and dash of each line.
+        entropies: (N,) nats per model, one per query.
         causal: query i sees i + 1 keys; else all N.
     """
-    n = max(map(len, entropies.values()))
-    series = [*({"name": called(name), **style(name)} for name in entropies), plain(_(UNIFORM), "faint", 2)]
-    lines = _numbered([*entropies.values(), [_most(causal, n, i) for i in range(n)]])
+    n = max(map(len, entropies))
+    series = [*models, plain(_(UNIFORM), "faint", 2)]
+    lines = _numbered([*entropies, [_most(causal, n, i) for i in range(n)]])
     return {"form": "lines", "x": {"title": _("query"), "scale": "linear"}, "series": series, "zero": True,
             "panels": [{"unit": _("entropy, nats"), "lines": lines}], "height": 300}
 
@@ -213,21 +145,21 @@ def dots_chart(points: Sequence[dict[str, Any]], title: str, rule: tuple[float, 
             "rule": None if rule is None else {"at": rule[0], "label": _(rule[1])}}
 
 
-def lines_chart(points: Sequence[dict[str, Any]], title: str, across: str, rule: tuple[float, str] | None = None,
-                percent: bool = False, scattered: bool = False) -> Spec:
+def lines_chart(points: Sequence[dict[str, Any]], title: str, across: str, styles: Mapping[str, Mapping[str, Any]],
+                rule: tuple[float, str] | None = None, percent: bool = False, scattered: bool = False) -> Spec:
     """Means over seeds as lines, each seed as a ring; names differ in colour and dashes.
 
     Args:
         points: with name, x, value, seed.
         title, across: of the values and of x, whose values stand at equal distances.
+        styles: name -> colour, dash and, for lines without forms, kind.
         rule: a value that a rule marks, and what it means.
         scattered: True for x at its distances.
     """
     names = _distinct(points, "name")
     series, lines, seeds = [], [], []
     for index, name in enumerate(names):
-        faint = name.startswith("ln n")
-        series.append(plain(_(name), "faint", 2) if faint else {"name": _(name), **style(name)})
+        series.append({"name": _(name), **styles[name]})
         at: dict[float, list[dict[str, Any]]] = {}
         for point in points:
             if point["name"] == name:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.texts import N_, _
-from components.charts import Spec, plain, style
+from components.charts import Spec, plain
 
 # A way to touch heads -> what it is called, its colour and dashes.
 WAYS = {"learned": (N_("constant, in the learned order"), "accent", 0),
@@ -53,18 +53,20 @@ def task_chart(panels: Sequence[tuple[str, str, Mapping[str, Curve]]]) -> Spec:
             "columns": 3, "least": 250, "height": 190, "keyed": True, "chooses": True}
 
 
-def loss_chart(points: Sequence[tuple[str, float, float, float, str]]) -> Spec:
+def loss_chart(points: Sequence[tuple[str, float, float, float, str]],
+               styles: Mapping[str, Mapping[str, Any]]) -> Spec:
     """How good models are untouched, and what they lose with all heads constant, with its spread.
 
     Args:
         points: model or training, whose points a line joins in this order; score; loss; its spread; what is said of it.
+        styles: model or training -> colour and dash.
     """
     names = list(dict.fromkeys(name for name, *_rest in points))
     lines = [{"series": index, "points": [[round(x, 4), round(y, 5), round(spread, 5) or None, note]
                                           for name, x, y, spread, note in points if name == its]}
              for index, its in enumerate(names)]
     return {"form": "lines", "x": {"title": _("mean score as trained"), "scale": "linear"},
-            "series": [{"name": name, **style(name)} for name in names],
+            "series": [{"name": name, **styles[name]} for name in names],
             "panels": [{"title": _("Lost with all heads constant"), "percent": True, "lines": lines}], "height": 260,
             "zero": True}
 

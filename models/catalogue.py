@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from models.info import ModelInfo
+from models.info import ModelInfo, Variant
 from models.labs import foreign
 from models.messages import told
 from models.nets.attention import TYPES, kinds_of
 from models.storage import checkpoint
 from models.tasks import TASKS
-from models.tasks.base import Reader, Task
+from models.tasks.base import Task
 
 MOMENT = 0.1  # seconds
 SHOWN = {  # of the card's parts, what pages show of every model
@@ -59,6 +59,14 @@ def find(name: str) -> ModelInfo:
     return _find(checkpoint.CHECKPOINTS, name, changed)
 
 
+def describe(name: str) -> ModelInfo | None:
+    """Returns the model's description, or None if there is no such model or its files cannot be read."""
+    try:
+        return find(name)
+    except (ValueError, checkpoint.CheckpointError):
+        return None
+
+
 def _moment() -> int:
     """Counts moments: within one, files are looked at once. A link asks 50 times, which was 160 calls of the system."""
     return int(time.monotonic() / MOMENT)
@@ -76,7 +84,14 @@ def _find(checkpoints: Path, name: str, changed: tuple[int, ...]) -> ModelInfo:
     task = _task_of_card(folder, card)
     longest = TYPES[config.attention].longest(config)
     return ModelInfo(name, task, kinds_of(config), config.trained_length, min(task.limit, longest or task.limit),
-                 _steps(checkpoints, card))
+                     _steps(checkpoints, card), _variant(folder, card))
+
+
+def _variant(folder: Path, card: dict[str, Any]) -> Variant | None:
+    try:
+        return Variant(**card["variant"]) if "variant" in card else None
+    except TypeError as error:
+        raise checkpoint.broken_file(folder, "card.json", told("is damaged")) from error
 
 
 def _steps(checkpoints: Path, card: dict[str, Any]) -> int:
@@ -121,16 +136,9 @@ def family(name: str) -> list[str]:
     if foreign.is_foreign(name):
         return foreign.family(name)
     task = find(name).task
-    return [other for other in names() if _task_of(other) is task]
+    return [other for other in names() if (info := describe(other)) and info.task is task]
 
 
 def same_family(one: str, other: str) -> bool:
     """True if both models read the same texts; raises as find does."""
     return one == other or find(one).task is find(other).task or other in family(one)
-
-
-def _task_of(name: str) -> Reader | None:
-    try:
-        return find(name).task
-    except (ValueError, checkpoint.CheckpointError):
-        return None

@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 
-from models.kind import Kind, shape_of
+from models.kind import Kind, Traits, shape_of
+from models.messages import listed, told
 from models.tasks.base import Reader
+
+COLOURS, DASHES = 8, 6  # of models' lines in charts
+
+
+@dataclass(frozen=True)
+class Variant:
+    """How a model differs from the base model of its attention type; part of card.json.
+
+    Attributes:
+        base: name of the base model.
+        label: the variant's name in charts; may contain {n}.
+        words: what stands after the attention type's title; may contain {n}.
+        line: what is different, in one sentence; empty for the attention type's own.
+        colour, dash: see models.kind.Traits.
+        n: value of {n}.
+    """
+
+    base: str
+    label: str
+    words: str
+    line: str
+    colour: int
+    dash: int
+    n: int = 0
 
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """A model that can be asked for.
+    """The description of one model, which charts, choosers, README and About read.
 
     Attributes:
         name: like "stories-selective".
-        task: what it was trained for, or how it reads; models of one task form a family, and read the same texts.
-        kinds: its families of attention layers.
+        task: the task that it was trained for, or its reader; models of one task form a family and read the same texts.
+        kinds: its attention blocks.
         trained_length: longest text of its training, tokens.
-        limit: most tokens that a typed text may have.
-        steps: of its training from fresh weights on, what learned gates added left out; 0 if unknown.
+        limit: most tokens that an input text may have.
+        steps: training steps from fresh weights, without the training of learned gates; 0 if unknown.
+        variant: its differences from the base model of its attention type; None for that model itself.
     """
 
     name: str
@@ -27,13 +54,56 @@ class ModelInfo:
     trained_length: int
     limit: int
     steps: int = 0
+    variant: Variant | None = None
 
     @property
     def shape(self) -> dict[str, tuple[int, int]]:
-        """Kind of attention -> (layers, heads)."""
+        """Attention block -> (layers, heads)."""
         return shape_of(self.kinds)
 
     @property
     def selects(self) -> bool:
         """True if it has a mask F."""
         return any(kind.attention.selects for kind in self.kinds)
+
+    @property
+    def attention(self) -> Traits:
+        """Its attention type; the decoder's of an encoder-decoder."""
+        return self.kinds[1 if len(self.kinds) > 1 else 0].attention
+
+    @property
+    def base(self) -> str:
+        """Name of the base model of the same attention type; empty for that model itself."""
+        return self.variant.base if self.variant else ""
+
+    @property
+    def label(self) -> str:
+        """Its name in charts, in a word or two."""
+        if self.variant:
+            return told(self.variant.label, n=self.variant.n)
+        return self.attention.label or self.name
+
+    @property
+    def title(self) -> str:
+        """Its attention type's title, with the variant's words."""
+        if self.variant:
+            return listed((self.attention.title, told(self.variant.words, n=self.variant.n)), " · ")
+        return self.attention.title
+
+    @property
+    def line(self) -> str:
+        """One plain sentence on what it does."""
+        return self.variant.line if self.variant and self.variant.line else self.attention.line
+
+    @property
+    def style(self) -> tuple[int, int]:
+        """Colour and dash of its line in charts."""
+        if self.variant:
+            return self.variant.colour, self.variant.dash
+        return (self.attention.colour, self.attention.dash) if self.attention.label else style_of_unknown(self.name)
+
+
+def style_of_unknown(name: str) -> tuple[int, int]:
+    """Returns a colour and a dash for a model without a description: always the same for a name."""
+    number = zlib.crc32(name.encode())
+    return number % COLOURS, number // COLOURS % DASHES

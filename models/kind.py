@@ -31,6 +31,8 @@ class Traits:
         reads_text: False if the weights are the same for every text of a length.
         selects: True if it has a mask F.
         line: what it does, in one plain sentence.
+        label: its name in charts, in a word or two.
+        colour, dash: its line in charts: indices of the models' colours in assets/colours.json, and of dash patterns.
     """
 
     title: str
@@ -42,6 +44,9 @@ class Traits:
     reads_text: bool = True
     selects: bool = False
     line: str = ""
+    label: str = ""
+    colour: int = 0
+    dash: int = 0
 
     @property
     def readings(self) -> tuple[str, ...]:

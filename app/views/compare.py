@@ -15,6 +15,7 @@ from app import compute
 from app.compute import Seen
 from app.markdown import literal
 from app.panels.choice import companions
+from app.panels.choice.labels import model_label
 from app.panels.page import frame
 from app.panels.page.text import Reading
 from app.panels.prompt import effect, heads, picture, translation
@@ -24,12 +25,13 @@ from app.state.handlers import events
 from app.state.lab_state import PARTS, LabState
 from app.texts import _, tip
 from components import Part, chart, comparison, mount
-from components.charts import called, row_entropy_chart, style
+from components.charts import row_entropy_chart
 from components.comparison import Answer, Row
 from models import Lab, Output, catalogue
 from models.errors import InputError
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
+from models.studies.series import style
 from models.trace import divergence, row_entropy
 
 
@@ -145,7 +147,7 @@ def _beside(there: Sequence[Compared], what: str) -> list[DeltaGenerator]:
 
 
 def _name(one: Compared) -> None:
-    st.markdown(f"##### {literal(called(one.lab.name))}")  # a heading: what follows it is of this model
+    st.markdown(f"##### {literal(model_label(one.lab.name))}")  # a heading: what follows it is of this model
 
 
 def _entropies(there: Sequence[Compared]) -> None:
@@ -154,7 +156,8 @@ def _entropies(there: Sequence[Compared]) -> None:
     st.markdown(_("**Entropy of each row** of the selected head, as used: {heads}.",
                   heads=literal("; ".join(where(one) for one in there))), help=tip("entropy"))
     causal = heads.selected(there[0].lab, there[0].state)[0].causal
-    chart(key="entropies", spec=row_entropy_chart(rows, causal), models=list(rows), what="entropy",
+    series = [{"name": model_label(name), **style(name)} for name in rows]
+    chart(key="entropies", spec=row_entropy_chart(series, [*rows.values()], causal), models=list(rows), what="entropy",
           title=_("Entropy of each row, nats"), about=[where(one) for one in there],
           alt=_("Entropy of each query's row in nats, a line a model; last: {values}", values=last))
 
@@ -180,12 +183,12 @@ def trained_unequally(there: Sequence[Compared]) -> str:
     if len(set(steps.values())) < 2 or not all(steps.values()):
         return ""
     return _("Trained for different times, so not only attention differs: {steps}.", steps=literal("; ".join(
-        _("{model} {n:,} steps", model=called(name), n=count) for name, count in steps.items())))
+        _("{model} {n:,} steps", model=model_label(name), n=count) for name, count in steps.items())))
 
 
 def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:
     """What came of the text in one model."""
-    its: Row = {"name": called(name), "title": "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
+    its: Row = {"name": model_label(name), "title": "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
                 "answer": None, "loss": None, "moved": None, "apart": None, "problem": ""}
     if isinstance(one, str):
         return its | {"problem": one}
@@ -228,8 +231,8 @@ def asked(there: Sequence[Compared]) -> str:
 
 def where(one: Compared) -> str:
     """The model and its selected head: models of other shapes take the nearest one they have."""
-    return _("{model}, layer {layer}, head {head}", model=called(one.lab.name), layer=one.state.selection.layer + 1,
-             head=one.state.selection.head + 1)
+    return _("{model}, layer {layer}, head {head}", model=model_label(one.lab.name),
+             layer=one.state.selection.layer + 1, head=one.state.selection.head + 1)
 
 
 def entropies(one: Compared) -> list[float]:

@@ -16,6 +16,7 @@ import streamlit as st
 from app import compute
 from app.markdown import literal, plain
 from app.panels.choice import companions
+from app.panels.choice.labels import model_label
 from app.panels.page import frame
 from app.panels.page.text import Reading
 from app.server import caches, serving
@@ -24,12 +25,13 @@ from app.state.handlers import events
 from app.state.lab_state import LabState
 from app.texts import N_, _, tip
 from components import chart
-from components.charts import Spec, called, head_chart, length_chart, style
+from components.charts import Spec, head_chart, length_chart
 from models import Lab, catalogue
 from models.errors import InputError
 from models.storage.checkpoint import CheckpointError
 from models.studies import seeds, store
 from models.studies.corpus.lengths import CAPTURED, LENGTHS, typed_limit
+from models.studies.series import style
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,8 @@ class Curve:
     @property
     def label(self) -> str:
         if self.policy == TRAINED:
-            return called(self.model)
-        return _("{model}, {reading}", model=called(self.model), reading=_(READINGS[self.policy]))
+            return model_label(self.model)
+        return _("{model}, {reading}", model=model_label(self.model), reading=_(READINGS[self.policy]))
 
     def value(self, length: int, quantity: str) -> float | None:
         """A number at a length; of what is there by layer and head, the mean; None where nothing was measured."""

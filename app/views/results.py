@@ -21,7 +21,7 @@ from app.texts import _
 from components import chart, charts
 from components.charts import Spec
 from models.storage.damage import CheckpointError
-from models.studies import claims
+from models.studies import claims, series
 from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE, Chart, Claim, Statement, verdict_file
 
 Colour = Literal["green", "orange", "blue", "red", "gray"]
@@ -181,7 +181,8 @@ def drawn(its: Chart) -> Spec:
     percent = its.form.endswith("%")
     if its.kind == "dots":
         return charts.dots_chart(its.points, its.title, its.rule, percent)
-    return charts.lines_chart(its.points, its.title, its.across, its.rule, percent, its.kind == "scatter")
+    styles = {name: series.style(name) for name in {point["name"] for point in its.points}}
+    return charts.lines_chart(its.points, its.title, its.across, styles, its.rule, percent, its.kind == "scatter")
 
 
 @caches.remembered(8, worded=True)

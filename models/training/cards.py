@@ -33,6 +33,7 @@ from models.storage.checkpoint import (
 )
 from models.storage.datasets import add_data_option
 from models.tasks.base import Pairs, Task
+from models.training import variants
 from models.training.recipes import RECIPES, PairRecipe, task_of
 
 MASS_TEXTS = 64  # typical ones, over which what a row weighs is averaged
@@ -86,7 +87,7 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
     if mixed:
         card["alpha"] = {"parts": list(attention.parts),
                          "by_layer": [[round(float(a), 4) for a in source.alpha] for source in mixed]}
-    card |= masses_of(model, task)
+    card |= masses_of(model, task) | variants.part_of_card(name)
     others = {path.parent.name.removeprefix("seed-"): read_json(path)["metric"]
               for path in sorted(folder.parent.glob("seed-*/card.json"))}
     return card | ({"other_seeds": others} if others else {})

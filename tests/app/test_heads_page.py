@@ -13,11 +13,11 @@ from streamlit.testing.v1 import AppTest
 from test_pages import all_sent, opened, sent
 
 import models
+from app.panels.choice.labels import model_label
 from app.panels.measured import disagreement
 from app.panels.measured.measures import of_corpus
 from app.state import session
 from app.state.pages.heads_view import HeadsView
-from components.charts import called
 from models.analysis.head_similarity import disagreement_of, of_text
 from models.studies import store
 
@@ -127,7 +127,7 @@ def test_both_are_shown_on_the_same_text(monkeypatch: pytest.MonkeyPatch):
     for number, name in enumerate(("stories-softmax", "stories-log-n")):
         lab = models.load(name)
         found = of_text(lab, lab.read(TYPED))
-        assert charts[number]["models"] == [name] and called(name) in charts[number]["title"]
+        assert charts[number]["models"] == [name] and model_label(name) in charts[number]["title"]
         numpy.testing.assert_allclose(charts[number]["spec"]["panels"][2]["values"], found["self"]["out"][2], atol=1e-3)
         assert app.table[-1].value.iloc[number]["Outputs"] == f"{numpy.exp(disagreement_of(found, 'out')):.3f}"
     assert len(charts) == 2 and "**log n**" in [its.value for its in app.markdown]

@@ -18,11 +18,11 @@ from streamlit.testing.v1 import AppTest
 import models
 from app.state import session
 from app.views import results
-from components.charts import style
 from models import catalogue
 from models.studies.claims import FAILS, HOLDS, KEYS, OPEN, PART, UNSURE, Chart, Claim, Statement, Verdict, read
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.judge import judge
+from models.studies.series import style
 from tests.app.test_pages import all_sent
 from tests.browser import ROOT
 

@@ -13,10 +13,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app import texts
+from app.panels.choice.labels import model_label
 from app.state.lessons import lesson_files
 from app.state.lessons.lesson_files import ORDER, Place, Step
 from app.texts import LANGUAGES, _
-from components.charts import called
 from models import HeadPlan
 from tests.e2e.test_explore import named, query
 
@@ -88,7 +88,7 @@ def do(page: Page, step: Step) -> None:
         page.get_by_role("radio", name=name).click(force=True)
     for name in what.get("with", "").split():
         if name not in step.opens.get("with", "").split():
-            page.get_by_test_id("stButtonGroup").get_by_role("button", name=called(name), exact=True).click()
+            page.get_by_test_id("stButtonGroup").get_by_role("button", name=model_label(name), exact=True).click()
     if "with" in what:
         linked(page, "with", what["with"])
     if "n" in what:

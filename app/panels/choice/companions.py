@@ -8,15 +8,15 @@ import streamlit as st
 
 from app.markdown import literal, plain
 from app.panels.choice import choosing
+from app.panels.choice.labels import model_label
 from app.state import session
 from app.state.handlers import events
 from app.state.lab_state import MAX_COMPARED
 from app.texts import _
-from components.charts import called
 from models import catalogue
 from models.info import ModelInfo
 
-TELLING = ("softmax", "softmax-one-pass", "selective", "random", "dense", "gau-relu2", "log-n")  # they differ much
+TELLING = ("softmax", "softmax, one pass", "selective", "random", "dense", "GAU relu²/n", "log n")  # labels
 OFFERED = 3
 
 
@@ -27,12 +27,12 @@ def choose(first: str) -> None:
         st.info(_("No other model reads the same texts as {model}.", model=literal(first)))
         return
     compared = session.history().present.compared
-    label = _("Beside {model}, up to {most}", model=literal(called(first)), most=MAX_COMPARED) \
+    label = _("Beside {model}, up to {most}", model=literal(model_label(first)), most=MAX_COMPARED) \
         if len(compared) < MAX_COMPARED else \
-        _("Beside {model}; one more takes the place of {other}", model=literal(called(first)),
-          other=literal(called(compared[0])))
+        _("Beside {model}; one more takes the place of {other}", model=literal(model_label(first)),
+          other=literal(model_label(compared[0])))
     st.pills(label, others, selection_mode="multi", key=session.COMPARED,
-             format_func=lambda name: literal(called(name)), on_change=events.on_compared)
+             format_func=lambda name: literal(model_label(name)), on_change=events.on_compared)
 
 
 def offer(first: str) -> None:
@@ -47,7 +47,7 @@ def offer(first: str) -> None:
                   "of what differs is chance. Choose one here, or up to three above."))
     for entry in found:
         button, line = st.columns([1, 2], vertical_alignment="center")
-        button.button(_("Add {model}", model=called(entry.name)), key=f"beside {entry.name}",
+        button.button(_("Add {model}", model=model_label(entry.name)), key=f"beside {entry.name}",
                       on_click=events.compare_with, args=(entry.name,), width="stretch")
         line.markdown(plain(choosing.line_of(entry, family, steps)))
 
@@ -57,7 +57,7 @@ def telling(first: str, family: Sequence[ModelInfo]) -> list[ModelInfo]:
     own = next((entry for entry in family if entry.name == first), None)
     if own is None:
         return []
-    by_ending = {entry.name.partition("-")[2]: entry for entry in family if entry is not own
+    by_label = {str(entry.label): entry for entry in family if entry is not own
                  and (entry.steps == own.steps or entry.kinds[0].attention != own.kinds[0].attention)}
-    return sorted((by_ending[ending] for ending in TELLING if ending in by_ending),
+    return sorted((by_label[label] for label in TELLING if label in by_label),
                   key=lambda entry: entry.steps != own.steps)

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.markdown import plain
+from app.panels.choice.labels import model_label
 from app.server import caches
 from app.texts import _, number
 from components import chart, table
-from components.charts import Spec, called
+from components.charts import Spec
 from components.constant_charts import loss_chart
 from models.storage.damage import CheckpointError
-from models.studies import store
+from models.studies import series, store
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.sources.transfer import cell, common, found
 from models.studies.papa import results
@@ -58,7 +59,8 @@ def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
     if any(study.moment for study, *_numbers in ranked.points):
         said.append(_("A line joins checkpoints of one training. masked-small, masked-middle and masked-large, of 2, 4 "
                       "and 5 layers, are trained for this alone: {command}", command=f"`{ENCODERS}`"))
-    return loss_chart(points), alt, " ".join(said)
+    styles = {name: series.style(name) for name, *_numbers in points}
+    return loss_chart(points, styles), alt, " ".join(said)
 
 
 def _moment(study: Study) -> str:
@@ -76,7 +78,7 @@ def _transfer(stamp: Stamp) -> None:
     st.markdown(_("**What a pretraining is worth for these tasks**: mean score of encoders that were pretrained alike, "
                   "with softmax or with Synthesizers, under a probe, and fine-tuned."))
     table(key="constant transfer", columns=[_("attention"), _("probed"), _("fine-tuned")],
-          rows=[[called(kind), probed, tuned] for kind, probed, tuned in rows])
+          rows=[[model_label(kind), probed, tuned] for kind, probed, tuned in rows])
     st.caption(_("± one standard deviation over three seeds; one pretraining each. Every task and the verdict stand on "
                  "the Results page, under Synthesizer."))
 

@@ -6,11 +6,11 @@ import streamlit as st
 from torch import Tensor
 
 from app.markdown import literal
+from app.panels.choice.labels import model_label
 from app.server import caches, limits, serving
 from app.state.handlers import head_events
 from app.texts import _, ngettext
 from components import chart, table
-from components.charts import called
 from components.constant_charts import distance_chart
 from models import HeadPlan, Lab, catalogue
 from models.studies.papa import prompt_study, shipped
@@ -36,7 +36,7 @@ def elsewhere(study: Study) -> str:
 def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
     """The section; `lab` is the study's."""
     st.markdown(_("**The text in the box**, read by {model}: what the probes say before, and with {n} heads constant.",
-                  model=literal(called(lab.name)), n=count))
+                  model=literal(model_label(lab.name)), n=count))
     loaded = _shipped(study.name, task, _stamp(study.name, task))
     if loaded is None or not {0, count} <= set(loaded[1]):
         st.caption(_("The probes of this number of heads are not here."))

@@ -12,6 +12,7 @@ import streamlit as st
 from app.compute import Seen
 from app.markdown import plain
 from app.panels.choice.card import card_of
+from app.panels.choice.labels import model_label
 from app.panels.measured.measures import Measured
 from app.panels.prompt.heads import selected
 from app.server import caches, limits, serving
@@ -20,7 +21,7 @@ from app.state.handlers import head_events
 from app.state.lab_state import TERMS, LabState
 from app.texts import N_, _
 from components import chart
-from components.charts import called, pairs_chart
+from components.charts import pairs_chart
 from models import Lab, Trace, catalogue
 from models.analysis.head_similarity import Likeness, disagreement_of, of_text, of_trace
 from models.labs.foreign import is_foreign
@@ -54,12 +55,12 @@ def draw(lab: Lab, state: LabState, before: Seen) -> None:
               sense=_(SENSES[term]))
     for number, (name, its) in enumerate(shown.items()):
         if other:
-            st.markdown(f"**{plain(called(name))}**")
+            st.markdown(f"**{plain(model_label(name))}**")
         panels = [{"title": _("{kind}, layer {layer}", kind=_(kind.title), layer=layer),
                    "values": numpy.round(values.astype(float), 3).tolist()}
                   for layer, values in enumerate(its[kind.name][term], 1)]
         chart(key=f"disagreement chart {number}", spec=pairs_chart(panels, ""), about=[about], models=[name],
-              what=f"pairs-{term}", title=_("How alike heads are in {model}", model=called(name)),
+              what=f"pairs-{term}", title=_("How alike heads are in {model}", model=model_label(name)),
               alt=_("How alike heads are: exp(D) {value:.3f}", value=math.exp(disagreement_of(its, term))))
     st.caption(about)
     st.table(rows(lab, shown, terms), border="horizontal")
@@ -97,14 +98,14 @@ def rows(lab: Lab, found: dict[str, Likeness], terms: list[str]) -> list[dict[st
     def row(name: str, values: dict[str, float]) -> dict[str, str]:
         return {"": name, **{_(TERMS[term]): f"{values[term]:.3f}" if term in values else "–" for term in terms}}
 
-    shown = [row(_("this text") if name == lab.name else _("{name}, this text", name=called(name)),
+    shown = [row(_("this text") if name == lab.name else _("{name}, this text", name=model_label(name)),
                  {term: math.exp(disagreement_of(its, term)) for term in terms}) for name, its in found.items()]
     family = [lab.name] if is_foreign(lab.name) else [lab.name, *(
         name for name in catalogue.family(lab.name) if name != lab.name)]
     for name in family:
         its: dict[str, Any] = store.found(name, "disagreement") or {}
         if its:
-            shown.append(row(_("{name}, {n} sentences", name=called(name), n=its["sentences"]), its["mean"]))
+            shown.append(row(_("{name}, {n} sentences", name=model_label(name), n=its["sentences"]), its["mean"]))
     return shown
 
 

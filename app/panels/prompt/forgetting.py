@@ -9,17 +9,17 @@ from typing import Any
 import streamlit as st
 
 from app.markdown import literal, plain, spaces
+from app.panels.choice.labels import model_label
 from app.state import session, visit
 from app.state.handlers import events
 from app.state.lab_state import LabState
 from app.texts import N_, _, tip
 from components import chart
-from components.charts import called
 from components.memory_chart import memory_chart
 from models import Lab
 from models.generate.decoding import Step
 from models.storage.checkpoint import CheckpointError
-from models.studies import store
+from models.studies import series, store
 from models.studies.corpus.forgetting import largest_factor
 
 BUDGETS = (64, 32, 16, 8, 4)  # tokens a layer that a visitor can choose
@@ -115,7 +115,7 @@ def section(lab: Lab) -> None:
                 windows=result["validation_windows"])
     chart(key="memory chart", spec=memory_chart(points(result, control)), models=[lab.name], what="memory",
           title=_("Perplexity against memory"), about=[budgets],
-          alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}", name=called(lab.name), chosen=chosen))
+          alt=_("Perplexity of {name} by memory, chosen budgets: {chosen}", name=model_label(lab.name), chosen=chosen))
     st.caption(f"{budgets} `{result['command']}`")
 
 
@@ -135,12 +135,14 @@ def points(result: dict, control: dict | None) -> list[dict[str, Any]]:
             continue
         model = its["name"]
         whole, *lessened = its["points"]
+        number = -1  # of the model's lines
         for way, title in _WAYS.items():
             line = [point for point in (*lessened, *its["comparisons"]) if point["way"] == way]
-            label = _(title) if its is result else _("{model}: {way}", model=called(model), way=_(_OLDEST[way]))
+            number += bool(line)
+            label = _(title) if its is result else _("{model}: {way}", model=model_label(model), way=_(_OLDEST[way]))
             for point in [whole, *line] if line else []:  # every line starts where nothing is forgotten
                 budgets = " ".join(map(str, point["budgets"]))
-                rows.append({"line": label, "model": model, "factor": point["factor"],
+                rows.append({"line": label, "style": series.style(model, number), "factor": point["factor"],
                              "perplexity": point["perplexity"], "budgets": budgets})
     return rows
 
@@ -152,9 +154,9 @@ def _verdict(result: dict, control: dict | None) -> str:
     limit = control["points"][0]["perplexity"]
     factor = largest_factor({point["factor"]: point["perplexity"] for point in result["points"]}, limit)
     if not factor:
-        return _("{control} with all its memory: {limit:.2f}.", control=called(control["name"]), limit=limit)
+        return _("{control} with all its memory: {limit:.2f}.", control=model_label(control["name"]), limit=limit)
     if factor == 1:
         return _("With all the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
-                 control=called(control["name"]), limit=limit)
+                 control=model_label(control["name"]), limit=limit)
     return _("With 1/{factor} of the memory it reads as well as {control} with all of its own ({limit:.2f}) or better.",
-             factor=factor, control=called(control["name"]), limit=limit)
+             factor=factor, control=model_label(control["name"]), limit=limit)

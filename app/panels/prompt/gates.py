@@ -9,12 +9,13 @@ import streamlit as st
 
 from app import compute
 from app.compute import Seen
+from app.panels.choice.labels import model_label
 from app.panels.prompt.heads import selected
 from app.server import serving
 from app.state.lab_state import LabState
 from app.texts import N_, _, spelt
 from components import chart
-from components.charts import called, dots_chart
+from components.charts import dots_chart
 from components.gates_chart import gates_chart
 from models import HeadPlan, Lab, Trace, catalogue
 from models.storage.checkpoint import CheckpointError
@@ -44,13 +45,14 @@ def section(lab: Lab, state: LabState, trace: Seen) -> None:
         st.markdown(_("**Attention to the first token**, mean over the queries after it. A query that finds nothing "
                       "must put its weight somewhere, and often puts it there; a gate lets it say nothing instead."))
         found = {lab.name: trace} | _without_gates(lab, trace)
-        points = [{"name": _("layer {layer}", layer=number), "value": round(float(share), 4), "which": called(name)}
+        points = [{"name": _("layer {layer}", layer=number), "value": round(float(share), 4),
+                   "which": model_label(name)}
                   for name, its in found.items() if isinstance(its, Trace)
                   for number, share in enumerate(sink(its.weights[kind.name]).mean(1), 1)]
         told = "; ".join(f"{point['which']}, {point['name']}: {point['value']:.0%}" for point in points)
         chart(key="sink", spec=dots_chart(points, N_("share of attention"), percent=True),
               title=_("Attention to the first token"), alt=told, models=list(found), what="sink")
-        if shares := {called(name): share for name in found if (share := _over_texts(name)) is not None}:
+        if shares := {model_label(name): share for name in found if (share := _over_texts(name)) is not None}:
             told = ", ".join(f"{_(name)} {share:.1%}" for name, share in shares.items())
             st.caption(_("Over held-out texts, which are longer: {shares}. Results has it beside the source's.",
                          shares=told))

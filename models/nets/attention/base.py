@@ -188,6 +188,8 @@ class SelfAttention(nn.Module):
     Class attributes:
         title, formula, published: for people: its name, its formula, and where it was published.
         line: the same in one plain sentence.
+        label: its name in charts, in a word or two.
+        colour, dash: its line in charts: indices of the models' colours in assets/colours.json, and of dash patterns.
         source_type: builds the source from the Config.
         policies: scale policies that mean something here; `trained` is always the first.
         trained_policy: the one of them that says the same as `trained`, or an empty string.
@@ -200,6 +202,9 @@ class SelfAttention(nn.Module):
 
     title: str
     line = ""
+    label = ""
+    colour = 0
+    dash = 0
     formula: str
     published: str
     source_type: type[Source]
@@ -215,7 +220,7 @@ class SelfAttention(nn.Module):
     def traits(cls) -> Traits:
         """What is said of it where no module is: in catalogues, links and on pages."""
         return Traits(cls.title, cls.formula, cls.published, cls.policies, cls.trained_policy, cls.is_distribution,
-                      cls.reads_text, cls.selects, cls.line)
+                      cls.reads_text, cls.selects, cls.line, cls.label, cls.colour, cls.dash)
 
     @classmethod
     def longest(cls, config: Config) -> int | None:

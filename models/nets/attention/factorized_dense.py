@@ -47,6 +47,7 @@ class FactorizedDenseScores(Source):
 
 class FactorizedDense(SelfAttention):
     title = N_("Factorised dense Synthesizer")
+    label, colour, dash = N_("factorised dense"), 2, 4
     line = N_("Each word writes down where to look, in two short parts.")
     formula = N_("Aᵢ = softmax(tile(F_A(xᵢ + pᵢ)) · interleave(F_B(xᵢ + pᵢ))),  pᵢ the position as sines")
     published = "Tay et al. 2020, arXiv 2005.00743"

@@ -29,6 +29,7 @@ class FixedTable(Source):
 
 class FixedRandom(SelfAttention):
     title = N_("Fixed random Synthesizer")
+    label, colour, dash = N_("fixed random"), 6, 5
     line = N_("A random table of positions that was never trained.")
     formula = N_("A = softmax(R),  R drawn once, never trained")
     published = "Tay et al. 2020, arXiv 2005.00743"

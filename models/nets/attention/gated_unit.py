@@ -71,6 +71,7 @@ class GauRelu2(GatedUnit):
     """Read with n = the trained length; the plan's policy `length` reads it with n = the text's length."""
 
     title = N_("Gated attention unit, relu²/n")
+    label, colour, dash = N_("GAU relu²/n"), 7, 0
     line = N_("Attention and MLP in one; weights are squares, and need not sum to 1.")
     formula = N_("A = relu(q kᵀ / √s)² / n,  n fixed at the trained length")
     published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9019"
@@ -93,6 +94,7 @@ class GauRelu2Mixed(GauRelu2):
     """Trained on texts of several lengths, each divided by its own."""
 
     title = N_("Gated attention unit, relu²/n, mixed lengths")
+    label, colour, dash = N_("GAU relu²/n, mixed lengths"), 5, 5
     line = N_("The same squares, trained on texts of many lengths.")
     formula = N_("A = relu(q kᵀ / √s)² / n,  n = the text's length")
     trained_policy = "length"
@@ -106,6 +108,7 @@ class GauRelu2Learned(GauRelu2):
     the same; nobody published it, it is ours."""
 
     title = N_("Gated attention unit, relu²/c")
+    label, colour, dash = N_("GAU relu²/c"), 1, 4
     line = N_("The same squares, over a number that each layer learns.")
     formula = N_("A = relu(q kᵀ / √s)² / c,  c learned per layer")
     published = f"ours, after {PAPER}"
@@ -121,6 +124,7 @@ class GauRelu2Learned(GauRelu2):
 
 class GauSoftmax(GatedUnit):
     title = N_("Gated attention unit, softmax")
+    label, colour, dash = N_("GAU softmax"), 3, 1
     line = N_("Attention and MLP in one, with softmax.")
     formula = "A = softmax(q kᵀ / √s)"
     published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9019"
@@ -132,6 +136,7 @@ class GauLogN(GatedUnit):
     """The source has max(n, 16) for n; here n is the text's length, however short."""
 
     title = N_("Gated attention unit, log n")
+    label, colour, dash = N_("GAU log n"), 4, 2
     line = N_("Attention and MLP in one, sharper the more words there are.")
     formula = "A = softmax(log₅₁₂(n) · q kᵀ / √s)"
     published = f"{PAPER}; Su Jianlin 2022, kexue.fm/archives/9052"

@@ -51,6 +51,7 @@ class RandomAndDotProduct(Mixed):
 
 class RandomDense(SelfAttention):
     title = N_("Random + dense Synthesizer")
+    label, colour, dash = N_("random + dense"), 5, 3
     line = N_("A learned table, mixed with what each word writes down.")
     formula = N_("A = softmax(α₁ R + α₂ dense(x)),  α learned")
     published = "Tay et al. 2020, arXiv 2005.00743"
@@ -60,6 +61,7 @@ class RandomDense(SelfAttention):
 
 class DenseSoftmax(SelfAttention):
     title = N_("Dense Synthesizer + softmax")
+    label, colour, dash = N_("dense + softmax"), 1, 5
     line = N_("What each word writes down, mixed with looking things up.")
     formula = N_("A = softmax(α₁ dense(x) + α₂ q kᵀ / √d),  α learned")
     published = "Tay et al. 2020, arXiv 2005.00743"
@@ -69,6 +71,7 @@ class DenseSoftmax(SelfAttention):
 
 class RandomSoftmax(SelfAttention):
     title = N_("Random Synthesizer + softmax")
+    label, colour, dash = N_("random + softmax"), 7, 2
     line = N_("A learned table, mixed with looking things up.")
     formula = N_("A = softmax(α₁ R + α₂ q kᵀ / √d),  α learned")
     published = "Tay et al. 2020, arXiv 2005.00743"

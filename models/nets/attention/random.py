@@ -34,6 +34,7 @@ class Table(Source):
 
 class Random(SelfAttention):
     title = N_("Random Synthesizer")
+    label, colour, dash = N_("random"), 3, 1
     line = N_("A learned table of positions, the same for every text.")
     formula = N_("A = softmax(R),  R learned, the same for every text")
     published = "Tay et al. 2020, arXiv 2005.00743"

@@ -20,6 +20,7 @@ from models.nets.config import Config
 
 class ScalableSoftmax(Softmax):
     title = N_("Scalable softmax")
+    label, colour, dash = N_("scalable softmax"), 5, 1
     line = N_("Softmax, sharper with length by a factor that each head learns.")
     formula = N_("A = softmax(s ln(n) · q kᵀ / √d),  s learned per head")
     published = "Nakanishi 2025, arXiv 2501.19399"

@@ -14,6 +14,7 @@ from models.nets.attention.dot_product import DotProduct
 
 class Softmax(SelfAttention):
     title = N_("Softmax")
+    label, colour, dash = N_("softmax"), 0, 0
     line = N_("Each word looks for what it needs: its query meets every key.")
     formula = "A = softmax(q kᵀ / √d)"
     published = "Vaswani et al. 2017, arXiv 1706.03762"

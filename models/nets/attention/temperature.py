@@ -19,6 +19,7 @@ from models.nets.attention.softmax import Softmax
 
 class Temperature(Softmax):
     title = N_("Constant temperature")
+    label, colour, dash = N_("constant temperature"), 6, 3
     line = N_("Softmax, flatter by one constant: the control for log n.")
     formula = N_("A = softmax(c · q kᵀ / √d),  c = log₅₁₂(trained length)")
     published = "control for Su Jianlin 2021, kexue.fm/archives/8823"

@@ -1,0 +1,12 @@
+"""Names of models in charts and sentences."""
+
+from __future__ import annotations
+
+from app.texts import _
+from models import catalogue
+
+
+def model_label(name: str) -> str:
+    """Returns a model's name among those of its family, in a word or two, in the visitor's language."""
+    info = catalogue.describe(name)
+    return name if info is None else _(info.label)
