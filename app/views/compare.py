@@ -99,7 +99,7 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
         return
     if unequal := trained_unequally(there):
         st.caption(unequal)
-    st.caption(_("Each small picture is a head: every row looks at the columns, most where the colour is strongest."))
+    st.caption(_("Each tile is one head. Rows are queries, columns are keys; a stronger colour is more attention."))
     columns = _beside(there, "heads")
     for index, (one, column) in enumerate(zip(there, columns, strict=False)):
         with column:

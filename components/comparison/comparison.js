@@ -21,9 +21,9 @@ function update(state, { rows, asked, changed }) {
   const heads = [
     _('Model'),
     asked || _('Answer'),
-    _('Surprise at the text (loss, nats)'),
-    ...(changed ? [_('How far the answer moved (KL, nats)')] : []),
-    ...(several ? [_('How far from the first model (KL, nats)')] : []),
+    _('Loss on the text (nats)'),
+    ...(changed ? [_('KL divergence from the unmodified model (nats)')] : []),
+    ...(several ? [_('KL divergence from the first model (nats)')] : []),
   ];
   const head = make('tr', {}, ...heads.map(textContent => make('th', { textContent, scope: 'col' })));
   const body = rows.map(row => {

@@ -62,7 +62,7 @@ export function factLine({ name, term, before, after, unit = '' }, changed, judg
 const furthest = (predictions, known, distance) => {
   const { title, kl } = predictions.reduce((most, its) => (its.kl > most.kl ? its : most));
   const text = known ? `${truncate(title, 40)}, ${distance(kl)}` : '–';
-  return { name: _('Moved furthest of all'), text: kl < SAME && known ? distance(0) : text, verdict: null };
+  return { name: _('Largest KL divergence'), text: kl < SAME && known ? distance(0) : text, verdict: null };
 };
 
 /** The lines: what Python gives as facts, or KL and, where it is known, loss: in plain words, the term behind them. */
@@ -73,14 +73,14 @@ export function factLines({ facts, before, after, changed, predictions = [] }, s
   const nothing = changed ? '–' : _('nothing is changed yet');
   const distance = kl => withUnit(kl < SAME ? '0.000' : kl.toFixed(3), unit);
   const moved = {
-    name: _('How far the answer moved (KL)'),
+    name: _('KL divergence from the unmodified model'),
     term: 'kl',
     text: known ? distance(shown.kl) : nothing,
     verdict: null,
   };
   const lines = predictions.length > 1 ? [moved, furthest(predictions, known, distance)] : [moved];
   if (before === null || after === null) return lines;
-  const loss = { name: _('Surprise at the text (loss)'), term: 'loss', before, after, unit };
+  const loss = { name: _('Loss on the text'), term: 'loss', before, after, unit };
   return [...lines, factLine(loss, changed, true)];
 }
 
@@ -128,7 +128,7 @@ export function stripSentence({ token, before, after }, { unit, worse_is_more: j
 
 /** What the strip's colours mean. */
 export function stripLegend({ worse_is_more: judged }, single) {
-  if (single && judged) return _('stronger colour: less expected');
+  if (single && judged) return _('stronger colour: higher loss');
   if (single) return _('stronger colour: more');
   return judged ? _('blue: better · orange: worse') : _('blue: less · orange: more');
 }

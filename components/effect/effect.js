@@ -164,7 +164,7 @@ function showFacts({ facts }, shown, data) {
 const losses = changed => ({
   unit: _('nats'),
   worse_is_more: true,
-  title: changed ? _('Change at each token (loss)') : _('Surprise at each token (loss)'),
+  title: changed ? _('Change in loss per token') : _('Loss per token'),
   what: _('loss'),
 });
 

@@ -26,13 +26,13 @@ const FORMS = { words: N_('Words'), matrix: N_('Matrix') };
 
 /** What one looks at under a tab. */
 const noteOf = (view, mean, { constant, gate }) => {
-  if (mean !== 'head') return _('What counts now, of several heads at once.');
-  if (view === 'live') return _('What this head computes from your text by itself.');
-  if (view === 'constant') return _('Its mean over many texts, the same for every text.');
-  if (view === 'difference') return _('Constant less live: orange more, blue less.');
-  if (view === 'mask') return _('What was voted away before this head could look.');
-  if (constant || gate < 1) return _('What counts now, after what was done to this head.');
-  return _('What counts now: the same as Live, for this head is unchanged.');
+  if (mean !== 'head') return _('The pattern after your changes, averaged over several heads.');
+  if (view === 'live') return _('The pattern that this head computes from your text.');
+  if (view === 'constant') return _('The mean pattern over many texts, the same for every text.');
+  if (view === 'difference') return _('Constant minus live: orange is more, blue is less.');
+  if (view === 'mask') return _('How much of each key is masked before the softmax of this head.');
+  if (constant || gate < 1) return _('The pattern after your changes to this head.');
+  return _('The pattern in use. This head is unchanged, so it is the same as Live.');
 };
 
 function create(state) {
@@ -108,7 +108,7 @@ function update(state, data) {
   const name = scopeName({ ...data, scope: 'head' }, data.kind_title);
   setText(state.title, `${name} · ${stateName(data.constant, data.gate).replace(', ', ' · ')}`);
   showTabs(state.forms, FORMS, Object.keys(FORMS), form);
-  showTabs(state.tabs, VIEWS, views, state.view, isMean ? _('The mean is of the weights as used') : '');
+  showTabs(state.tabs, VIEWS, views, state.view, isMean ? _('The mean is of the patterns after your changes') : '');
   const words = form === 'words';
   setText(state.note, noteOf(state.view, words ? mean : 'head', data));
   const player = state.view === 'mask' && !words;

@@ -40,8 +40,8 @@ export function createMaskingPlayer() {
   const slider = make('input', { type: 'range', min: 0, step: 1, attributes: { 'aria-label': _('Token step') } });
   const step = make('span', { className: 'step' });
   const pictures = [
-    picture('S', _(': what each query asks to forget')),
-    picture('F', _(': all that was asked before it')),
+    picture('S', _(': selection scores of each query')),
+    picture('F', _(': sum of S over earlier queries')),
   ];
   const scale = make('div', { className: 'bar' });
   const bars = createMaskingBars();
@@ -52,7 +52,7 @@ export function createMaskingPlayer() {
     { className: 'player', hidden: true },
     make('div', { className: 'transport' }, play, slider, step),
     make('div', { className: 'pictures' }, ...pictures.map(p => p.figure)),
-    make('div', { className: 'key' }, '0', scale, _('100% of a key’s weight taken away')),
+    make('div', { className: 'key' }, '0', scale, _('100% of a key’s weight masked')),
     bars.element,
     strip.element,
     story,

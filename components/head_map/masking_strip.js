@@ -11,7 +11,7 @@ export function createMaskingStrip({ onPoint, onKey }) {
   const element = make('div', {
     className: 'strip',
     tabIndex: 0,
-    attributes: { role: 'group', 'aria-label': _('Tokens and how much of each is left') },
+    attributes: { role: 'group', 'aria-label': _('Tokens and the weight left to each') },
   });
   const under = event => Array.from(element.children).indexOf(event.target.closest('.strip > span'));
   element.addEventListener('pointerover', event => {

@@ -10,9 +10,9 @@ import { termElement } from '../widgets/tip.js';
 // What one looks at, while nothing is pointed at.
 const LOOKS = {
   used: N_('A row shows how one query spreads its weight over the keys.'),
-  live: N_('What the head computes from this text, before anything was done to it.'),
+  live: N_('The pattern that this head computes from your text, before any change.'),
   constant: N_('The mean of this head over many texts, cut to the length of yours.'),
-  difference: N_('Where this head would look more if it were constant (orange), and where less (blue).'),
+  difference: N_('Orange: more attention if this head were constant. Blue: less.'),
 };
 
 /** {element, say(first, second)}: both lines are announced when they change. `first` may hold elements. */

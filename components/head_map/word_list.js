@@ -17,7 +17,7 @@ const SCROLLS = 160; // from which they scroll
 export function createWordList(onPoint) {
   const element = make('div', {
     className: 'words',
-    attributes: { role: 'listbox', 'aria-label': _('Words: choose one to see what it looks at') },
+    attributes: { role: 'listbox', 'aria-label': _('Words: choose one to see what it attends to') },
   });
   let spans = []; // {span, number (its small), step}
   let [pointed, kept, rest] = [null, null, 0];

@@ -44,7 +44,7 @@ export function createWordsPanel(state, readout, legend) {
       faded: pruned,
       unseen: place => own && data.causal && place > index,
     });
-    if (!now) return readout.say(_('All of these heads are pruned: nothing gets through.'), '');
+    if (!now) return readout.say(_('All of these heads are pruned: their output is 0.'), '');
     const [word, others] = isKey ? [data.columns[index - n], data.rows] : [data.rows[index], data.columns];
     const self = own ? index : null;
     readout.say(
@@ -59,14 +59,14 @@ export function createWordsPanel(state, readout, legend) {
       const { data, dark, view } = state;
       now = tinted(state);
       scopes.show(data);
-      const titles = [_('Words that look'), _('Words that are looked at')];
+      const titles = [_('Words that attend'), _('Words attended to')];
       const rows = data.columns === data.rows ? [data.rows] : [data.rows, data.columns];
       words.show(rows, titles, data.at ?? data.rows.length - 1);
       paint();
       const change = view === 'difference';
       legend.show(
         view === 'mask'
-          ? { dark, scale: 'sequential', ticks: TAKEN, before: _('taken away'), after: '' }
+          ? { dark, scale: 'sequential', ticks: TAKEN, before: _('masked'), after: '' }
           : { dark, ...weightLegend(1, change) },
       );
     },
@@ -89,7 +89,7 @@ function scopeButtons(state) {
   );
   const element = make(
     'div',
-    { className: 'scopes', attributes: { role: 'radiogroup', 'aria-label': _('Whose weights') } },
+    { className: 'scopes', attributes: { role: 'radiogroup', 'aria-label': _('Heads shown') } },
     ...buttons,
   );
   element.addEventListener('keydown', event => {
@@ -146,8 +146,8 @@ function tinted(state) {
 
 /** What is said under the sentence: how the row is spread, or what the numbers are. */
 function secondLine({ mean }, { what, about, value }, i, count) {
-  if (about) return _('Beyond 64 tokens the mean is made of the small maps, and is not exact.');
-  if (mean !== 'head') return _('The mean of the heads as used, each counted by its gate.');
+  if (about) return _('Above 64 tokens the mean is computed from thumbnails, so it is approximate.');
+  if (mean !== 'head') return _('The mean over heads, weighted by their gates.');
   if (i === null || what !== 'share') return _('Point at a word, or use the arrow keys.');
   return rowReading(value, i, count);
 }

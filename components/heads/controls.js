@@ -119,7 +119,7 @@ export function createHeadControls(state, hint) {
 
   /** Why the three buttons cannot be pressed, if they cannot. */
   const showReasons = ({ can_constant: can, title }, several, states) => {
-    const closed = states.length ? '' : _('Learned gates have closed this in training: nothing can be changed here');
+    const closed = states.length ? '' : _('Learned gates pruned this in training: it cannot be changed');
     const missing = can
       ? ''
       : several

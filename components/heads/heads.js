@@ -84,7 +84,7 @@ function update(state, data) {
   state.now.selection = clampSelection(state.now.selection, data.grids);
   showGrids(state);
   state.controls.show(state.now, data);
-  const lead = _('Each small picture is a head: every row looks at the columns, most where the colour is strongest.');
+  const lead = _('Each tile is one head. Rows are queries, columns are keys; a stronger colour is more attention.');
   setText(state.lead, data.led ? lead : '');
   state.controls.element.hidden = Boolean(data.bare);
   state.root.classList.toggle('bare', Boolean(data.bare));

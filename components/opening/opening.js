@@ -36,7 +36,7 @@ function create(state) {
     _('How sure the model is'),
     make('span', { textContent: _('as trained') }),
   );
-  const bars = part('div', 'bars', { role: 'list', 'aria-label': _('How likely each answer is') });
+  const bars = part('div', 'bars', { role: 'list', 'aria-label': _('Probability of each answer') });
   const measured = make('div', { className: 'measured' }, sure, bars);
   const head = part('p', 'head');
   const choices = part('div', 'choices', { role: 'group', 'aria-label': _('What to take away') });

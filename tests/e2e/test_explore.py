@@ -307,7 +307,7 @@ def test_the_first_screen_shows_the_sentence_and_what_its_last_word_looks_at(vis
     page = visit()
     expect(page.locator(".words .word")).to_have_count(19)
     expect(page.locator(".words .now")).to_have_text(re.compile("^day"))
-    expect(page.locator(".readout .first")).to_contain_text("“day” looks at ")
+    expect(page.locator(".readout .first")).to_contain_text("“day” attends to ")
     page.get_by_role("tab", name="Matrix").click()
     page.wait_for_function("location.search.includes('as=matrix')")
     page.reload()

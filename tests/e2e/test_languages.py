@@ -90,7 +90,7 @@ def test_a_tip_comes_with_the_pointer_the_keyboard_and_a_touch(visit):
     page.wait_for_timeout(800)
     expect(tip).to_have_count(0)
     phone = visit(phone=True)
-    phone.get_by_text("How far the answer moved (KL)", exact=True).tap()
+    phone.get_by_text("KL divergence from the unmodified model", exact=True).tap()
     expect(phone.get_by_role("tooltip")).to_contain_text("Kullback-Leibler")
     box = phone.get_by_role("tooltip").bounding_box()
     assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390

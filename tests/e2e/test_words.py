@@ -78,7 +78,7 @@ def test_the_tint_is_told_in_words(visit):
     words(page).nth(1).hover()
     first, itself = (f"{100 * share:.0f}%" for share in live[1, :2])
     parts = sorted([(live[1, 0], f"“Die” {first}"), (live[1, 1], f"itself {itself}")], reverse=True)
-    assert told(page) == "“Katze” looks at " + ", ".join(text for share, text in parts if share >= 0.01)
+    assert told(page) == "“Katze” attends to " + ", ".join(text for share, text in parts if share >= 0.01)
 
 
 def test_two_rows_of_tokens_are_both_shown(visit):
@@ -89,10 +89,10 @@ def test_two_rows_of_tokens_are_both_shown(visit):
     expect(words(page)).to_have_count(len(queries) + len(keys))
     words(page).nth(2).hover()
     expect_tints(page, live[2], first=len(queries))
-    assert told(page).startswith("“saß” looks at ")
+    assert told(page).startswith("“saß” attends to ")
     words(page).nth(len(queries) + 5).hover()  # a key: the words that look at it
     expect_tints(page, live[:, 5])
-    assert told(page).startswith("“mat” is looked at by ")
+    assert told(page).startswith("“mat” is attended to by ")
 
 
 def test_constant_difference_and_what_is_used(visit):
@@ -114,11 +114,11 @@ def test_a_pruned_head_looks_pruned(visit):
     page = visit(case="one", form="words")
     alive = tint(words(page).nth(4))
     page.keyboard.press("p")
-    expect(page.locator(".readout .first")).to_contain_text("Pruned: what ")
+    expect(page.locator(".readout .first")).to_contain_text("Pruned: the attention of ")
     ground = words(page).nth(4).evaluate("e => getComputedStyle(e).backgroundColor")
     assert "0.22" in ground, ground
     page.get_by_role("tab", name="Live").click()
-    expect(page.locator(".readout .first")).to_contain_text("looks at")
+    expect(page.locator(".readout .first")).to_contain_text("attends to")
     numpy.testing.assert_array_equal(tint(words(page).nth(4)), alive)
 
 
@@ -151,7 +151,7 @@ def test_the_keyboard_walks_through_the_words(visit):
     expect(page.locator('.words [aria-selected="true"]')).to_have_count(1)
     expect_tints(page, weights("one", "self")[0, 0][2, :3])
     page.keyboard.press("Home")
-    assert told(page) == "“Die” looks at itself 100%"
+    assert told(page) == "“Die” attends to itself 100%"
     page.keyboard.press("Escape")
     expect(words(page).nth(4)).to_have_attribute("aria-selected", "true")
     page.keyboard.press("p")
@@ -164,7 +164,7 @@ def test_touch_keeps_a_word(visit):
     words(page).nth(2).scroll_into_view_if_needed()
     words(page).nth(2).tap()
     expect_tints(page, weights("one", "self")[0, 0][2, :3])
-    assert told(page).startswith("“saß” looks at ")
+    assert told(page).startswith("“saß” attends to ")
 
 
 @pytest.mark.parametrize("width", [390, 768, 1024, 1440])

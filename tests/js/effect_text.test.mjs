@@ -13,7 +13,7 @@ import {
 } from '../../components/core/effect_text.js';
 import { close } from './harness.mjs';
 
-const LOSSES = { title: 'Change at each token (loss)', unit: 'nats', worse_is_more: true, what: 'loss' };
+const LOSSES = { title: 'Change in loss per token', unit: 'nats', worse_is_more: true, what: 'loss' };
 const MOVED = { title: 'How far each token’s vector moved', unit: '1 − cosine', worse_is_more: false };
 
 test("a prediction's row: lengths before and after, numbers, points", () => {
@@ -65,7 +65,7 @@ const texts = (data, shown) =>
     line.verdict?.text,
   ]);
 
-const [MOVES, SURPRISE] = ['How far the answer moved (KL)', 'Surprise at the text (loss)'];
+const [MOVES, SURPRISE] = ['KL divergence from the unmodified model', 'Loss on the text'];
 
 test('how far the answer moved, the surprise at the text, and whether it is worse', () => {
   assert.deepEqual(texts({ before: 2, after: 2.25 }, { kl: 0.1234 }), [
@@ -94,7 +94,7 @@ test('of several predictions the one that moved furthest is named', () => {
     { title: 'After hat', kl: 1.5 },
     { title: 'After .', kl: 0 },
   ];
-  const FURTHEST = 'Moved furthest of all';
+  const FURTHEST = 'Largest KL divergence';
   assert.deepEqual(texts({ predictions }, predictions[2]), [
     [MOVES, '0.000 nats', undefined],
     [FURTHEST, 'After hat, 1.500 nats', undefined],
@@ -141,7 +141,7 @@ test('a token in words', () => {
   assert.equal(sentence(null, null, LOSSES), '“cat”: no loss');
   assert.equal(sentence(null, 0.25, MOVED), '“cat”: 0.250 1 − cosine');
   assert.equal(sentence(1, 2, MOVED), '“cat”: 1.000 → 2.000 (+1.000, more)');
-  assert.match(stripLegend(LOSSES, true), /less expected/);
+  assert.match(stripLegend(LOSSES, true), /higher loss/);
   assert.match(stripLegend(LOSSES, false), /blue: better · orange: worse/);
   assert.doesNotMatch(stripLegend(MOVED, false) + stripLegend(MOVED, true), /worse|better/);
 });

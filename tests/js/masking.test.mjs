@@ -13,26 +13,26 @@ const memory = { tokens, selected, mask: accumulateMask(selected, tokens.length)
 const plain = text => text.replace(/[\u2066-\u2069]/g, '');
 
 test('a token asks to forget others, the strongest three first', () => {
-  assert.equal(plain(maskingSentence(memory, 2)), '“c” asks to forget “a” (S 2.00), “b” (S 0.50)');
-  assert.equal(plain(maskingSentence(memory, 4)), '“e” asks to forget “d” (S 0.40), “c” (S 0.30), “b” (S 0.20)');
+  assert.equal(plain(maskingSentence(memory, 2)), '“c” masks “a” (S 2.00), “b” (S 0.50)');
+  assert.equal(plain(maskingSentence(memory, 4)), '“e” masks “d” (S 0.40), “c” (S 0.30), “b” (S 0.20)');
 });
 
 test('what would be written as 0.00 is nothing', () => {
-  assert.equal(plain(maskingSentence(memory, 1)), '“b” asks to forget nothing');
-  assert.equal(plain(maskedSentence(memory, 1, 0)), '“a”: nothing was forgotten');
+  assert.equal(plain(maskingSentence(memory, 1)), '“b” masks no token');
+  assert.equal(plain(maskedSentence(memory, 1, 0)), '“a” is not masked');
 });
 
 test('a token is forgotten by those read so far, and the next query has exp(-F) of it', () => {
   const left = f => formatPercent(Math.exp(-f));
-  assert.equal(plain(maskedSentence(memory, 2, 0)), `forgotten: “a” by “c” (S 2.00): ${left(2.004)} left`);
+  assert.equal(plain(maskedSentence(memory, 2, 0)), `“a” is masked by “c” (S 2.00): ${left(2.004)} of its weight left`);
   assert.equal(
     plain(maskedSentence(memory, 3, 0)),
-    `forgotten: “a” by “c” (S 2.00), “d” (S 1.00): ${left(3.004)} left`,
+    `“a” is masked by “c” (S 2.00), “d” (S 1.00): ${left(3.004)} of its weight left`,
   );
-  assert.equal(plain(maskedSentence(memory, 4, 3)), `forgotten: “d” by “e” (S 0.40): ${left(0.4)} left`);
+  assert.equal(plain(maskedSentence(memory, 4, 3)), `“d” is masked by “e” (S 0.40): ${left(0.4)} of its weight left`);
 });
 
 test('what has not been read has no story', () => {
   assert.equal(plain(maskedSentence(memory, 2, 3)), '“d” has not been read yet');
-  assert.equal(plain(maskedSentence(memory, 3, 3)), '“d”: nothing was forgotten');
+  assert.equal(plain(maskedSentence(memory, 3, 3)), '“d” is not masked');
 });

@@ -1,4 +1,4 @@
-// core/words.js: how much each word looks at each other one.
+// core/words.js: how much each word attends to each other word.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -115,29 +115,29 @@ const said = (what, row, more = {}) =>
   wordSentence({ what, word: WORDS[row.length - 1], words: WORDS, row, self: row.length - 1, ...more });
 
 test('the tint in words', () => {
-  assert.equal(said('share', [0.5, 0.3, 0.15, 0.05]), '“sat” looks at “start” 50%, “The” 30%, “cat” 15%, itself 5%');
-  assert.equal(said('share', [1]), '“start” looks at itself 100%');
-  assert.equal(said('share', [0.5, 0.5], { about: true }), '“The” looks at about “start” 50%, itself 50%');
-  assert.equal(said('share', [0, 0]), '“The” looks at nothing');
-  const pruned = 'Pruned: what “The” looks at does not get through';
+  assert.equal(said('share', [0.5, 0.3, 0.15, 0.05]), '“sat” attends to “start” 50%, “The” 30%, “cat” 15%, itself 5%');
+  assert.equal(said('share', [1]), '“start” attends to itself 100%');
+  assert.equal(said('share', [0.5, 0.5], { about: true }), '“The” attends to about “start” 50%, itself 50%');
+  assert.equal(said('share', [0, 0]), '“The” attends to nothing');
+  const pruned = 'Pruned: the attention of “The” has no effect';
   assert.equal(said('share', [0.5, 0.5], { pruned: true }), pruned);
   const thin = Array(200).fill(1 / 200);
   assert.equal(
     wordSentence({ what: 'share', word: 'x', words: Array(200).fill('x'), row: thin, self: 3 }),
-    '“x” looks a little at each of 200 words',
+    '“x” attends a little to each of 200 words',
   );
   assert.equal(
     said('change', [0.02, -0.3, 0.28]),
     '“cat”, constant against live, in points: “The” −30, itself +28, “start” +2',
   );
   assert.equal(said('change', [0, 0.001]), '“The”: constant and live are the same');
-  assert.equal(said('taken', [0, 0.8, 0]), 'When “cat” is read, F has taken away: “The” 80%');
-  assert.equal(said('taken', [0, 0]), 'When “The” is read, F has taken nothing away');
+  assert.equal(said('taken', [0, 0.8, 0]), 'For query “cat”, F masks “The” 80%');
+  assert.equal(said('taken', [0, 0]), 'For query “The”, F masks nothing');
   assert.equal(
     wordSentence({ what: 'seen', word: ' mat', words: ['Die', ' Matte'], row: [0.1, 0.9] }),
-    '“mat” is looked at by “Matte” 90%, “Die” 10%',
+    '“mat” is attended to by “Matte” 90%, “Die” 10%',
   );
-  assert.equal(wordSentence({ what: 'seen', word: 'a', words: ['b'], row: [0] }), '“a” is looked at by no word');
+  assert.equal(wordSentence({ what: 'seen', word: 'a', words: ['b'], row: [0] }), 'No word attends to “a”');
 });
 
 test('parts of one word stand together', () => {

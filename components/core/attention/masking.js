@@ -25,9 +25,7 @@ export function maskingSentence({ tokens, selected }, t) {
     tokens,
     Array.from({ length: t + 1 }, (_, j) => [j, selected[place(t, j)]]),
   );
-  return others
-    ? _('{token} asks to forget {others}', { token, others })
-    : _('{token} asks to forget nothing', { token });
+  return others ? _('{token} masks {others}', { token, others }) : _('{token} masks no token', { token });
 }
 
 /** Who asked to forget token `j`, of those who have been read up to query `t`, and what the next query has left of it. */
@@ -39,7 +37,7 @@ export function maskedSentence({ tokens, selected, mask }, t, j) {
     tokens,
     Array.from({ length: t + 1 - j }, (_, k) => [k + j, selected[place(k + j, j)]]),
   );
-  if (!others) return _('{token}: nothing was forgotten', { token });
+  if (!others) return _('{token} is not masked', { token });
   const left = formatPercent(1 - maskedShare(mask[(t + 1) * tokens.length + j]));
-  return _('forgotten: {token} by {others}: {left} left', { token, others, left });
+  return _('{token} is masked by {others}: {left} of its weight left', { token, others, left });
 }

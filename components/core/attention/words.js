@@ -104,20 +104,18 @@ export function wordSentence({ what, word: token, words: tokens, row, self = nul
   const word = quoteToken(token);
   const list = listed(tokens.map(quoteToken), row, what, self);
   const values = { word, list, n: row.length };
-  if (pruned) return _('Pruned: what {word} looks at does not get through', values);
+  if (pruned) return _('Pruned: the attention of {word} has no effect', values);
   if (what === 'taken')
-    return list
-      ? _('When {word} is read, F has taken away: {list}', values)
-      : _('When {word} is read, F has taken nothing away', values);
+    return list ? _('For query {word}, F masks {list}', values) : _('For query {word}, F masks nothing', values);
   if (what === 'change')
     return list
       ? _('{word}, constant against live, in points: {list}', values)
       : _('{word}: constant and live are the same', values);
   if (what === 'seen')
-    return list ? _('{word} is looked at by {list}', values) : _('{word} is looked at by no word', values);
-  if (!row.some(value => value > 0)) return _('{word} looks at nothing', values);
-  if (!list) return _('{word} looks a little at each of {n} words', values);
-  return about ? _('{word} looks at about {list}', values) : _('{word} looks at {list}', values);
+    return list ? _('{word} is attended to by {list}', values) : _('No word attends to {word}', values);
+  if (!row.some(value => value > 0)) return _('{word} attends to nothing', values);
+  if (!list) return _('{word} attends a little to each of {n} words', values);
+  return about ? _('{word} attends to about {list}', values) : _('{word} attends to {list}', values);
 }
 
 const MARK = /^(<[^<>]+>|\[(?!MASK\])[A-Z]+\])$/;
