@@ -18,7 +18,7 @@ from models.messages import told
 from models.nets.attention import TYPES, kinds_of
 from models.storage import checkpoint
 from models.tasks import TASKS
-from models.tasks.base import Task
+from models.tasks.base import Metric, Reader
 
 MOMENT = 0.1  # seconds
 SHOWN = {  # of the card's parts, what pages show of every model
@@ -81,7 +81,7 @@ def _stamp(checkpoints: Path, name: str, moment: int) -> tuple[int, ...]:
 def _find(checkpoints: Path, name: str, changed: tuple[int, ...]) -> ModelInfo:
     folder = checkpoints / name
     config, card = checkpoint.read_config(folder), checkpoint.read_card(folder)
-    task = _task_of_card(folder, card)
+    task = _reader_of_card(folder, card)
     longest = TYPES[config.attention].longest(config)
     return ModelInfo(name, task, kinds_of(config), config.trained_length, min(task.limit, longest or task.limit),
                      _steps(checkpoints, card), _variant(folder, card))
@@ -113,22 +113,27 @@ def complete_card(folder: Path) -> dict[str, Any]:
         if missing or not isinstance(card["licence"], str):
             absent = ", ".join(missing[:4] or ["licence"])
             raise checkpoint.broken_file(folder, "card.json", told("lacks {names}", names=absent))
-        _task_of_card(folder, card).in_words(card["metric"])
+        metric_of(_reader_of_card(folder, card).name).describe(card["metric"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise checkpoint.broken_file(folder, "card.json", told("is damaged")) from error
     return card
 
 
-def _task_of_card(folder: Path, card: dict[str, Any]) -> Task:
+def _reader_of_card(folder: Path, card: dict[str, Any]) -> Reader:
     if card["task"] not in [*TASKS]:  # a list has `in` for what has no hash, too
         raise checkpoint.broken_file(folder, "card.json", told("names an unknown task, {name!r},", name=card["task"]))
-    return task_named(card["task"])
+    return reader_named(card["task"])
 
 
 @functools.cache
-def task_named(name: str) -> Task:
-    """A family's task, one for all its models: it holds a tokenizer and what every token stands for."""
-    return TASKS[name]()
+def reader_named(name: str) -> Reader:
+    """Returns the reader of a family, shared by all its models: it holds the tokenizer and the labels of all tokens."""
+    return TASKS[name].reader()
+
+
+def metric_of(name: str) -> type[Metric]:
+    """Returns the metric class of a family, which describes its cards' scores."""
+    return TASKS[name].metric
 
 
 def family(name: str) -> list[str]:

@@ -13,7 +13,7 @@ from models.labs.seq2seq import Seq2SeqLab
 from models.labs.stack import StackLab
 from models.nets.seq2seq import Seq2Seq
 from models.storage import checkpoint
-from models.tasks.pairs import PairTask
+from models.tasks.pairs import PairReader
 
 MEMORY = 112 * 2**20  # bytes of cached models: nine story models; loading another one takes 30 ms
 
@@ -62,12 +62,12 @@ _held: OrderedDict[str, Lab] = OrderedDict()
 
 
 def _load(name: str) -> Lab:
-    task = catalogue.task_named(catalogue.find(name).task.name)
-    _ = task.labels  # which read its tokenizer: what is missing is told now, and not at the first text
-    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, task.limit, task.target_limit)
-    if isinstance(model, Seq2Seq) and isinstance(task, PairTask):
-        return Seq2SeqLab(name, task, model, constant, card)
-    return StackLab(name, task, model, constant, card)
+    reader = catalogue.reader_named(catalogue.find(name).task.name)
+    _ = reader.labels  # which read its tokenizer: what is missing is told now, and not at the first text
+    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, reader.limit, reader.target_limit)
+    if isinstance(model, Seq2Seq) and isinstance(reader, PairReader):
+        return Seq2SeqLab(name, reader, model, constant, card)
+    return StackLab(name, reader, model, constant, card)
 
 
 def own(name: str) -> StackLab:

@@ -188,7 +188,7 @@ def check_file(case: tuple[str, str, list[tuple[int, int]], int, Any]) -> None:
         if path.parent.name == "measurements":
             store.read(name, file.removesuffix(".json"), path.parent, scratch())
             return
-        checkpoint.read(scratch() / name, models.load(name).task.limit)
+        checkpoint.read(scratch() / name, models.load(name).task.limit, models.load(name).task.target_limit)
         catalogue.complete_card(scratch() / name)
     except CheckpointError as error:
         assert "git checkout -- " in str(error) and str(scratch()) not in str(error)

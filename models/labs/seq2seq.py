@@ -23,7 +23,7 @@ from models.nets.config import END, START
 from models.nets.seq2seq import Seq2Seq
 from models.plan import Address, HeadPlan
 from models.prompt import Prompt, TargetPrompt
-from models.tasks.pairs import BEAM, PairTask
+from models.tasks.pairs import BEAM, PairReader
 from models.trace import Output, Trace, fixed
 
 
@@ -31,7 +31,7 @@ from models.trace import Output, Trace, fixed
 class Seq2SeqLab(TrainedLab):
     """A trained Seq2Seq of ours."""
 
-    task: PairTask
+    task: PairReader
     model: Seq2Seq = field(repr=False)
 
     @functools.cached_property

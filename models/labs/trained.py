@@ -19,7 +19,7 @@ from models.nets.constants import normalised
 from models.nets.transformer import Model
 from models.plan import TRAINED, HeadPlan, Scale
 from models.prompt import Prompt
-from models.tasks.base import Task
+from models.tasks.base import Reader
 from models.trace import fixed
 
 
@@ -34,7 +34,7 @@ class TrainedLab(Lab):
     """
 
     name: str
-    task: Task
+    task: Reader
     model: Model = field(repr=False)
     constant: Mapping[str, Tensor] = field(repr=False)
     card: Mapping[str, Any] = field(repr=False)

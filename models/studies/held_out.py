@@ -10,10 +10,10 @@ from torch.nn import functional
 
 from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Transformer
-from models.tasks.base import Batch, Pairs, Task
-from models.tasks.masked import MASK_ID, Masked
-from models.tasks.pairs import PairTask, as_batch, first_of_each
-from models.tasks.stories import Stories
+from models.tasks.base import Batch, Corpus, Pairs
+from models.tasks.masked import MASK_ID, MaskedCorpus
+from models.tasks.pairs import PairCorpus, as_batch, first_of_each
+from models.tasks.stories import StoriesCorpus
 
 TOKENS = 8192  # of texts, about
 AT_ONCE = 2048  # tokens of a pass
@@ -41,35 +41,35 @@ def mean(values: Tensor, counts: Tensor) -> float:
     return float((values * counts).sum() / counts.sum())
 
 
-def validation_texts(task: Task, tokens: int = TOKENS) -> list[Batch]:
+def validation_texts(corpus: Corpus, tokens: int = TOKENS) -> list[Batch]:
     """About so many tokens of validation texts, of every kind that there is."""
-    batches = task.validation()
+    batches = corpus.validation()
     share = max(1, round(sum(batch.tokens.numel() for batch in batches) / tokens))
     return [_every(batch, share) for batch in batches]
 
 
-def test_texts(task: Task, tokens: int = TOKENS) -> list[Batch]:
+def test_texts(corpus: Corpus, tokens: int = TOKENS) -> list[Batch]:
     """About so many tokens of test texts, evenly over all.
 
     Raises:
-        TypeError: the task has none.
+        TypeError: the corpus has none.
     """
-    if isinstance(task, PairTask):
-        buckets = task.buckets(first_of_each(task.pairs("test")))
-        batches: list[Batch] = [as_batch(part, shape[0]) for shape, bucket in zip(task.shapes, buckets, strict=True)
-                                for part in bucket.split(task.pairs_per_batch(shape)) if len(part)]
+    if isinstance(corpus, PairCorpus):
+        buckets = corpus.buckets(first_of_each(corpus.pairs("test")))
+        batches: list[Batch] = [as_batch(part, shape[0]) for shape, bucket in zip(corpus.shapes, buckets, strict=True)
+                                for part in bucket.split(corpus.pairs_per_batch(shape)) if len(part)]
         share = max(1, round(sum(int((batch.targets >= 0).sum()) for batch in batches) / tokens))
         return [_every(batch, share) for batch in batches]
-    if isinstance(task, Masked):
-        rows, places = task.held_out(task.trained_length), task.asked(task.trained_length, 0)
+    if isinstance(corpus, MaskedCorpus):
+        rows, places = corpus.held_out(corpus.trained_length), corpus.asked(corpus.trained_length, 0)
         whole = Batch(rows.masked_fill(places, MASK_ID), rows.masked_fill(~places, -1))
-    elif isinstance(task, Stories):
-        targets = task.windows(task.trained_length)
+    elif isinstance(corpus, StoriesCorpus):
+        targets = corpus.windows(corpus.trained_length)
         whole = Batch(functional.pad(targets, (1, -1), value=0), targets)
     else:
-        raise TypeError(f"{task.name}: it has no held-out texts")
-    chosen = torch.linspace(0, len(whole.tokens) - 1, min(len(whole.tokens), tokens // task.trained_length)).long()
-    size = max(1, AT_ONCE // task.trained_length)
+        raise TypeError(f"{corpus.reader.name}: it has no held-out texts")
+    chosen = torch.linspace(0, len(whole.tokens) - 1, min(len(whole.tokens), tokens // corpus.trained_length)).long()
+    size = max(1, AT_ONCE // corpus.trained_length)
     return [Batch(whole.tokens[part], whole.targets[part]) for part in chosen.split(size)]
 
 

@@ -31,10 +31,10 @@ from models.storage.checkpoint import write_json
 from models.storage.damage import broken
 from models.storage.file_lock import alone
 from models.studies import per_text
-from models.tasks.assignment import GROUPS, Answered, Assignment
+from models.tasks.assignment import GROUPS, Answered, AssignmentMetric
 from models.tasks.base import Task
-from models.tasks.masked import Masked
-from models.tasks.stories import Stories
+from models.tasks.masked import MaskedMetric
+from models.tasks.stories import StoriesMetric
 from models.training.recipes import SHORT, is_current
 
 SEEDS = Path(__file__).with_name("seed_metrics")
@@ -58,19 +58,20 @@ def measured(model: Model, task: Task) -> dict[str, Any]:
     """The task's metric, and what single texts came to; where a claim reads a model in another way than it was trained,
     that too, which needs the weights."""
     if not isinstance(model, Transformer):
-        return task.metric(model)
-    if isinstance(task, Assignment):
-        answered = task.answered(model)
-        return task.metric_of(answered) | {"texts": {str(events): texts_of_answers(its)
+        return task.metric.evaluate(model)
+    metric = task.metric
+    if isinstance(metric, AssignmentMetric):
+        answered = metric.answered(model)
+        return metric.scores_of(answered) | {"texts": {str(events): texts_of_answers(its)
                                                      for events, its in answered.items()}}
-    if isinstance(task, Masked):
-        guessed = task.guessed(model)
-        found = task.metric_of(guessed) | {"texts": {str(length): per_text.counted(its.right, its.stretches)
+    if isinstance(metric, MaskedMetric):
+        guessed = metric.guessed(model)
+        found = metric.scores_of(guessed) | {"texts": {str(length): per_text.counted(its.right, its.stretches)
                                                      for length, its in guessed.items()}}
-        return found | ({"readings": readings(model, task)} if model.config.attention in READINGS else {})
-    if isinstance(task, Stories):
-        losses = task.losses(model)
-        return task.metric_of(losses) | {"text_losses": text_losses(losses, task.trained_length)}
+        return found | ({"readings": readings(model, metric)} if model.config.attention in READINGS else {})
+    if isinstance(metric, StoriesMetric):
+        losses = metric.losses(model)
+        return metric.scores_of(losses) | {"text_losses": text_losses(losses, metric.corpus.trained_length)}
     raise TypeError(f"{task.name}: nothing is known of its texts")
 
 
@@ -86,7 +87,7 @@ def text_losses(losses: Mapping[str, Tensor], window: int) -> list[float]:
     at the end of a corpus is no whole text, and left out.
 
     Args:
-        losses: of Stories.losses.
+        losses: of StoriesMetric.losses.
         window: tokens that each of them is a mean over.
     """
     together = TEXT // window
@@ -94,7 +95,7 @@ def text_losses(losses: Mapping[str, Tensor], window: int) -> list[float]:
             for mean in its[:len(its) // together * together].unflatten(0, (-1, together)).mean(1)]
 
 
-def readings(model: Transformer, task: Masked) -> dict[str, dict[str, dict[str, Any]]]:
+def readings(model: Transformer, metric: MaskedMetric) -> dict[str, dict[str, dict[str, Any]]]:
     """Policy of READINGS -> length -> accuracy and loss (nats) at hidden tokens of held-out text, and single texts.
     log n takes the trained length as its base, so that it changes nothing there."""
     def read(policy: str, length: int) -> dict[str, list[Intervention]]:
@@ -104,7 +105,7 @@ def readings(model: Transformer, task: Masked) -> dict[str, dict[str, dict[str, 
 
     return {policy: {str(length): {"accuracy": its.accuracy, "loss": round(float(its.losses.mean()), 4),
                                    "texts": per_text.counted(its.right, its.stretches)}
-                     for length, its in task.guessed(model, functools.partial(read, policy)).items()}
+                     for length, its in metric.guessed(model, functools.partial(read, policy)).items()}
             for policy in READINGS[model.config.attention]}
 
 

@@ -1,12 +1,17 @@
-"""The tasks. A new one is one file here and one line in TASKS."""
+"""The tasks. A new one is one file here, of three classes, and one line in TASKS."""
 
-from models.tasks.assignment import Assignment
-from models.tasks.base import Task
-from models.tasks.dialogue import Dialogue
-from models.tasks.masked import Masked
-from models.tasks.stories import Stories
-from models.tasks.summary import Summary
-from models.tasks.translation import Translation
+from models.tasks.assignment import AssignmentCorpus, AssignmentMetric, AssignmentReader
+from models.tasks.base import TaskParts
+from models.tasks.dialogue import DialogueCorpus, DialogueMetric, DialogueReader
+from models.tasks.masked import MaskedCorpus, MaskedMetric, MaskedReader
+from models.tasks.stories import StoriesCorpus, StoriesMetric, StoriesReader
+from models.tasks.summary import SummaryCorpus, SummaryMetric, SummaryReader
+from models.tasks.translation import TranslationCorpus, TranslationMetric, TranslationReader
 
-TASKS: dict[str, type[Task]] = {task.name: task for task in (
-    Assignment, Stories, Masked, Translation, Summary, Dialogue)}
+TASKS = {parts.reader.name: parts for parts in (
+    TaskParts(AssignmentReader, AssignmentCorpus, AssignmentMetric),
+    TaskParts(StoriesReader, StoriesCorpus, StoriesMetric),
+    TaskParts(MaskedReader, MaskedCorpus, MaskedMetric),
+    TaskParts(TranslationReader, TranslationCorpus, TranslationMetric),
+    TaskParts(SummaryReader, SummaryCorpus, SummaryMetric),
+    TaskParts(DialogueReader, DialogueCorpus, DialogueMetric))}

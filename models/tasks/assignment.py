@@ -1,8 +1,8 @@
 """Variable assignment: `y=7; x=1; x=3; z=5; x=?` asks for the latest value of x.
 
-An event is two tokens: `x=` and `3` sets a variable, `x=?` and its answer asks for one. A text uses up to
-8 different variables of 26 and values of one digit. Named in Leviathan et al. 2024 (arXiv 2410.02703)
-without its settings; this vocabulary and these lengths are ours.
+An event is two tokens: `x=` and `3` set a variable, `x=?` and its answer query one. A text has up to 8 different
+variables of 26, and values of one digit. Leviathan et al. 2024 (arXiv 2410.02703) name the task without its settings;
+the vocabulary and the lengths are ours.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from models.generate.sampling import generator
 from models.messages import N_, cut, listed, told
 from models.nets.transformer import Transformer
 from models.prompt import LONGEST_TEXT, Prompt
-from models.tasks.base import Batch, Task
+from models.tasks.base import Batch, Corpus, Metric, Reader
 from models.trace import Output
 
 LETTERS = string.ascii_lowercase
@@ -43,7 +43,7 @@ START = 0
 SET, ASK, DIGIT = 1, 27, 53  # first id of `a=`, of `a=?`, of `0`
 
 
-class Assignment(Task):
+class AssignmentReader(Reader):
     name = "assignment"
     title = N_("Variables")
     line = N_("Says which value a variable has now.")
@@ -106,33 +106,41 @@ class Assignment(Task):
         return told("Answer to {token}", token=token)
 
     def shown(self, before: Output, after: Output) -> list[int]:
-        """All ten answers in their order, so that no row moves."""
+        """Returns all ten digits in their order, so that rows keep their places."""
         return list(range(DIGIT, DIGIT + VALUES))
 
+
+class AssignmentCorpus(Corpus):
+    """Assignments drawn at random."""
+
     def batch(self, step: int, steps: int, seed: int) -> Batch:
-        """Texts of equal length; the longest allowed grows from 2 events to 24 over the first half."""
+        """Returns texts of equal length; the upper limit grows from 2 to 24 events over the first half of training."""
         random = generator(seed, step)
         longest = 2 + round((TRAINED_EVENTS - 2) * min(1.0, 2 * step / steps))
         events = int(torch.randint(2, longest + 1, (), generator=random))
         tokens, answers = draw(BATCH, events, random)
         # Few shapes, as each new one costs a compilation of kernels; but no longer than tables are.
-        padding = min(-tokens.shape[1] % 8, self.trained_length - tokens.shape[1])
+        padding = min(-tokens.shape[1] % 8, self.reader.trained_length - tokens.shape[1])
         tokens = functional.pad(tokens, (0, padding))
         return Batch(tokens, functional.pad(answers, (0, padding), value=-1))
 
     def validation(self, times: int = 1) -> list[Batch]:
-        """Texts of a quarter, half and all of the longest length of training."""
+        """Returns texts of a quarter, half and all of the longest training length."""
         return [Batch(*draw(times * VALIDATION_TEXTS, events, generator(VALIDATION_SEED, events)))
                 for events in (TRAINED_EVENTS // 4, TRAINED_EVENTS // 2, TRAINED_EVENTS)]
 
     def typical(self, count: int) -> Tensor:
         # Longer than any text of training, so that there is a matrix for every text that may be typed.
-        events = (self.limit + 1) // 2
-        return draw(count, events, generator(TEST_SEED, 1))[0][:, :self.limit]
+        events = (self.reader.limit + 1) // 2
+        return draw(count, events, generator(TEST_SEED, 1))[0][:, :self.reader.limit]
+
+
+class AssignmentMetric(Metric):
+    """Share of right answers by number of events."""
 
     @torch.inference_mode()
     def answered(self, model: Transformer) -> dict[int, Answered]:
-        """Number of events -> what a model answers, without those that it cannot read."""
+        """Returns the answers of a model by number of events, without the lengths that it has no weights for."""
         result = {}
         for events in TEST_EVENTS:
             if 2 * events + 1 > (model.longest or math.inf):
@@ -142,13 +150,13 @@ class Assignment(Task):
             result[events] = Answered(events, tokens, answers, guesses == answers)
         return result
 
-    def metric(self, model: Transformer) -> dict[str, Any]:
-        return self.metric_of(self.answered(model))
+    def evaluate(self, model: Transformer) -> dict[str, Any]:
+        return self.scores_of(self.answered(model))
 
-    def metric_of(self, answered: Mapping[int, Answered]) -> dict[str, Any]:
-        """Share of answers that are right: by number of events; by how often the variable had been set; of long texts
-        by the quarter that the question stands in; and where the event before names another variable. `blind` repeats
-        the last digit instead, and knows no names."""
+    def scores_of(self, answered: Mapping[int, Answered]) -> dict[str, Any]:
+        """Returns the share of right answers by number of events; by how often the variable had been set; in long texts
+        by the quarter of the question; and where the event before names another variable. `blind` is the baseline that
+        repeats the last digit."""
         by_quarter: dict[str, list[float]] = {}
         by_overwrites: dict[str, float] = {}
         blind: dict[str, dict[str, float]] = {"accuracy_by_events": {}, "elsewhere_by_events": {}}
@@ -169,7 +177,8 @@ class Assignment(Task):
                 "elsewhere_by_events": {str(n): _share(its.right, its.elsewhere) for n, its in answered.items()},
                 "blind": blind, "texts_per_length": TEST_TEXTS}
 
-    def in_words(self, metric: dict[str, Any]) -> str:
+    @staticmethod
+    def describe(metric: dict[str, Any]) -> str:
         shares = metric["accuracy_by_events"]
         return told("right answers at {shares}", shares=listed(
             told("{events} events {share:.1%}", events=events, share=share) for events, share in shares.items()))
@@ -177,11 +186,11 @@ class Assignment(Task):
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """What a model answers to texts of `events` events.
+    """The answers of a model to texts of `events` events.
 
     Attributes:
         tokens, answers: as `draw` returns them.
-        right: (B, N) bool, nowhere but where something is asked.
+        right: (B, N) bool, True at queries with the right answer.
     """
 
     events: int
@@ -191,26 +200,26 @@ class Answered:
 
     @property
     def asked(self) -> Tensor:
-        """(B, N) bool, where an answer is asked for."""
+        """(B, N) bool, True at queries."""
         return self.answers >= 0
 
     @property
     def elsewhere(self) -> Tensor:
-        """(B, N) bool, the same where the event before names another variable."""
+        """(B, N) bool, True at queries where the event before names another variable."""
         return self.asked & others_before(self.tokens)
 
     def in_quarter(self, quarter: int) -> Tensor:
-        """(B, N) bool, the same in a quarter of the events, 0 to 3."""
+        """(B, N) bool, True at queries in a quarter of the events, 0 to 3."""
         place = (torch.arange(self.tokens.shape[1]) - 1) // 2
         return self.asked & (place * QUARTERS // self.events == quarter)
 
     def among(self) -> dict[str, Tensor]:
-        """What verdicts are about, (B, N) bool each: all questions, those of the last quarter, those elsewhere."""
+        """The sets of queries that verdicts use, (B, N) bool each: all, those of the last quarter, those elsewhere."""
         return {ALL: self.asked, LATE: self.in_quarter(QUARTERS - 1), ELSEWHERE: self.elsewhere}
 
 
 def draw(count: int, events: int, random: torch.Generator) -> tuple[Tensor, Tensor]:
-    """`count` random texts of `events` events, about half of them questions.
+    """Draws `count` random texts of `events` events, about half of them queries.
 
     Returns:
         tokens: (count, 2 · events + 1) ids, BOS first.
@@ -242,13 +251,13 @@ def _share(right: Tensor, among: Tensor) -> float:
 
 
 def others_before(tokens: Tensor) -> Tensor:
-    """(B, N) bool, at each event's first token: whether the event before it names another variable."""
+    """Returns (B, N) bool at each event's first token: True if the event before it names another variable."""
     letters = (tokens - SET) % 26
     return functional.pad(letters, (2, -2), value=-1) != letters
 
 
 def overwrites(tokens: Tensor) -> Tensor:
-    """(B, N) at each question: how often its variable had been set again after the first time."""
+    """Returns (B, N) at each query: how often its variable had been set again after the first time."""
     letters = (tokens - SET) % 26
     sets = (tokens >= SET) & (tokens < ASK)
     asks = (tokens >= ASK) & (tokens < DIGIT)
@@ -259,7 +268,7 @@ def overwrites(tokens: Tensor) -> Tensor:
 
 
 def _events(text: str) -> list[tuple[int, str]]:
-    """(start, text) of each event between semicolons; empty ones only where nothing is lost."""
+    """Returns (start, text) of each nonempty event between semicolons."""
     pieces, start = [], 0
     for piece in text.split(";"):
         if piece.strip():
@@ -274,7 +283,7 @@ def _span(start: int, event: str) -> tuple[int, int]:
 
 
 def _parse(text: str, start: int, event: str) -> tuple[str, str]:
-    """Variable and value (a digit or `?`) of one event."""
+    """Returns variable and value (a digit or `?`) of one event."""
     first, last = _span(start, event)
     variable = text[first]
     if variable not in LETTERS:

@@ -1,17 +1,18 @@
-"""What a task owes the rest: how a typed text becomes tokens, what is asked of the model, how its answer reads, and
-what is measured. Nothing else knows one task from another: what a page must know of a task, the task says."""
+"""The base classes of a task: Reader (text to tokens, tokens to text), Corpus (its data), Metric (its scores)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy
 from torch import Tensor
 
 from models.messages import told
 from models.prompt import Prompt
+from models.storage.datasets import DATA
 from models.trace import Output
 
 ROWS = 8  # likeliest answers that are shown of a prediction
@@ -47,6 +48,7 @@ class Reader:
     Attributes:
         name: what a family of models is called.
         title, line: for people, what is asked of the model; and the same in one plain sentence.
+        vocabulary: V.
         limit: most tokens that a typed text may have, BOS included; also the constant matrices' size.
         trained_length: most tokens that a text of training has, BOS included.
         labels: V texts, one a token id.
@@ -65,6 +67,7 @@ class Reader:
     name: str
     title: str
     line = ""
+    vocabulary: int
     limit: int
     trained_length: int
     labels: tuple[str, ...]
@@ -126,33 +129,97 @@ class HidesWords:
         return self.labels[target] if target >= 0 else prompt.tokens[place]
 
 
-class Task(Reader):
-    """A task that models are trained for: what a Reader says, and the data; see tasks/assignment.py for the smallest.
+class Corpus:
+    """The texts that models of a task are trained and evaluated on; models/tasks/assignment.py has the smallest.
 
     Attributes:
-        vocabulary: V.
+        reader: turns texts into tokens.
+        trained_length: most tokens of a training text, BOS included; the reader's unless the corpus is made for another
+            length.
     """
 
-    vocabulary: int
+    reader: Any  # narrowed by each corpus to its own reader
+
+    def __init__(self, reader: Any, data: Path = DATA, cache: Path | None = None) -> None:
+        """
+        Args:
+            reader: of the same task.
+            data: folder of the data sets.
+            cache: folder of their tokens; runs/ if left out.
+        """
+        self.reader, self._data, self._cache = reader, data, cache
+        self.trained_length: int = reader.trained_length
 
     def batch(self, step: int, steps: int, seed: int) -> Batch:
-        """Training data of step `step` of `steps`: the same for the same three numbers."""
+        """Returns the training data of step `step` of `steps`: the same for the same three numbers."""
         raise NotImplementedError
 
     def validation(self, times: int = 1) -> list[Batch]:
-        """A fixed sample, neither of the training data nor of what `metric` reads: for learning curves and for whatever
-        is chosen by looking; `times` as large where more certainty is wanted."""
+        """Returns a fixed sample that is neither trained on nor part of the metric: for learning curves and for choices
+        of rates.
+
+        Args:
+            times: size of the sample as a multiple of the usual one.
+        """
         raise NotImplementedError
 
-    def typical(self, count: int) -> Tensor:
-        """(count, limit) ids of texts of the training data, over which constant matrices are averaged. They are as long
-        as typed texts may be, and nothing in them is hidden."""
+    def typical(self, count: int) -> Any:
+        """Returns (count, limit) ids of training texts, over which constant matrices are averaged; of pairs two such
+        tensors. The texts are as long as typed texts may be, and nothing in them is hidden."""
         raise NotImplementedError
 
-    def metric(self, model: Any) -> dict[str, Any]:
-        """The card's numbers, of a Transformer or a Seq2Seq, on data never seen in training; the headline first."""
+
+class Metric:
+    """The scores of a model on held-out texts.
+
+    Attributes:
+        corpus: has the texts.
+    """
+
+    corpus: Any  # narrowed by each metric to its own corpus
+
+    def __init__(self, corpus: Any) -> None:
+        self.corpus = corpus
+
+    def evaluate(self, model: Any) -> dict[str, Any]:
+        """Returns the card's scores of a Transformer or a Seq2Seq; the headline first."""
         raise NotImplementedError
 
-    def in_words(self, metric: dict[str, Any]) -> str:
-        """What `metric` returned, for people."""
+    @staticmethod
+    def describe(metric: dict[str, Any]) -> str:
+        """Returns the scores of `evaluate` in words."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the models of a family are trained for.
+
+    Attributes:
+        reader: how texts and answers are read.
+        corpus: training, validation and test texts.
+        metric: scores on the test texts.
+    """
+
+    reader: Reader
+    corpus: Any
+    metric: Any
+
+    @property
+    def name(self) -> str:
+        """Name of the family."""
+        return self.reader.name
+
+
+class TaskParts(NamedTuple):
+    """The three classes of a task."""
+
+    reader: type[Reader]
+    corpus: type[Corpus]
+    metric: type[Metric]
+
+    def build(self, data: Path = DATA, cache: Path | None = None, **options: Any) -> Task:
+        """Returns the task on a folder of data sets; `options` are its corpus's own."""
+        reader = self.reader()
+        corpus = self.corpus(reader, data, cache, **options)
+        return Task(reader, corpus, self.metric(corpus))

@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from models.messages import N_, told
 from models.nets.seq2seq import Seq2Seq
 from models.storage.datasets import DATA, files
-from models.tasks.pairs import BEAM, PairTask, clean, train_bpe
+from models.tasks.pairs import BEAM, PairCorpus, PairMetric, PairReader, clean, train_bpe
 from models.tasks.text_scores import bleu_of_order, rouge
 
 TOKENIZER = Path(__file__).with_name("dialogue_tokenizer.json")
@@ -33,7 +33,7 @@ SHAPES = ((LENGTH, 12), (LENGTH, 20), (LENGTH, TARGET_LENGTH))
 TOKENS = 3072  # of profiles and turns, a step
 
 
-class Dialogue(PairTask):
+class DialogueReader(PairReader):
     name = "dialogue"
     title = N_("Small talk")
     line = N_("Replies in small talk as a person with a given profile. The training texts are synthetic: a language "
@@ -46,8 +46,6 @@ class Dialogue(PairTask):
     tokenizer_file = TOKENIZER
     limit = trained_length = LENGTH
     target_limit = TARGET_LENGTH
-    shapes = SHAPES
-    step_tokens = TOKENS
     examples = (
         (N_("Asked about the profile"), "I am a cook. I have two dogs. I like to read. | Hi there! | Hello! How are "
          "you? | I'm good, thanks. What do you do for a living?"),
@@ -68,7 +66,7 @@ class Dialogue(PairTask):
     )
 
     def clean(self, text: str) -> str:
-        """As in PairTask, with one bar between parts and none at the ends."""
+        """As in PairCorpus, PairMetric, PairReader, with one bar between parts and none at the ends."""
         return f" {BAR} ".join(part for part in map(clean, text.split(BAR)) if part)
 
     @functools.cached_property
@@ -89,12 +87,23 @@ class Dialogue(PairTask):
     def _read_chars(self, text: str, count: int) -> int:
         return len(text)  # the last turns are read
 
+
+class DialogueCorpus(PairCorpus):
+    """Profiles, turns and replies."""
+
+    shapes = SHAPES
+    step_tokens = TOKENS
+
     def pairs(self, split: str) -> list[tuple[str, str]]:
         return read_pairs(self._data, split)
 
-    def metric(self, model: Seq2Seq) -> dict[str, Any]:
+
+class DialogueMetric(PairMetric):
+    """BLEU and ROUGE of replies."""
+
+    def evaluate(self, model: Seq2Seq) -> dict[str, Any]:
         """BLEU and ROUGE over all test replies, by beam search and greedily."""
-        texts, references = self.test()
+        texts, references = self.corpus.test()
         result: dict[str, Any] = {}
         for suffix, beam in (("", BEAM), ("_greedy", 1)):
             found = self.translate(model, texts, beam)
@@ -102,7 +111,8 @@ class Dialogue(PairTask):
             result |= {f"{name}{suffix}": score for name, score in (scores | rouge(found, references)).items()}
         return result | {"beam": BEAM, "texts": len(texts), "references": sum(map(len, references))}
 
-    def in_words(self, metric: dict[str, Any]) -> str:
+    @staticmethod
+    def describe(metric: dict[str, Any]) -> str:
         return told("BLEU-1 {one}, BLEU-4 {four}, ROUGE-L {longest}", one=metric["bleu1"], four=metric["bleu4"],
                     longest=metric["rougeL"])
 

@@ -1,7 +1,7 @@
-"""Masked words: a bidirectional model on the texts of `stories`, which guesses the words that were hidden.
+"""Masked words: a bidirectional model predicts the hidden tokens in the texts of `stories`.
 
-`The cat [sat] on the mat` hides `sat` and knows the answer; `[MASK]` hides a token that nobody knows. Models are
-trained at one length and read at others: what changes then is the subject of the Length page.
+`The cat [sat] on the mat` hides `sat`, whose answer is known; `[MASK]` hides a token without an answer. Models are
+trained at one length and evaluated at others, which the Length page shows.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from models.messages import N_, listed, told
 from models.nets.transformer import Transformer
 from models.prompt import Prompt, readable
 from models.storage.datasets import DATA
-from models.tasks.base import Batch, HidesWords
-from models.tasks.stories import Stories, token_labels
+from models.tasks.base import Batch, HidesWords, Metric
+from models.tasks.stories import StoriesCorpus, StoriesReader, token_labels
 
 MASK = "[MASK]"
 MASK_ID = 4096  # after the tokens of stories
@@ -46,8 +46,8 @@ _HIDDEN = re.compile(r"\[([^\[\]]+)\]")
 
 
 class Guessed(NamedTuple):
-    """At each hidden token, (K,): the loss in nats, whether the guess was right, and which stretch of the corpora it is
-    of."""
+    """The predictions at K hidden tokens, (K,) each: loss in nats, True where the top-1 token is right, and the stretch
+    of the corpora that the token is in."""
 
     losses: Tensor
     right: Tensor
@@ -58,7 +58,7 @@ class Guessed(NamedTuple):
         return round(float(self.right.float().mean()), 4)
 
 
-class Masked(HidesWords, Stories):
+class MaskedReader(HidesWords, StoriesReader):
     name = "masked"
     title = N_("Hidden word")
     line = N_("Guesses the words that are hidden from it.")
@@ -68,7 +68,6 @@ class Masked(HidesWords, Stories):
     vocabulary = 4104  # 4,097 are used; a multiple of 8
     limit = 128
     trained_length = LENGTH
-    validation_tokens = VALIDATION_TOKENS
     examples = (
         (N_("One word"), "Once upon a time there was a little [MASK] who lived in a house in the forest."),
         (N_("Known answer"), "The cat sat on the mat. The dog sat on the rug. The [cat] sat on the mat."),
@@ -76,20 +75,7 @@ class Masked(HidesWords, Stories):
         (N_("He or she"), "The king was very old. [His] daughter was very young. One night [she] called the king."),
         (N_("From a book"), "The old sailor sat down by the [fire], lit his pipe, and looked at us for some time."),
     )
-
     unsaid = ""
-
-    def __init__(self, data: Path = DATA, cache: Path | None = None,
-                 lengths: tuple[int, ...] = (LENGTH,), tokens: int = TOKENS) -> None:
-        """
-        Args:
-            lengths: of the texts of training.
-            tokens: of a step.
-            data, cache: as in Stories.
-        """
-        # Mixed lengths are beside the usual one, which stays the one that they are judged at.
-        super().__init__(data, cache, lengths[0] if len(lengths) == 1 else LENGTH)
-        self._lengths, self._tokens = lengths, tokens
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
@@ -118,7 +104,7 @@ class Masked(HidesWords, Stories):
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), asked, tuple(targets), left_out, stops[-1], hint)
 
     def _read_piece(self, piece: str, place: int, ids: list[int], targets: list[int], stops: list[int]) -> None:
-        """Adds a piece without [MASK]: the tokens that the text has without its brackets, those inside hidden."""
+        """Appends the tokens of a piece without [MASK]; tokens inside brackets are hidden."""
         plain, hidden = "", []
         origin: list[int] = []  # where each character stands in the piece
         last = 0
@@ -142,9 +128,27 @@ class Masked(HidesWords, Stories):
             # A bracket that closes is read with the word before it.
             stops.append(place + (origin[stop - 1] + 1 + (stop in closed) if stop else 0))
 
+
+class MaskedCorpus(StoriesCorpus):
+    """The texts of StoriesCorpus with hidden tokens."""
+
+    validation_tokens = VALIDATION_TOKENS
+
+    def __init__(self, reader: MaskedReader, data: Path = DATA, cache: Path | None = None,
+                 lengths: tuple[int, ...] = (LENGTH,), tokens: int = TOKENS) -> None:
+        """
+        Args:
+            lengths: of the training texts.
+            tokens: per step.
+            reader, data, cache: as in StoriesCorpus.
+        """
+        # Models of mixed lengths are evaluated at the usual length, as the others are.
+        super().__init__(reader, data, cache, lengths[0] if len(lengths) == 1 else LENGTH)
+        self.lengths, self._tokens = lengths, tokens
+
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         random = generator(seed, step)
-        length = self._lengths[int(torch.randint(len(self._lengths), (), generator=random))]
+        length = self.lengths[int(torch.randint(len(self.lengths), (), generator=random))]
         windows = []
         for corpus in ("books", "stories"):
             stream = self.stream(corpus, "train")
@@ -154,7 +158,8 @@ class Masked(HidesWords, Stories):
         return hide(texts, random, KEPT, EXCHANGED)
 
     def validation(self, times: int = 1) -> list[Batch]:
-        """At the length of the family, whatever the lengths of this model's training; hidden as in the measure."""
+        """Returns texts of the family's length, also for models of other training lengths; all chosen tokens are
+        hidden, as in the metric."""
         batches: list[Batch] = []
         for corpus in ("books", "stories"):
             stream, length = self.stream(corpus, "validation"), LENGTH - 1
@@ -165,56 +170,14 @@ class Masked(HidesWords, Stories):
                         for i, part in enumerate(texts.split(TOKENS // LENGTH))]
         return batches
 
-    @torch.inference_mode()
-    def guessed(self, model: Transformer, options: Callable[[int], Mapping[str, Any]] = lambda length: {}) \
-            -> dict[int, Guessed]:
-        """Length -> what a model guesses there; `options` of a length, for its forward pass."""
-        return {length: self.measure(model, length, **options(length)) for length in TEST_LENGTHS}
-
-    def metric(self, model: Transformer) -> dict[str, Any]:
-        return self.metric_of(self.guessed(model))
-
-    def metric_of(self, guessed: Mapping[int, Guessed]) -> dict[str, Any]:  # type: ignore[override]  # no losses
-        """Accuracy and loss at hidden tokens of held-out text, by length."""
-        loss = {str(length): round(float(its.losses.mean()), 4) for length, its in guessed.items()}
-        return {"accuracy_by_length": {str(length): its.accuracy for length, its in guessed.items()},
-                "loss_by_length": loss,
-                "perplexity_at_trained_length": round(math.exp(loss[str(self.trained_length)]), 2),
-                "tokens_per_length": 2 * TEST_TOKENS, "draws": DRAWS}
-
-    def in_words(self, metric: dict[str, Any]) -> str:
-        shares = metric["accuracy_by_length"]
-        return told("hidden tokens guessed right at {shares}", shares=listed(
-            told("{n} tokens {share:.1%}", n=n, share=share) for n, share in shares.items()))
-
-    def measure(self, model: Transformer, length: int, **options: Any) -> Guessed:
-        """What a model guesses in held-out texts of this length. The same tokens are hidden at every length, so that of
-        two lengths only what stands around them differs.
-
-        Args:
-            options: for the model's forward pass.
-        """
-        losses, right, stretches = [], [], []
-        size, texts = max(1, 8192 // length), self.held_out(length)
-        count = TEST_TOKENS // STRETCH
-        of = _rows([torch.arange(i * count, (i + 1) * count)[:, None].expand(-1, STRETCH) for i in (0, 1)], length)
-        for draw in range(DRAWS):
-            parts = zip(texts.split(size), self.asked(length, draw).split(size), of.split(size), strict=True)
-            for tokens, places, its in parts:
-                logits = model.logits(model(tokens.masked_fill(places, MASK_ID), **options)[places])
-                losses.append(functional.cross_entropy(logits, tokens[places], reduction="none"))
-                right.append(logits.argmax(-1) == tokens[places])
-                stretches.append(its[places])
-        return Guessed(torch.cat(losses), torch.cat(right), torch.cat(stretches))
-
     def held_out(self, length: int) -> Tensor:
-        """(B, length) ids: TEST_TOKENS of each corpus, in stretches that lie evenly over its test split, cut into texts
-        with BOS in front of each. A text is of one stretch."""
+        """Returns (B, length) ids: TEST_TOKENS of each corpus, in stretches at even distances in its test split, cut
+        into texts that begin with BOS. A text is part of one stretch."""
         return _rows([self._stretches(corpus) for corpus in ("books", "stories")], length)
 
     def asked(self, length: int, draw: int) -> Tensor:
-        """(B, length) bool, where a token of `held_out` is hidden: SHARE of them, drawn where they stand in their
-        stretch, and none that texts of some length leave out."""
+        """Returns (B, length) bool, True where a token of `held_out` is hidden: SHARE of the tokens, drawn by position
+        in the stretch, and only tokens that the texts of every length contain."""
         common = min(STRETCH // (n - 1) * (n - 1) for n in TEST_LENGTHS)
         drawn = [torch.rand(TEST_TOKENS // STRETCH, STRETCH, generator=generator(TEST_SEED, draw, i)) for i in (0, 1)]
         return _rows([(its < SHARE) & (torch.arange(STRETCH) < common) for its in drawn], length).bool()
@@ -226,18 +189,77 @@ class Masked(HidesWords, Stories):
         return torch.stack([stream[start:start + STRETCH] for start in starts.tolist()])
 
 
+class MaskedMetric(Metric):
+    """Accuracy and loss at hidden tokens by length."""
+
+    corpus: MaskedCorpus
+
+    @torch.inference_mode()
+    def guessed(self, model: Transformer, options: Callable[[int], Mapping[str, Any]] = lambda length: {}) \
+            -> dict[int, Guessed]:
+        """Returns a model's predictions by length.
+
+        Args:
+            model: to evaluate.
+            options: length -> keyword arguments of the forward pass.
+        """
+        return {length: self.measure(model, length, **options(length)) for length in TEST_LENGTHS}
+
+    def evaluate(self, model: Transformer) -> dict[str, Any]:
+        return self.scores_of(self.guessed(model))
+
+    def scores_of(self, guessed: Mapping[int, Guessed]) -> dict[str, Any]:
+        """Returns accuracy and loss at hidden tokens of held-out text, by length."""
+        loss = {str(length): round(float(its.losses.mean()), 4) for length, its in guessed.items()}
+        return {"accuracy_by_length": {str(length): its.accuracy for length, its in guessed.items()},
+                "loss_by_length": loss,
+                "perplexity_at_trained_length": round(math.exp(loss[str(self.corpus.trained_length)]), 2),
+                "tokens_per_length": 2 * TEST_TOKENS, "draws": DRAWS}
+
+    @staticmethod
+    def describe(metric: dict[str, Any]) -> str:
+        shares = metric["accuracy_by_length"]
+        return told("hidden tokens guessed right at {shares}", shares=listed(
+            told("{n} tokens {share:.1%}", n=n, share=share) for n, share in shares.items()))
+
+    def measure(self, model: Transformer, length: int, **options: Any) -> Guessed:
+        """Returns a model's predictions in held-out texts of this length. The same tokens are hidden at every length,
+        so that two lengths differ only in the context.
+
+        Args:
+            model: to evaluate.
+            length: tokens of a text, BOS included.
+            options: keyword arguments of the forward pass.
+        """
+        losses, right, stretches = [], [], []
+        size, texts = max(1, 8192 // length), self.corpus.held_out(length)
+        count = TEST_TOKENS // STRETCH
+        of = _rows([torch.arange(i * count, (i + 1) * count)[:, None].expand(-1, STRETCH) for i in (0, 1)], length)
+        for draw in range(DRAWS):
+            parts = zip(texts.split(size), self.corpus.asked(length, draw).split(size), of.split(size), strict=True)
+            for tokens, places, its in parts:
+                logits = model.logits(model(tokens.masked_fill(places, MASK_ID), **options)[places])
+                losses.append(functional.cross_entropy(logits, tokens[places], reduction="none"))
+                right.append(logits.argmax(-1) == tokens[places])
+                stretches.append(its[places])
+        return Guessed(torch.cat(losses), torch.cat(right), torch.cat(stretches))
+
+
 def _rows(corpora: list[Tensor], length: int) -> Tensor:
-    """(B, length): what the (S, STRETCH) of each corpus become in texts of a length, 0 at BOS."""
+    """Cuts (S, STRETCH) rows of each corpus into (B, length) texts with 0 at BOS."""
     words = length - 1
     rows = [stretches[:, :STRETCH // words * words].unflatten(1, (-1, words)).flatten(0, 1) for stretches in corpora]
     return functional.pad(torch.cat(rows).long(), (1, 0), value=0)
 
 
 def hide(texts: Tensor, random: torch.Generator, kept: float, exchanged: float) -> Batch:
-    """(B, N) ids -> the same with SHARE of each row's tokens asked for; BOS is never asked for.
+    """Returns the batch of predicting SHARE of each row's tokens, never BOS.
 
     Args:
-        kept, exchanged: share of those that stay as they are, and that become any other token; the rest is hidden.
+        texts: (B, N) ids.
+        random: draws the tokens.
+        kept, exchanged: shares of the chosen tokens that stay unchanged and that become a random token; the others are
+            hidden.
     """
     count = max(1, round(SHARE * texts.shape[1]))
     order = torch.rand(texts.shape[0], texts.shape[1] - 1, generator=random).argsort(1)[:, :count] + 1

@@ -30,7 +30,7 @@ from models.nets.config import END, PADDING, START
 from models.nets.seq2seq import Seq2Seq
 from models.prompt import Prompt, readable
 from models.storage.datasets import DATA
-from models.tasks.base import Batch, Pairs, Task
+from models.tasks.base import Batch, Corpus, Metric, Pairs, Reader
 from models.tasks.stories import token_labels, tokenizer_from
 from models.trace import Output
 
@@ -41,33 +41,19 @@ _CHARACTERS = str.maketrans({**dict.fromkeys("“”„‟«»", '"'), **dict.fr
                              "\u200b": None, "\u200e": None, "\u200f": None, "\ufeff": None})
 
 
-class PairTask(Task):
-    """A task of two texts.
+class PairReader(Reader):
+    """Reads the text of an encoder-decoder, and what the decoder generates.
 
     Attributes:
         tokenizer_file: the byte-level BPE of both texts.
-        target_limit: most tokens of a written text, `start` or `end` included; the size of the decoder's constant
+        target_limit: most tokens of a generated text, `start` or `end` included; the size of the decoder's constant
             matrices.
-        shapes: (text, target) lengths in tokens, `start` and `end` included. Batches have these shapes and no others: a
-            pair is padded to the first shape that it fits.
-        step_tokens: of the texts of one batch.
         request: shown where nothing was typed.
     """
 
     tokenizer_file: Path
     target_limit: int
-    shapes: tuple[tuple[int, int], ...]
-    step_tokens: int
     request: str
-
-    def __init__(self, data: Path = DATA, cache: Path | None = None) -> None:
-        """
-        Args:
-            data: folder of the data sets.
-            cache: folder of the tokens of the training split; runs/ if left out. Reading a text needs neither.
-        """
-        self._data, self._cache = data, cache
-        self._order: tuple[tuple[int, int], list[tuple[int, Tensor]]] = ((-1, -1), [])
 
     @functools.cached_property
     def tokenizer(self) -> Tokenizer:
@@ -120,7 +106,23 @@ class PairTask(Task):
     def headline(self, output: Output, token: str) -> str:
         return told("After {token}", token=token.strip())
 
-    # Training.
+
+class PairCorpus(Corpus):
+    """Pairs of a text and its target.
+
+    Attributes:
+        shapes: (text, target) lengths in tokens, `start` and `end` included. Batches have these shapes and no others: a
+            pair is padded to the first shape that it fits.
+        step_tokens: of the texts of one batch.
+    """
+
+    reader: PairReader
+    shapes: tuple[tuple[int, int], ...]
+    step_tokens: int
+
+    def __init__(self, reader: PairReader, data: Path = DATA, cache: Path | None = None) -> None:
+        super().__init__(reader, data, cache)
+        self._order: tuple[tuple[int, int], list[tuple[int, Tensor]]] = ((-1, -1), [])
 
     def pairs(self, split: str) -> list[tuple[str, str]]:
         """Cleaned pairs (text, target) of a split: train, validation or test."""
@@ -148,8 +150,8 @@ class PairTask(Task):
 
     @functools.cached_property
     def _buckets(self) -> list[Tensor]:
-        version = hashlib.sha256(self.tokenizer_file.read_bytes() + repr(self.shapes).encode()).hexdigest()[:12]
-        path = (self._cache or Path("runs")) / f"{self.name}-{version}.safetensors"
+        version = hashlib.sha256(self.reader.tokenizer_file.read_bytes() + repr(self.shapes).encode()).hexdigest()[:12]
+        path = (self._cache or Path("runs")) / f"{self.reader.name}-{version}.safetensors"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             partial = path.with_suffix(f".{os.getpid()}")
@@ -170,12 +172,12 @@ class PairTask(Task):
 
     def fit(self, ids: Sequence[int]) -> list[int] | None:
         """A text's tokens as training reads them; None for a text that is left out."""
-        return self.cut(ids, self.trained_length - 2)
+        return self.reader.cut(ids, self.trained_length - 2)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
         """Ids of both sides without `start` and `end`; pairs that are too long are left out."""
-        sides = [[e.ids for e in self.tokenizer.encode_batch_fast([p[i] for p in pairs], add_special_tokens=False)]
-                 for i in (0, 1)]
+        encode = self.reader.tokenizer.encode_batch_fast
+        sides = [[e.ids for e in encode([pair[i] for pair in pairs], add_special_tokens=False)] for i in (0, 1)]
         fitted = ((self.fit(text), target) for text, target in zip(*sides, strict=True))
         return [(text, target) for text, target in fitted if text is not None and self._fits(target)]
 
@@ -195,7 +197,7 @@ class PairTask(Task):
         return [torch.tensor(its, dtype=torch.int16).view(-1, sum(shape))
                 for shape, its in zip(self.shapes, rows, strict=True)]
 
-    def typical(self, count: int) -> tuple[Tensor, Tensor]:  # type: ignore[override]  # two texts, not one
+    def typical(self, count: int) -> tuple[Tensor, Tensor]:
         """Pairs of the training data, padded: (count, limit) ids that the encoder reads and (count, target_limit) ids
         that the decoder should predict."""
         pairs = self.pairs("train")
@@ -204,10 +206,8 @@ class PairTask(Task):
         sides = [torch.cat([functional.pad(part[i], (0, longest - shape[i]), value=PADDING)
                             for shape, bucket in zip(self.shapes, buckets, strict=True)
                             if (part := bucket.split(shape, 1))]).long()
-                 for i, longest in enumerate((self.limit, self.target_limit))]
+                 for i, longest in enumerate((self.reader.limit, self.reader.target_limit))]
         return sides[0], sides[1]
-
-    # Measure.
 
     def test(self, count: int | None = None, split: str = "test") -> tuple[list[str], list[list[str]]]:
         """Texts of a split and the targets of each; `count` of them at even distances in the file's order."""
@@ -219,17 +219,23 @@ class PairTask(Task):
             texts = [texts[i * len(texts) // count] for i in range(count)]
         return texts, [found[text] for text in texts]
 
+
+class PairMetric(Metric):
+    """Scores of generated texts against the targets of the test split."""
+
+    corpus: PairCorpus
+
     def translate(self, model: Seq2Seq, texts: Sequence[str], beam: int = BEAM,
                   interventions: Any = None, together: int = 64) -> list[str]:
         """What the model writes for each text, `together` at once; `interventions` as in Seq2Seq, without constant
         matrices."""
-        ids = [self.read(text).ids for text in texts]
+        ids = [self.corpus.reader.read(text).ids for text in texts]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         found: list[str] = [""] * len(ids)
         for start in range(0, len(order), together):
             rows = order[start:start + together]
             for row, written in zip(rows, write(model, [ids[i] for i in rows], beam, interventions), strict=True):
-                found[row] = self.written(written.ids)
+                found[row] = self.corpus.reader.written(written.ids)
         return found
 
 

@@ -1,8 +1,8 @@
 """Stories: a causal language model on children's classics and TinyStories, with byte-level BPE.
 
-Whole books and whole stories are held out: those of `test` for what is reported, others of `validation` for whatever
-is chosen (rates, budgets) and for learning curves. Half of the training windows come from the books, half from the
-stories; each window starts with BOS, as a typed text does.
+Whole books and whole stories are held out: `test` for the reported scores, `validation` for choices (rates, budgets)
+and learning curves. Half of the training windows come from the books, half from the stories; each window starts with
+BOS, as a typed text does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from models.nets.transformer import Transformer
 from models.prompt import Prompt, readable
 from models.storage.damage import broken
 from models.storage.datasets import DATA, files
-from models.tasks.base import Batch, Task
+from models.tasks.base import Batch, Corpus, Metric, Reader
 
 TOKENIZER = Path(__file__).with_name("stories_tokenizer.json")
 VOCABULARY = 4096
@@ -49,7 +49,7 @@ EVERY_STORY = 20  # of twenty stories of TinyStories the first is for test, the 
 VALIDATION_STORY = 10
 
 
-class Stories(Task):
+class StoriesReader(Reader):
     name = "stories"
     title = N_("Next word")
     line = N_("Continues a children’s story, word by word.")
@@ -58,7 +58,6 @@ class Stories(Task):
     vocabulary = VOCABULARY
     limit = 128
     trained_length = CONTEXT
-    validation_tokens = VALIDATION_TOKENS
     examples: tuple[tuple[str, str], ...] = (
         (N_("The red ball"), "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"),
         (N_("A dragon"), "Once upon a time there was a little dragon who was afraid of the dark. One day"),
@@ -82,14 +81,6 @@ class Stories(Task):
                         "Speak Coherent English?”, 2023, arXiv 2305.07759"},
     )
 
-    def __init__(self, data: Path = DATA, cache: Path | None = None, context: int = CONTEXT) -> None:
-        """`data`: the folder of both data sets; `cache`: where their tokens are kept. Reading a text needs neither.
-
-        `context`: tokens a window; a step has as many tokens whatever it is.
-        """
-        self._data, self._cache, self.trained_length = data, cache, context
-        self._streams: dict[tuple[str, str], Tensor] = {}
-
     @functools.cached_property
     def tokenizer(self) -> Tokenizer:
         tokenizer = tokenizer_from(TOKENIZER)
@@ -110,6 +101,26 @@ class Stories(Task):
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), (len(ids) - 1,), (*ids[1:], -1), left_out,
                       encoding.offsets[len(ids) - 2][1])
 
+
+class StoriesCorpus(Corpus):
+    """Windows of children's classics and of TinyStories."""
+
+    reader: StoriesReader
+    validation_tokens = VALIDATION_TOKENS
+
+    def __init__(self, reader: StoriesReader, data: Path = DATA, cache: Path | None = None,
+                 context: int = CONTEXT) -> None:
+        """
+        Args:
+            reader: has the tokenizer.
+            data: folder of both data sets.
+            cache: folder of their tokens; runs/ if left out.
+            context: tokens per window. A step has as many tokens whatever the context is.
+        """
+        super().__init__(reader, data, cache)
+        self.trained_length = context
+        self._streams: dict[tuple[str, str], Tensor] = {}
+
     def batch(self, step: int, steps: int, seed: int) -> Batch:
         random, context = generator(seed, step), self.trained_length
         windows = []
@@ -123,13 +134,13 @@ class Stories(Task):
     def validation(self, times: int = 1) -> list[Batch]:
         parts, count = [], times * self.validation_tokens // 2 // self.trained_length
         for corpus in ("books", "stories"):
-            targets = self._windows(corpus, "validation")
+            targets = self.windows_of(corpus, "validation")
             chosen = torch.linspace(0, len(targets) - 1, count).long()
             parts += targets[chosen].split(TOKENS // self.trained_length)
         return [Batch(functional.pad(targets, (1, -1), value=0), targets) for targets in parts]
 
-    def _windows(self, corpus: str, split: str) -> Tensor:
-        """(B, context) ids of windows that do not overlap."""
+    def windows_of(self, corpus: str, split: str) -> Tensor:
+        """Returns (B, context) ids of all windows of a corpus that do not overlap."""
         stream, context = self.stream(corpus, split), self.trained_length
         return stream[:len(stream) // context * context].long().unflatten(0, (-1, context))
 
@@ -139,35 +150,12 @@ class Stories(Task):
         rows = []
         for i in range(count):
             stream = streams[i % 2]
-            start = int(torch.randint(0, len(stream) - self.limit, (), generator=random))
-            rows.append(stream[start:start + self.limit - 1])
+            start = int(torch.randint(0, len(stream) - self.reader.limit, (), generator=random))
+            rows.append(stream[start:start + self.reader.limit - 1])
         return functional.pad(torch.stack(rows).long(), (1, 0), value=0)
 
-    @torch.inference_mode()
-    def losses(self, model: Transformer) -> dict[str, Tensor]:
-        """Corpus -> (B,) mean losses in nats of its held-out windows of the context, which do not overlap."""
-        result = {}
-        for corpus in ("books", "stories"):
-            targets = self._windows(corpus, "test")
-            tokens = functional.pad(targets, (1, -1), value=0)
-            result[corpus] = torch.cat([
-                functional.cross_entropy(model.logits(model(some)).transpose(1, 2), right, reduction="none").double()
-                .mean(1) for some, right in zip(tokens.split(16), targets.split(16), strict=True)])
-        return result
-
-    def metric(self, model: Transformer) -> dict[str, Any]:
-        """Perplexity of the held-out books and stories, over all windows of `losses`."""
-        return self.metric_of(self.losses(model))
-
-    def metric_of(self, losses: Mapping[str, Tensor]) -> dict[str, Any]:
-        """`metric`, of what `losses` returned."""
-        together = torch.cat(list(losses.values()))
-        return {"perplexity": round(math.exp(float(together.mean())), 2),
-                **{f"perplexity_{corpus}": round(math.exp(float(its.mean())), 2) for corpus, its in losses.items()},
-                "tokens": len(together) * self.trained_length, "window": self.trained_length}
-
     def held_out(self, length: int) -> Tensor:
-        """(B, length) ids of held-out texts that follow each other: first of the books, then of the stories."""
+        """Returns (B, length) ids of adjacent held-out windows: as many of the books as of the stories, books first."""
         rows = []
         for corpus in ("books", "stories"):
             stream = self.stream(corpus, "test")
@@ -175,17 +163,12 @@ class Stories(Task):
         return torch.cat([part[:min(map(len, rows))] for part in rows])
 
     def windows(self, length: int) -> Tensor:
-        """(B, length) ids of all held-out texts that follow each other, books and stories in the proportion that
-        `metric` has them in."""
+        """Returns (B, length) ids of all adjacent held-out windows of books and stories, in the metric's proportion."""
         streams = [self.stream(corpus, "test") for corpus in ("books", "stories")]
         return torch.cat([s[:len(s) // length * length].long().unflatten(0, (-1, length)) for s in streams])
 
-    def in_words(self, metric: dict[str, Any]) -> str:
-        return told("perplexity {perplexity} (books {books}, stories {stories})", perplexity=metric["perplexity"],
-                    books=metric["perplexity_books"], stories=metric["perplexity_stories"])
-
     def stream(self, corpus: str, split: str) -> Tensor:
-        """All documents of a corpus, one after the other, each followed by BOS: int16 ids."""
+        """Returns all documents of a corpus in one row of int16 ids, each followed by BOS."""
         if (corpus, split) not in self._streams:
             self._streams[corpus, split] = self._tokenised(corpus, split)
         return self._streams[corpus, split]
@@ -195,16 +178,51 @@ class Stories(Task):
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             documents = READERS[corpus](self._data, split)
-            ids = [i for e in self.tokenizer.encode_batch(documents, add_special_tokens=False) for i in (*e.ids, 0)]
+            encodings = self.reader.tokenizer.encode_batch(documents, add_special_tokens=False)
+            ids = [i for e in encodings for i in (*e.ids, 0)]
             numpy.save(path, numpy.array(ids, dtype=numpy.int16))
         return torch.from_numpy(numpy.load(path))
 
     def _version(self, corpus: str) -> str:
-        """Changes with the tokenizer, the data and the choice of what is held out: old tokens are never used."""
+        """Returns a digest of tokenizer, data and splits: cached tokens of another version are not used."""
         digest = hashlib.sha256(TOKENIZER.read_bytes() + repr(SPLITS).encode())
         for path in files(self._data, SOURCES[corpus]):
             digest.update(path.name.encode() + path.read_bytes())
         return digest.hexdigest()[:12]
+
+
+class StoriesMetric(Metric):
+    """Perplexity of held-out books and stories."""
+
+    corpus: StoriesCorpus
+
+    @torch.inference_mode()
+    def losses(self, model: Transformer) -> dict[str, Tensor]:
+        """Returns the mean losses (B,) in nats of the held-out windows by corpus; windows do not overlap."""
+        result = {}
+        for corpus in ("books", "stories"):
+            targets = self.corpus.windows_of(corpus, "test")
+            tokens = functional.pad(targets, (1, -1), value=0)
+            result[corpus] = torch.cat([
+                functional.cross_entropy(model.logits(model(some)).transpose(1, 2), right, reduction="none").double()
+                .mean(1) for some, right in zip(tokens.split(16), targets.split(16), strict=True)])
+        return result
+
+    def evaluate(self, model: Transformer) -> dict[str, Any]:
+        """Returns the perplexity of the held-out books and stories, over all windows of `losses`."""
+        return self.scores_of(self.losses(model))
+
+    def scores_of(self, losses: Mapping[str, Tensor]) -> dict[str, Any]:
+        """Returns the scores of `evaluate` from the result of `losses`."""
+        together = torch.cat(list(losses.values()))
+        return {"perplexity": round(math.exp(float(together.mean())), 2),
+                **{f"perplexity_{corpus}": round(math.exp(float(its.mean())), 2) for corpus, its in losses.items()},
+                "tokens": len(together) * self.corpus.trained_length, "window": self.corpus.trained_length}
+
+    @staticmethod
+    def describe(metric: dict[str, Any]) -> str:
+        return told("perplexity {perplexity} (books {books}, stories {stories})", perplexity=metric["perplexity"],
+                    books=metric["perplexity_books"], stories=metric["perplexity_stories"])
 
 
 SPLITS = (HELD_OUT_BOOKS, VALIDATION_BOOKS, EVERY_STORY, VALIDATION_STORY)
@@ -218,14 +236,14 @@ def book_split(title: str) -> str:
 
 
 def read_books(data: Path, split: str) -> list[str]:
-    """Chapters of the books of a split: train, validation or test."""
+    """Returns the chapters of the books of a split: train, validation or test."""
     paths = files(data, SOURCES["books"])
     wanted = [p for p in paths if book_split(p.name.removesuffix(".txt.gz")) == split]
     return [chapter for p in wanted for chapter in gzip.decompress(p.read_bytes()).decode().split("\n\n\n\n")]
 
 
 def read_stories(data: Path, split: str) -> list[str]:
-    """Stories of a split: train, validation or test."""
+    """Returns the stories of a split: train, validation or test."""
     path, = files(data, SOURCES["stories"])
     stories = [s.strip() for s in gzip.decompress(path.read_bytes()).decode().split(BOS)]
     return [s for i, s in enumerate(filter(None, stories)) if STORY_SPLITS.get(i % EVERY_STORY, "train") == split]
@@ -235,7 +253,7 @@ READERS = {"books": read_books, "stories": read_stories}
 
 
 def train_tokenizer(data: Path) -> Tokenizer:
-    """Byte-level BPE of 4,096 tokens on all but the test split; curly quotes become straight ones, as people type."""
+    """Trains byte-level BPE of 4,096 tokens on all but the test split; curly quotes become straight ones."""
     tokenizer = Tokenizer(BPE())
     straight = {"“": '"', "”": '"', "‘": "'", "’": "'"}
     tokenizer.normalizer = normalizers.Sequence([
@@ -251,7 +269,7 @@ def train_tokenizer(data: Path) -> Tokenizer:
 
 
 def tokenizer_from(file: Path) -> Tokenizer:
-    """A tokenizer of ours; raises CheckpointError."""
+    """Loads a tokenizer of a task; raises CheckpointError."""
     try:
         return Tokenizer.from_str(file.read_text(encoding="utf-8"))
     except Exception as error:  # tokenizers raises no error of its own
@@ -260,9 +278,11 @@ def tokenizer_from(file: Path) -> Tokenizer:
 
 
 def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = (told("start"),)) -> tuple[str, ...]:
-    """What each token of the vocabulary stands for, as text; a part of a character as its bytes, `\\xe2`.
+    """Returns the text of each token of the vocabulary; part of a character as its bytes, `\\xe2`.
 
-    `special`: the names of the first tokens, which stand for no text.
+    Args:
+        tokenizer: byte-level BPE.
+        special: names of the first tokens, which are no text.
     """
     alphabet = bytes_of_characters()
     names = list(special)
@@ -276,7 +296,7 @@ def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = (told("start")
 
 
 def bytes_of_characters() -> dict[str, int]:
-    """Byte-level BPE's alphabet: the character that stands for each byte (Radford et al. 2019, GPT-2)."""
+    """Returns the alphabet of byte-level BPE: the character of each byte (Radford et al. 2019, GPT-2)."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(b): b for b in printable} | {chr(256 + i): b for i, b in enumerate(others)}

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 from models.messages import N_, told
 from models.nets.seq2seq import Seq2Seq
 from models.storage.datasets import DATA, files
-from models.tasks.pairs import BEAM, PairTask, clean, train_bpe
+from models.tasks.pairs import BEAM, PairCorpus, PairMetric, PairReader, clean, train_bpe
 from models.tasks.text_scores import rouge
 
 TOKENIZER = Path(__file__).with_name("summary_tokenizer.json")
@@ -30,7 +30,7 @@ TOKENS = 3072  # of narratives, a step
 NEAREST, RANDOM = (38.0, 19.0, 32.9), (25.2, 7.9, 21.4)
 
 
-class Summary(PairTask):
+class SummaryReader(PairReader):
     name = "summary"
     title = N_("Accident report to cause")
     line = N_("Names the probable cause of an aircraft accident from its report. The texts are real accident reports.")
@@ -40,8 +40,6 @@ class Summary(PairTask):
     tokenizer_file = TOKENIZER
     limit = trained_length = LENGTH
     target_limit = TARGET_LENGTH
-    shapes = SHAPES
-    step_tokens = TOKENS
     examples = (
         (N_("Crosswind"), "The student pilot was landing in a gusty crosswind from the left. The airplane touched "
          "down, veered to the left and went off the side of the runway. The left wing struck a snowbank."),
@@ -65,18 +63,30 @@ class Summary(PairTask):
          "attribution": "National Transportation Safety Board (ntsb.gov), aviation accident database"},
     )
 
+
+class SummaryCorpus(PairCorpus):
+    """Accident reports and their probable causes."""
+
+    shapes = SHAPES
+    step_tokens = TOKENS
+
     def pairs(self, split: str) -> list[tuple[str, str]]:
         return read_pairs(self._data, split)
 
-    def metric(self, model: Seq2Seq) -> dict[str, Any]:
+
+class SummaryMetric(PairMetric):
+    """ROUGE of causes."""
+
+    def evaluate(self, model: Seq2Seq) -> dict[str, Any]:
         """ROUGE over all test texts, by beam search and greedily."""
-        texts, references = self.test()
+        texts, references = self.corpus.test()
         return {**rouge(self.translate(model, texts), references),
                 **{f"{name}_greedy": value for name, value in rouge(self.translate(model, texts, 1),
                                                                     references).items()},
                 "beam": BEAM, "texts": len(texts)}
 
-    def in_words(self, metric: dict[str, Any]) -> str:
+    @staticmethod
+    def describe(metric: dict[str, Any]) -> str:
         return told("ROUGE-1 {one}, ROUGE-2 {two}, ROUGE-L {longest} (the nearest training report's cause: {nearest})",
                     one=metric["rouge1"], two=metric["rouge2"], longest=metric["rougeL"],
                     nearest=", ".join(map(str, NEAREST)))

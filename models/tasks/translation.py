@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 from models.messages import N_, told
 from models.nets.seq2seq import Seq2Seq
 from models.storage.datasets import DATA, files
-from models.tasks.pairs import BEAM, PairTask, clean, train_bpe
+from models.tasks.pairs import BEAM, PairCorpus, PairMetric, PairReader, clean, train_bpe
 from models.tasks.text_scores import bleu
 
 TOKENIZER = Path(__file__).with_name("translation_tokenizer.json")
@@ -34,7 +34,7 @@ TOKENS = 3072  # of either side, a step
 TEST, VALIDATION = 2000, 1000  # English sentences
 
 
-class Translation(PairTask):
+class TranslationReader(PairReader):
     name = "translation"
     title = N_("English to German")
     line = N_("Translates an English sentence.")
@@ -43,8 +43,6 @@ class Translation(PairTask):
     vocabulary = VOCABULARY
     tokenizer_file = TOKENIZER
     limit = trained_length = target_limit = LENGTH
-    shapes = tuple((length, length) for length in LENGTHS)
-    step_tokens = TOKENS
     examples = (
         (N_("Word order"), "Yesterday I wanted to buy a new car, but I had no money."),
         (N_("Not or no"), "I don't have a dog, and I don't like cats."),
@@ -60,15 +58,26 @@ class Translation(PairTask):
          "attribution": "www.manythings.org/anki and tatoeba.org (sentences by the Tatoeba contributors)"},
     )
 
+
+class TranslationCorpus(PairCorpus):
+    """English and German sentences of Tatoeba."""
+
+    shapes = tuple((length, length) for length in LENGTHS)
+    step_tokens = TOKENS
+
     def fit(self, ids: Sequence[int]) -> list[int] | None:
         return list(ids) if len(ids) <= self.trained_length - 2 else None
 
     def pairs(self, split: str) -> list[tuple[str, str]]:
         return read_pairs(self._data)[split]
 
-    def metric(self, model: Seq2Seq) -> dict[str, Any]:
+
+class TranslationMetric(PairMetric):
+    """BLEU of translations."""
+
+    def evaluate(self, model: Seq2Seq) -> dict[str, Any]:
         """BLEU over all test sentences with all their translations as references, by beam search and greedily."""
-        texts, references = self.test()
+        texts, references = self.corpus.test()
         result: dict[str, Any] = {}
         for name, beam in (("bleu", BEAM), ("bleu_greedy", 1)):
             score, signature = bleu(self.translate(model, texts, beam), references)
@@ -76,7 +85,8 @@ class Translation(PairTask):
         return {**{key: value for key, value in result.items() if key != "signature"}, "beam": BEAM,
                 "sentences": len(texts), "references": sum(map(len, references)), "signature": result["signature"]}
 
-    def in_words(self, metric: dict[str, Any]) -> str:
+    @staticmethod
+    def describe(metric: dict[str, Any]) -> str:
         return told("BLEU {bleu} with {beam} beams, {greedy} with one", bleu=metric["bleu"], beam=metric["beam"],
                     greedy=metric["bleu_greedy"])
 

@@ -1,4 +1,4 @@
-"""card.json: what a model is, what it was trained on and how, and its numbers, measured on what ships.
+"""Writes card.json: shape, data, training and scores of a model; the scores are those of the released weights.
 
     python -m models.training.cards NAME ...                 # measures again, where a measure has changed, and writes
     the card python -m models.training.cards NAME ... --only masses   # of relu², what its rows weigh
@@ -36,18 +36,24 @@ from models.tasks.base import Pairs, Task
 from models.training import variants
 from models.training.recipes import RECIPES, PairRecipe, task_of
 
-MASS_TEXTS = 64  # typical ones, over which what a row weighs is averaged
+MASS_TEXTS = 64  # training texts over which row sums are averaged
 GAU_COUNTERPART_HEADS = 8  # of the softmax model that has as many parameters as gated attention units of one head
 
 
 def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
               metric: dict[str, Any]) -> dict[str, Any]:
-    """The card of a model whose training state and log lie in `folder`.
+    """Returns the card of a model.
 
-    `metric` are the numbers of this seed; those of other seeds are read from the folders beside it.
+    Args:
+        name: a key of RECIPES.
+        model: as released.
+        task: that it was trained for.
+        folder: of the training's log and learning curve; the scores of other seeds are read from the folders beside it.
+        seed: of the training.
+        metric: scores of this seed.
     """
     recipe, attention = RECIPES[name], TYPES[model.config.attention]
-    batch = task.batch(recipe.steps - 1, recipe.steps, seed)
+    batch = task.corpus.batch(recipe.steps - 1, recipe.steps, seed)
     tokens = batch.texts if isinstance(batch, Pairs) else batch.tokens
     card: dict[str, Any] = {
         "name": name,
@@ -55,9 +61,9 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
         "attention": {"title": attention.title, "formula": attention.formula, "source": attention.published},
         "model": {"parameters": model.parameter_count(), "layers": model.config.layers,
                   "heads": model.config.heads, "width": model.config.width,
-                  "vocabulary": model.config.vocabulary, "longest_text": model.limit(task.limit)},
+                  "vocabulary": model.config.vocabulary, "longest_text": model.limit(task.reader.limit)},
         "cost": cost(model.config),
-        "data": list(task.data),
+        "data": list(task.reader.data),
         "training": {"steps": recipe.steps, "tokens_per_step": tokens.numel(), "seed": seed,
                      "optimiser": "Muon and AdamW" if recipe.muon else "AdamW",
                      "learning_rate": recipe.learning_rate, "table_rate": recipe.table_rate,
@@ -94,17 +100,18 @@ def make_card(name: str, model: Model, task: Task, folder: Path, seed: int,
 
 
 def masses_of(model: Model, task: Task) -> dict[str, Any]:
-    """What rows of weights that need not sum to 1 weigh, by length; nothing of other types."""
+    """Returns the mean row sums by length of attention types whose rows need not sum to 1, else an empty dict."""
     if TYPES[model.config.attention].is_distribution or not isinstance(model, Transformer):
         return {}
-    return {row_sums.KEY: row_sums.measured(model, task.typical(MASS_TEXTS))}
+    return {row_sums.KEY: row_sums.measured(model, task.corpus.typical(MASS_TEXTS))}
 
 
 def cost(config: Config) -> dict[str, int]:
-    """What a model's scores cost, beside what softmax attention's would in the same place.
+    """Returns the cost of a model's attention scores, and the cost of softmax attention's scores in its place.
 
-    Parameters and multiplications of all layers of self-attention, the latter for one text of the trained length,
-    counted in a pass on no device; without masks, normalisers and the product with the values.
+    Counts parameters and multiplications of all self-attention layers, the latter for one text of the trained length
+    (of encoder-decoders also one target), in a forward pass on the meta device. Masks, normalisation and the product
+    with the values are left out.
     """
     counts = dict.fromkeys(("score_parameters", "score_multiplications", "softmax_score_parameters",
                             "softmax_score_multiplications"), 0)
@@ -120,7 +127,7 @@ def cost(config: Config) -> dict[str, int]:
 
 
 def _scores_cost(config: Config) -> tuple[int, int]:
-    """Parameters of one layer's scores, and multiplications for one text of the trained length."""
+    """Returns the parameters of one layer's scores, and their multiplications for one text of the trained length."""
     with torch.device("meta"):
         source = TYPES[config.attention](config).source
         x = torch.empty(1, config.trained_length, config.width)
@@ -131,7 +138,7 @@ def _scores_cost(config: Config) -> tuple[int, int]:
 
 
 def seconds_of(folder: Path) -> float:
-    """Training time by the log's last line, in seconds."""
+    """Returns the training time in seconds, from the last line of the log."""
     times = re.findall(r"seconds (\d+)", (folder / "log.txt").read_text())
     return float(times[-1]) if times else 0.0
 
@@ -148,7 +155,7 @@ def main() -> None:
         try:
             card, task = read_card(folder), task_of(name, arguments.data, arguments.runs)
             model = read_model(folder)
-            metric = {"metric": task.metric(model)} if arguments.only != "masses" else {}
+            metric = {"metric": task.metric.evaluate(model)} if arguments.only != "masses" else {}
             write_json(folder / "card.json", card | metric | masses_of(model, task))
         except (CheckpointError, FileNotFoundError) as error:
             parser.error(str(error))

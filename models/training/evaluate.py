@@ -1,8 +1,8 @@
-"""Recomputes a shipped model's numbers on held-out data and prints them as one JSON object.
+"""Evaluates a released model on held-out data and prints its scores as one JSON object.
 
     python -m models.training.evaluate stories-selective
 
-The same function made the card's numbers, so they agree to within rounding.
+The card's scores come from the same function, so they agree to within rounding.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> None:
     arguments = parser.parse_args()
     task = task_of(arguments.name, arguments.data, arguments.runs)
     try:
-        metric = task.metric(read_model(CHECKPOINTS / arguments.name))
+        metric = task.metric.evaluate(read_model(CHECKPOINTS / arguments.name))
     except (CheckpointError, ValueError, FileNotFoundError) as error:
         parser.error(str(error))
     print(json.dumps({"name": arguments.name} | metric, indent=2))

@@ -1,4 +1,4 @@
-"""Muon in float32, for trainings in float32: torch's optimiser, but for the precision of its Newton-Schulz steps.
+"""Muon with Newton-Schulz steps in float32; torch's optimiser computes these steps in bfloat16.
 
 torch.optim.Muon makes matrices orthogonal in bfloat16, which where float32 is the faster precision is half as fast: 145
 against 65 ms a step of the stories models on one core of a Xeon without AMX, of some 600 in all.
@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 def orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
-    """(R, S) with all singular values drawn to about 1 (Jordan et al. 2024)."""
+    """Returns the (R, S) matrix with its singular values moved to about 1 (Jordan et al. 2024)."""
     a, b, c = coefficients
     is_tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.float().T.contiguous() if is_tall else matrix.float()
@@ -23,7 +23,7 @@ def orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: 
 
 
 class Muon(torch.optim.Muon):
-    """Steps as large as AdamW's, by the rule `match_rms_adamw` alone (Liu et al. 2025, arXiv 2502.16982)."""
+    """Muon with AdamW's step size, the rule `match_rms_adamw` (Liu et al. 2025, arXiv 2502.16982)."""
 
     def __init__(self, groups: list[dict], lr: float) -> None:
         super().__init__(groups, lr=lr, adjust_lr_fn="match_rms_adamw")

@@ -1,22 +1,24 @@
-"""Learns which heads a model that translates can do without, from a converged one.
+"""Learns which heads of a converged translation model can be pruned.
 
     python -m models.training.prune_heads --kinds encoder --strengths 0.005 0.01 0.02 0.05 0.1
     python -m models.training.prune_heads --kinds encoder decoder cross --strengths 0.005 0.01 0.02 0.05 0.1
     python -m models.training.prune_heads --kinds encoder --strengths 0
     python -m models.training.prune_heads --ship translation-pruned-60
 
-Every head of the kinds gets a Hard Concrete gate (models/nets/hard_concrete.py), and training goes on with
+Every head of the named attention blocks gets a Hard Concrete gate (models/nets/hard_concrete.py). Training continues
+with the loss
 
     cross entropy + strength · sum over heads of P(gate > 0)
 
-as in Voita et al. 2019, section 5. With `encoder` alone the decoder and the embeddings are frozen, as there. Two things
-are ours, as our budget is: gates start at P(gate > 0) = 0.94, where the source's start around 0.69; and they have a
-learning rate of their own. A strength of 0 is the control: the same training without gates, which tells what is gained
-by training on from what is lost with the heads. Each strength is a run that resumes where it was stopped,
-runs/NAME/gates-KINDS-STRENGTH; what it came to, learned probabilities, heads left and BLEU with gates of 0 and 1, goes
-to models/studies/measurements/NAME.gates.json. The weights, with the closed heads' slices of W_O at 0, which is what a
-gate of 0 is, and constant matrices lie in the run's folder `model`, as they would ship, and BLEU is theirs. Those of
-SHIPPED do ship.
+as in Voita et al. 2019, section 5. With `encoder` alone the decoder and the embeddings are frozen, as in the source.
+Two settings are ours: gates start at P(gate > 0) = 0.94 (source: about 0.69), and they have their own learning rate. A
+strength of 0 is the control: the same training without gates, which separates the gain of longer training from the loss
+of the pruned heads.
+
+Each strength is a run in runs/NAME/gates-KINDS-STRENGTH, which resumes if it was stopped. Its learned probabilities,
+remaining heads and BLEU with gates of 0 and 1 are written to models/studies/measurements/NAME.gates.json. Its weights
+and constant matrices are in the run's folder `model`, in the released form: the slices of W_O of pruned heads are 0,
+which equals a gate of 0. The models of SHIPPED are released.
 """
 
 from __future__ import annotations
@@ -53,9 +55,9 @@ from models.storage.datasets import add_data_option
 from models.storage.file_lock import alone
 from models.studies import store
 from models.studies.corpus.sentences import sentence_bleu
-from models.tasks.base import Pairs
+from models.tasks.base import Pairs, Task
+from models.tasks.pairs import PairCorpus
 from models.tasks.text_scores import bleu
-from models.tasks.translation import Translation
 from models.training.cards import seconds_of
 from models.training.recipes import task_of
 from models.training.release import constants_of
@@ -70,16 +72,16 @@ REPORT_EVERY = 50  # steps
 
 @dataclass(frozen=True)
 class Pruning:
-    """One run.
+    """The settings of one run.
 
     Attributes:
-        model: the name of the converged model.
-        kinds: whose heads have gates.
-        strength: lambda, of the penalty on one head's probability of being open; nats. 0 for no gates at all.
+        model: name of the converged model.
+        kinds: attention blocks whose heads have gates.
+        strength: lambda, weight of P(gate > 0) of one head, in nats; 0 for a run without gates.
         steps: of training with the penalty.
         rate, gate_rate: learning rates of the weights and of ln a.
         label_smoothing: as in the model's own training.
-        seed: decides the gates' random numbers and the order of the data.
+        seed: of the gates' random numbers and of the order of the data.
     """
 
     model: str
@@ -97,7 +99,7 @@ class Pruning:
 
     @property
     def gated(self) -> tuple[str, ...]:
-        """The kinds whose heads do have gates."""
+        """Attention blocks whose heads have gates; none for the control."""
         return self.kinds if self.strength else ()
 
 
@@ -137,11 +139,17 @@ class Gates(nn.Module):
                                       for head, is_open in enumerate(row) if not is_open], gate=0.0)
 
 
-def learn(pruning: Pruning, model: Seq2Seq, task: Translation, folder: Path) -> Gates:
-    """Trains to the last step, from the folder's state if there is one; `model` is changed.
+def learn(pruning: Pruning, model: Seq2Seq, corpus: PairCorpus, folder: Path) -> Gates:
+    """Trains gates and weights to the last step, from the folder's state if there is one.
+
+    Args:
+        pruning: settings of the run.
+        model: the converged model; its weights are changed.
+        corpus: of the model's task.
+        folder: of log and state.
 
     Raises:
-        FileExistsError: the state there is of another run.
+        FileExistsError: the state in the folder belongs to another run.
     """
     folder.mkdir(parents=True, exist_ok=True)
     gates = Gates(model.train(), pruning.gated)
@@ -155,7 +163,7 @@ def learn(pruning: Pruning, model: Seq2Seq, task: Translation, folder: Path) -> 
     began = saved = time.perf_counter()
     with open(folder / "log.txt", "a") as log:
         for step in range(first, pruning.steps):
-            loss = gates.loss(task.batch(step, pruning.steps, pruning.seed), pruning, step)
+            loss = gates.loss(corpus.batch(step, pruning.steps, pruning.seed), pruning, step)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(weights, CLIP)  # of the weights: gates must not be held back by them
             optimiser.step()
@@ -173,7 +181,7 @@ def learn(pruning: Pruning, model: Seq2Seq, task: Translation, folder: Path) -> 
 
 
 def trained(model: Seq2Seq, kinds: Sequence[str]) -> list[nn.Parameter]:
-    """The weights that go on learning: all of them, or the encoder's alone if only its heads have gates."""
+    """Yields the weights that are trained: all, or only the encoder's if no other heads have gates."""
     if tuple(kinds) == (ENCODER,):
         return [parameter for name, parameter in model.named_parameters() if name.startswith("encoder")]
     return list(model.parameters())
@@ -181,16 +189,24 @@ def trained(model: Seq2Seq, kinds: Sequence[str]) -> list[nn.Parameter]:
 
 @torch.no_grad()
 def removed(model: Seq2Seq, plan: HeadPlan) -> None:
-    """Sets the slices of W_O of the plan's heads to 0, in place: the model then is what it is under the plan."""
+    """Sets the slices of W_O of the plan's heads to 0 in place, which equals gates of 0."""
     for kind, layer, head in plan.heads:
         model.attentions(kind)[layer].output.weight.unflatten(1, (model.config.heads, -1))[:, head] = 0
 
 
-def measured(gates: Gates, pruning: Pruning, task: Translation, sentences: int | None, beam: int) -> dict[str, Any]:
-    """What the run came to, on the test sentences; the model's closed heads are gone already."""
+def measured(gates: Gates, pruning: Pruning, task: Task, sentences: int | None, beam: int) -> dict[str, Any]:
+    """Returns the scores of a run on the test sentences; the pruned heads are already removed from the model.
+
+    Args:
+        gates: the trained model and gates.
+        pruning: settings of the run.
+        task: that the model was trained for.
+        sentences: number of test sentences; None for all.
+        beam: candidates of the beam search.
+    """
     gates.requires_grad_(False)
-    texts, references = task.test(sentences)
-    found = task.translate(gates.model, texts, beam)
+    texts, references = task.corpus.test(sentences)
+    found = task.metric.translate(gates.model, texts, beam)
     score, signature = bleu(found, references)
     apart = {}
     if not pruning.gated:  # a control does not ship; what ships has its sentences in a file of its own
@@ -205,8 +221,8 @@ def measured(gates: Gates, pruning: Pruning, task: Translation, sentences: int |
             "signature": signature} | apart
 
 
-def ship(name: str, pruning: Pruning, task: Translation, folder: Path) -> None:
-    """Writes the run's weights as a model that ships, its numbers measured on them.
+def ship(name: str, pruning: Pruning, task: Task, folder: Path) -> None:
+    """Writes the run's weights as a released model, whose scores are computed from them.
 
     Args:
         folder: of the run, which has come to its end.
@@ -222,7 +238,7 @@ def ship(name: str, pruning: Pruning, task: Translation, folder: Path) -> None:
         "heads_left": result["heads_left"]}
     kept = {key: value for key, value in start.items() if key not in ("curve", "other_seeds", "weights")}
     write_json(target / "card.json", kept | {
-        "name": name, "training": trained_as, "metric": task.metric(read_model(target)),
+        "name": name, "training": trained_as, "metric": task.metric.evaluate(read_model(target)),
         "evaluate": f"python -m models.training.evaluate {name}", "weights": digests(target)})
 
 
@@ -258,7 +274,7 @@ def main() -> None:
 def _one(pruning: Pruning, task: Any, arguments: argparse.Namespace) -> None:
     folder = arguments.runs / pruning.model / pruning.folder
     if not (folder / "result.json").exists():
-        gates = learn(pruning, read_model(CHECKPOINTS / pruning.model), task, folder)
+        gates = learn(pruning, read_model(CHECKPOINTS / pruning.model), task.corpus, folder)
         removed(gates.model, gates.plan)
         write(folder / "model", gates.model, constants_of(gates.model, task))
         gates.model = read_model(folder / "model")

@@ -1,5 +1,8 @@
-"""How each shipped model is trained: one line a model. Data, steps and seed are a family's, so that a comparison
-of two attention types is one variable; rates are each type's own, chosen for all by one rule (models/sweeps)."""
+"""The training recipe of each released model.
+
+Models of a family have the same data, steps and seed, so that two of them differ in the attention type alone. Learning
+rates are each type's own and chosen by one rule (models/training/sweeps).
+"""
 
 from __future__ import annotations
 
@@ -11,35 +14,35 @@ from typing import Any
 from models.nets.config import Config, PairConfig
 from models.storage.datasets import DATA
 from models.tasks import TASKS
-from models.tasks.assignment import TRAINED_EVENTS, Assignment
+from models.tasks.assignment import TRAINED_EVENTS
 from models.tasks.base import Task
-from models.tasks.dialogue import Dialogue
-from models.tasks.masked import LENGTH, MIXED, Masked
-from models.tasks.pairs import PairTask
-from models.tasks.stories import CONTEXT, Stories
-from models.tasks.summary import Summary
-from models.tasks.translation import Translation
+from models.tasks.dialogue import DialogueReader
+from models.tasks.masked import LENGTH, MIXED, MaskedReader
+from models.tasks.pairs import PairReader
+from models.tasks.stories import CONTEXT, StoriesReader
+from models.tasks.summary import SummaryReader
+from models.tasks.translation import TranslationReader
 from models.training import sweeps
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """One model's training.
+    """The training of one model.
 
     Attributes:
-        config: the model.
+        config: shape of the model.
         steps: optimiser steps.
-        learning_rate: highest, after the warm-up; it falls to a tenth along a cosine.
-        warmup: steps of the rise.
-        muon: True to train matrices by Muon, scaled to AdamW's steps, and the rest by AdamW; else AdamW for all. Dense
-            Synthesizers' W2, a stack of matrices, one a head, is of the rest.
-        beta2: AdamW's second moment's.
-        weight_decay: on matrices; vectors, stacks and tables have none.
-        table_rate: factor on the learning rate of a Synthesizer's tables, which must travel farther than weights.
-        initial_std, embedding_std: of fresh weights, see Transformer.
+        learning_rate: peak after the warm-up; a cosine lowers it to a tenth.
+        warmup: steps of the linear warm-up.
+        muon: True to train matrices by Muon, scaled to AdamW's step size, and all other parameters by AdamW; False for
+            AdamW alone. W2 of dense Synthesizers, a stack of one matrix per head, is trained by AdamW.
+        beta2: decay of AdamW's second moment.
+        weight_decay: of matrices; vectors, stacks and tables have none.
+        table_rate: factor on the learning rate of a Synthesizer's tables, which have to change more than weights.
+        initial_std, embedding_std: standard deviations of fresh weights, see Transformer.
         memory_loss: weight of selective attention's memory loss; 0 for none.
-        lengths: of the texts of training where a family's usual one is not all.
-        compiled: True to train under torch.compile (worth it where every step has the same shape).
+        lengths: of the training texts, where they differ from the family's usual length.
+        compiled: True to train under torch.compile, which pays where every step has the same shape.
     """
 
     config: Config
@@ -59,12 +62,12 @@ class Recipe:
 
 @dataclass(frozen=True)
 class PairRecipe(Recipe):
-    """A training of a model of two texts.
+    """The training of an encoder-decoder.
 
     Attributes:
         label_smoothing: share of the target's probability that is spread over the vocabulary.
         dropout: see Seq2Seq.
-        disagreement: terms that are maximised with the likelihood, of models/nets/disagreement.py.
+        disagreement: terms of models/nets/disagreement.py that are maximised together with the likelihood.
         disagreement_weight: lambda; 1 in the source.
     """
 
@@ -74,10 +77,10 @@ class PairRecipe(Recipe):
     disagreement_weight: float = 1.0
 
 
-def _pair_config(task: type[PairTask]) -> PairConfig:
-    shorter = task.target_limit if task.target_limit < task.trained_length else 0
-    return PairConfig("", vocabulary=task.vocabulary, width=192, layers=3, heads=8, trained_length=task.trained_length,
-                      encoder_layers=3, target_length=shorter)
+def _pair_config(reader: type[PairReader]) -> PairConfig:
+    shorter = reader.target_limit if reader.target_limit < reader.trained_length else 0
+    return PairConfig("", vocabulary=reader.vocabulary, width=192, layers=3, heads=8,
+                      trained_length=reader.trained_length, encoder_layers=3, target_length=shorter)
 
 
 # Rates here are those of types that models/sweeps has no choice for. Steps: 1.6 passes over the texts for stories and
@@ -90,14 +93,14 @@ _assignment = Recipe(Config("", vocabulary=64, width=128, layers=3, heads=4, out
                      learning_rate=1e-3, beta2=0.99, weight_decay=0.01, embedding_std=1.0)
 # Muon: after 300 steps of 16 texts, perplexity 24.9 on stories and 99 on books; AdamW at its best rate 32.7 and 119.
 # 8 texts a step and twice the steps: 19.7 and 89.
-_stories = Recipe(Config("", vocabulary=Stories.vocabulary, width=192, layers=4, heads=8, trained_length=CONTEXT),
+_stories = Recipe(Config("", vocabulary=StoriesReader.vocabulary, width=192, layers=4, heads=8, trained_length=CONTEXT),
                   steps=4800, learning_rate=8e-3, muon=True, initial_std=0.02, compiled=True)
-_masked = replace(_stories, steps=2400, config=replace(_stories.config, vocabulary=Masked.vocabulary, causal=False,
-                                                      trained_length=LENGTH))
+_masked = replace(_stories, steps=2400, config=replace(
+    _stories.config, vocabulary=MaskedReader.vocabulary, causal=False, trained_length=LENGTH))
 
 # Five passes over the pairs; label smoothing is Vaswani et al.'s (2017), section 5.4. Their dropout is for many more
 # passes, and makes a step half as long again (1.8 s for 1.2 on one core).
-_translation = PairRecipe(_pair_config(Translation),
+_translation = PairRecipe(_pair_config(TranslationReader),
                           steps=4000, learning_rate=4e-3, warmup=200, muon=True, initial_std=0.02, compiled=True)
 # What is compared with one another has one pass over the pairs: three seeds of nine models are eight hours of a core,
 # and would be thirty-six with five passes each.
@@ -106,15 +109,17 @@ _one_pass: dict[str, Any] = {"steps": 800, "warmup": 100}
 # the one that the sweep of translation chose for all its types, whose models have this shape. Not compiled: each shape
 # of batches costs a minute and saves a sixth of a step.
 _summary = replace(_translation, steps=1600, learning_rate=8e-3, warmup=100, compiled=False,
-                   config=_pair_config(Summary))
-_dialogue = replace(_summary, steps=1200, config=_pair_config(Dialogue))
+                   config=_pair_config(SummaryReader))
+_dialogue = replace(_summary, steps=1200, config=_pair_config(DialogueReader))
 
 
 def _with(family: str, attention: str, swept: str = "", **changes: Any) -> Recipe:
-    """
+    """Returns the recipe of an attention type in a family, with the rates that the sweep chose.
+
     Args:
-        swept: what the sweep calls a model that differs in more than its attention, where it was tried on its own; it
-            has its attention's rates until then.
+        swept: name in the sweep of a model that differs in more than its attention type; the type's rates are used
+            until that name was swept.
+        changes: fields that differ from the family's recipe.
     """
     recipe = {"assignment": _assignment, "stories": _stories, "masked": _masked, "translation": _translation,
               "summary": _summary, "dialogue": _dialogue}[family]
@@ -126,7 +131,7 @@ def _with(family: str, attention: str, swept: str = "", **changes: Any) -> Recip
 
 
 def _as(recipe: Recipe, **config: Any) -> Recipe:
-    """The same training of a model that differs from the family's in more than its attention."""
+    """Returns the same training of a model whose config differs in these fields."""
     return replace(recipe, config=replace(recipe.config, **config))
 
 
@@ -164,25 +169,33 @@ SHORT = {"assignment": 3000, "stories": 1200, "masked": 900, "translation": 800,
 
 
 def short_recipe(name: str) -> Recipe:
-    """The recipe of a training whose numbers alone are kept; see models/studies/seeds.py."""
+    """Returns the shorter recipe of the trainings that only measure the spread over seeds (models/studies/seeds.py)."""
     return replace(RECIPES[name], steps=SHORT[name.split("-")[0]])
 
 
 def is_current(name: str, training: Mapping[str, Any]) -> bool:
-    """False where a card's or a seed's training had other rates than the sweep has chosen since: such a model waits to
-    be trained again, and is compared with nothing. What it does not say was as it is now."""
+    """Returns False if a training had other rates than the sweep chooses now. Such a model is compared with no other.
+
+    Args:
+        name: of the model.
+        training: of its card or of a seed's metrics; missing rates count as current.
+    """
     return name not in RECIPES or all(training.get(rate) in (None, getattr(RECIPES[name], rate))
                                       for rate in ("learning_rate", "table_rate"))
 
 
 def task_of(name: str, data: Path = DATA, cache: Path | None = None) -> Task:
-    """The task of a model, by the first part of its name; `data` is for training and evaluation only."""
-    task: Any = TASKS[name.split("-")[0]]  # their arguments differ
-    if task is Assignment:
-        return task()
-    if issubclass(task, PairTask):
-        return task(data, cache)
-    recipe = RECIPES[name]
-    if task is Stories:
-        return task(data, cache, recipe.config.trained_length)
-    return task(data, cache, recipe.lengths) if recipe.lengths else task(data, cache)
+    """Returns the task of a model, by the first part of its name.
+
+    Args:
+        name: a key of RECIPES.
+        data: folder of the data sets, for training and evaluation.
+        cache: folder of their tokens.
+    """
+    family = name.split("-")[0]
+    options: dict[str, Any] = {}
+    if family == "stories":
+        options = {"context": RECIPES[name].config.trained_length}
+    if family == "masked" and RECIPES[name].lengths:
+        options = {"lengths": RECIPES[name].lengths}
+    return TASKS[family].build(data, cache, **options)

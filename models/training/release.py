@@ -12,28 +12,28 @@ from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Model, Transformer
 from models.storage.checkpoint import digests, read_model, write, write_json
 from models.tasks.base import Task
-from models.tasks.pairs import PairTask, read_by_decoder
+from models.tasks.pairs import read_by_decoder
 from models.training.cards import make_card
 
 CONSTANT_TEXTS = 256  # training texts that a constant matrix is the mean of
-CONSTANT_PAIRS = 4096  # the same of pairs, which are short: few have a tenth or a thirtieth token
+CONSTANT_PAIRS, PAIR_TOKENS = 4096, 64  # the same of pairs of at most 64 tokens, few of which have a 30th token; of
+# longer pairs fewer, with as many tokens in all
 
 
 def constants_of(model: Model, task: Task) -> dict[str, Tensor]:
     """Returns the constant matrices by attention block, (L, H, queries, keys): the means over texts of the training
     data."""
-    limit = model.limit(task.limit)
+    limit = model.limit(task.reader.limit)
     if isinstance(model, Seq2Seq):
-        assert isinstance(task, PairTask)
-        texts, targets = task.typical(CONSTANT_PAIRS)
+        texts, targets = task.corpus.typical(CONSTANT_PAIRS * PAIR_TOKENS // task.reader.limit)
         return mean_pair_patterns(model, texts[:, :limit],
-                                  read_by_decoder(targets[:, :model.target_limit(task.target_limit)]))
-    return {"self": mean_patterns(cast(Transformer, model), task.typical(CONSTANT_TEXTS)[:, :limit])}
+                                  read_by_decoder(targets[:, :model.target_limit(task.reader.target_limit)]))
+    return {"self": mean_patterns(cast(Transformer, model), task.corpus.typical(CONSTANT_TEXTS)[:, :limit])}
 
 
 def finish(name: str, model: Model, task: Task, folder: Path, seed: int, target: Path) -> None:
     """After the last step: constants, files, numbers measured on what ships, and the card."""
     write(target, model, constants_of(model, task))
     shipped = read_model(target)
-    card = make_card(name, shipped, task, folder, seed, task.metric(shipped))
+    card = make_card(name, shipped, task, folder, seed, task.metric.evaluate(shipped))
     write_json(target / "card.json", card | {"weights": digests(target)})

@@ -1,4 +1,4 @@
-"""What a run keeps in its folder so that it goes on where it was stopped: its state, and its learning curve so far."""
+"""Reads and writes the state of a run, so that a stopped run resumes: weights, optimisers, learning curve."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ SAVE_EVERY = 60.0  # seconds
 
 
 def read_curve(folder: Path, first: int) -> list[tuple[int, float]]:
-    """(step, loss) of a run that goes on after step `first`; what was measured later will be measured again."""
+    """Returns (step, loss) up to step `first`, from which a run resumes; later points will be evaluated again."""
     path = folder / "curve.json"
     points = json.loads(path.read_text()) if path.exists() else {"step": [], "loss": []}
     return [(step, loss) for step, loss in zip(points["step"], points["loss"], strict=True) if step <= first]
 
 
 def precision_of(folder: Path) -> str | None:
-    """What a run was trained in so far; None before it has begun."""
+    """Returns the precision of a run; None before its first point of the learning curve."""
     path = folder / "curve.json"
     found: str | None = json.loads(path.read_text()).get("precision") if path.exists() else None
     return found
 
 
 def write_curve(folder: Path, curve: list[tuple[int, float]], precision: str) -> None:
-    """Losses on the validation split in nats, and the precision they were trained in."""
+    """Writes the losses on the validation split in nats, and the precision of the training."""
     partial = folder / "curve.partial"
     partial.write_text(json.dumps({"precision": precision, "step": [step for step, _ in curve],
                                    "loss": [loss for _, loss in curve]}))
@@ -36,7 +36,7 @@ def write_curve(folder: Path, curve: list[tuple[int, float]], precision: str) ->
 
 def save_state(folder: Path, recipe: object, model: nn.Module, optimisers: list[torch.optim.Optimizer],
                step: int, seconds: float) -> None:
-    """Everything that resuming needs, in one file that is never half written."""
+    """Writes weights, optimiser state, step and seconds into one file, which is replaced only when it is complete."""
     state = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     for number, optimiser in enumerate(optimisers):
         for index, slots in optimiser.state_dict()["state"].items():
@@ -49,7 +49,14 @@ def save_state(folder: Path, recipe: object, model: nn.Module, optimisers: list[
 
 def restore_state(folder: Path, recipe: object, model: nn.Module,
                   optimisers: list[torch.optim.Optimizer]) -> tuple[int, float]:
-    """First step to do and seconds spent so far; (0, 0) for a new run."""
+    """Loads a run's state into model and optimisers.
+
+    Returns:
+        The next step and the seconds spent so far; (0, 0) for a new run.
+
+    Raises:
+        FileExistsError: the state belongs to another recipe.
+    """
     path = folder / "state.safetensors"
     if not path.exists():
         return 0, 0.0

@@ -1,10 +1,10 @@
-"""Tries every attention type of a family with the same rates, briefly, and notes its loss on the validation split.
+"""Trains every attention type of a family briefly at the same rates and stores the validation losses.
 
     python -m models.training.sweep stories
     python -m models.training.sweep stories --types softmax selective
     python -m models.training.sweep stories --types softmax-wide      # a model that differs in more than its attention
 
-Goes on where it was stopped, and skips what is in models/training/sweeps/FAMILY.json;
+A stopped sweep resumes; trials that are in models/training/sweeps/FAMILY.json are skipped.
 models/training/sweeps/__init__.py has the rates, the budgets and the rule by which recipes choose.
 """
 
@@ -26,8 +26,8 @@ SCORED_ON = 4  # times the sample of a learning curve
 
 
 def types_of(family: str) -> list[str]:
-    """Attention types of a family that a recipe is named after: the rest take their type's rates, if they are not
-    asked for by name."""
+    """Returns the attention types of a family that a recipe is named after. Other models have the rates of their type,
+    unless they are swept by name."""
     attentions = [recipe.config.attention for recipe in RECIPES.values()]
     return [attention for attention in dict.fromkeys(attentions) if f"{family}-{attention}" in RECIPES]
 
@@ -38,7 +38,7 @@ def has_tables(recipe: Recipe) -> bool:
 
 
 def trial_recipe(family: str, attention: str, rate: float, table_rate: float, second: bool = False) -> Recipe:
-    """`second`: of the second round, which trains as seeds do that are compared."""
+    """Returns the recipe of one trial; `second` for the second round, which has the steps of the compared seeds."""
     name, plan = f"{family}-{attention}", sweeps.PLANS[family]
     recipe = short_recipe(name) if second else replace(RECIPES[name], steps=plan.steps, warmup=plan.warmup)
     return replace(recipe, learning_rate=rate, table_rate=table_rate)
@@ -46,8 +46,8 @@ def trial_recipe(family: str, attention: str, rate: float, table_rate: float, se
 
 def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.device,
           precision: str | None = None, folder: Path | None = None) -> None:
-    """All trials of one type that the table lacks: every learning rate, then every table rate at the best of them, then
-    the second round."""
+    """Trains all trials of a type that the table lacks: every learning rate, then every table rate at the best learning
+    rate, then the second round."""
     def attempt(rate: float, table_rate: float, second: bool = False) -> None:
         recipe = trial_recipe(family, attention, rate, table_rate, second)
         trial = {"attention": attention, "learning_rate": rate, "table_rate": table_rate}
@@ -55,12 +55,12 @@ def sweep(family: str, attention: str, data: Path, runs: Path, device: torch.dev
         if any(sweeps.key(old) == sweeps.key(trial) for old in sweeps.read(family, folder)):
             return
         name = f"{family}-{attention}"
-        task = task_of(name, data, runs)
+        corpus = task_of(name, data, runs).corpus
         # The best of the second round is then what --short --seed 0 asks for, and is not trained twice.
         place = short_folder(runs, name, recipe, sweeps.SEED) if second else \
             runs / "sweep" / name / f"{rate:g}-{table_rate:g}"
-        model = train(recipe, task, place, sweeps.SEED, device, precision_for(place, device, precision))
-        loss = validation_loss(model, task, SCORED_ON)
+        model = train(recipe, corpus, place, sweeps.SEED, device, precision_for(place, device, precision))
+        loss = validation_loss(model, corpus, SCORED_ON)
         sweeps.add(family, trial | {"loss": round(loss, 4)}, folder)
 
     plan = sweeps.PLANS[family]

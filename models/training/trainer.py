@@ -36,7 +36,7 @@ from models.nets.transformer import Model, Transformer
 from models.storage.checkpoint import CHECKPOINTS, build
 from models.storage.datasets import add_data_option
 from models.studies import seeds
-from models.tasks.base import Batch, Pairs, Task
+from models.tasks.base import Batch, Corpus, Pairs
 from models.training.muon import Muon
 from models.training.recipes import RECIPES, PairRecipe, Recipe, short_recipe, task_of
 from models.training.release import finish
@@ -50,7 +50,7 @@ PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def rate(step: int, recipe: Recipe) -> float:
-    """Learning rate at a step: linear warm-up, then a cosine down to a tenth."""
+    """Returns the learning rate of a step: linear warm-up, then a cosine down to a tenth of the peak."""
     if step < recipe.warmup:
         return recipe.learning_rate * (step + 1) / recipe.warmup
     done = (step - recipe.warmup) / max(1, recipe.steps - recipe.warmup)
@@ -59,12 +59,13 @@ def rate(step: int, recipe: Recipe) -> float:
 
 def loss_of(model: Transformer, tokens: Tensor, places: Tensor, answers: Tensor,
             memory_loss: float = 0.0) -> Tensor:
-    """Mean cross entropy in nats over the targets that count, and the memory loss times its weight.
+    """Returns the mean cross entropy in nats over the targets that count, plus the weighted memory loss.
 
     Args:
         tokens: (B, N) ids.
-        places: (K,) indices into the B · N tokens: where a target counts.
-        answers: (K,) ids, the targets there.
+        places: (K,) indices into the B · N tokens at which a target counts.
+        answers: (K,) target ids at these indices.
+        memory_loss: weight of the memory loss.
     """
     records: list[Record] | None = [] if memory_loss else None
     hidden = model(tokens, records=records).flatten(0, 1)
@@ -79,17 +80,18 @@ def loss_of(model: Transformer, tokens: Tensor, places: Tensor, answers: Tensor,
 def pair_loss_of(model: Seq2Seq, texts: Tensor, tokens: Tensor, targets: Tensor, label_smoothing: float = 0.0,
                  terms: tuple[str, ...] = (), weight: float = 1.0,
                  interventions: Interventions | None = None) -> Tensor:
-    """Mean cross entropy in nats over the targets that count, less what heads disagree, times its weight.
+    """Returns the mean cross entropy in nats over the targets that count, minus the weighted disagreement of heads.
 
-    Logits of padding are computed and left out, so that a shape of batches is compiled once.
+    Logits of padding are computed and ignored, so that each shape of batches is compiled once.
 
     Args:
         texts: (B, M) ids, padded.
         tokens: (B, N) ids that the decoder reads.
         targets: (B, N) ids that follow, -1 for padding.
-        label_smoothing: share of the target's probability that goes to all tokens alike.
-        terms: of disagreement.TERMS.
-        interventions: as in Seq2Seq; gates that are learned.
+        label_smoothing: share of the target's probability that is spread evenly over all tokens.
+        terms: names in disagreement.TERMS.
+        weight: of the disagreement.
+        interventions: as in Seq2Seq; learned gates.
     """
     records: dict[str, list[Record]] | None = {ENCODER: [], DECODER: [], CROSS: []} if terms else None
     logits = model.logits(model(texts, tokens, interventions, records)).float()
@@ -105,7 +107,12 @@ def pair_loss_of(model: Seq2Seq, texts: Tensor, tokens: Tensor, targets: Tensor,
 
 def batch_loss(model: Model, batch: Batch, objective: Callable[..., Tensor] | None = None,
                memory_loss: float = 0.0) -> Tensor:
-    """`objective` on a batch, compiled or not; loss_of, or pair_loss_of for pairs, if there is none."""
+    """Returns the loss of a batch.
+
+    Args:
+        objective: loss function, compiled or not; loss_of (pair_loss_of for pairs) if left out.
+        memory_loss: weight of the memory loss.
+    """
     device = model.embedding.weight.device
     if isinstance(batch, Pairs):
         parts = (part.to(device) for part in (batch.texts, batch.tokens, batch.targets))
@@ -118,7 +125,7 @@ def batch_loss(model: Model, batch: Batch, objective: Callable[..., Tensor] | No
 
 
 def objective_of(recipe: Recipe) -> Callable[..., Tensor]:
-    """What a step of the recipe minimises, for batch_loss."""
+    """Returns the loss function of a recipe, for batch_loss."""
     if not isinstance(recipe, PairRecipe):
         return torch.compile(loss_of, dynamic=False) if recipe.compiled else loss_of
     its = functools.partial(pair_loss_of, label_smoothing=recipe.label_smoothing, terms=recipe.disagreement,
@@ -127,10 +134,10 @@ def objective_of(recipe: Recipe) -> Callable[..., Tensor]:
 
 
 def optimisers_of(model: Model, recipe: Recipe, precision: str = "float32") -> list[torch.optim.Optimizer]:
-    """One or two; between them they hold every parameter once. Each group says by `factor` what the rate is times.
+    """Returns one or two optimisers that together hold every parameter once. `factor` of a group multiplies the rate.
 
     Args:
-        precision: of Muon's products, a key of PRECISIONS.
+        precision: of Muon's matrix products, a key of PRECISIONS.
     """
     matrices, tables, rest = [], [], []
     for name, parameter in model.named_parameters():
@@ -155,11 +162,11 @@ def optimisers_of(model: Model, recipe: Recipe, precision: str = "float32") -> l
 
 
 @torch.inference_mode()
-def validation_loss(model: Model, task: Task, times: int = 1) -> float:
-    """Mean cross entropy in nats on the task's validation sample, `times` as large as usual."""
+def validation_loss(model: Model, corpus: Corpus, times: int = 1) -> float:
+    """Returns the mean cross entropy in nats on the validation sample, `times` as large as usual."""
     was_training, total, count = model.training, 0.0, 0
     model.eval()
-    for batch in task.validation(times):
+    for batch in corpus.validation(times):
         number = int((batch.targets >= 0).sum())
         total, count = total + number * batch_loss(model, batch).item(), count + number
     model.train(was_training)
@@ -167,8 +174,9 @@ def validation_loss(model: Model, task: Task, times: int = 1) -> float:
 
 
 def faster_precision(device: torch.device) -> str:
-    """Measured, in a fifth of a second: bfloat16 on a GPU, with AMX's tiles, and on AMD's Zen 5. A run that goes on
-    keeps what it began with, see precision_for.
+    """Returns the key of PRECISIONS whose matrix products are faster here, timed for a fifth of a second.
+
+    It is bfloat16 on a GPU, with AMX, and on AMD's Zen 5. A resumed run keeps its precision, see precision_for.
 
     A step of stories-softmax on one core, compiled: of a Xeon with AVX512_BF16 and without AMX, float32 716 ms and
     bfloat16 920; of a Zen 5, whose float32 products have half its width, 640 and 266. What comes of them differs by
@@ -189,10 +197,14 @@ def faster_precision(device: torch.device) -> str:
 
 
 def precision_for(folder: Path, device: torch.device, asked: str | None = None) -> str:
-    """What a run in this folder is trained in: what it began with, else what is asked for, else what is faster here.
+    """Returns the precision of a run: the one that it began with, else the requested one, else the faster one here.
+
+    Args:
+        folder: of the run.
+        asked: a key of PRECISIONS, or None.
 
     Raises:
-        FileExistsError: it began with another one than is asked for.
+        FileExistsError: the run began with another precision than `asked`.
     """
     began = precision_of(folder)
     if began and asked and began != asked:
@@ -200,16 +212,23 @@ def precision_for(folder: Path, device: torch.device, asked: str | None = None) 
     return began or asked or faster_precision(device)
 
 
-def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.device,
+def train(recipe: Recipe, corpus: Corpus, folder: Path, seed: int, device: torch.device,
           precision: str = "float32", after: Callable[[int, Model], None] | None = None) -> Model:
     """Trains to the recipe's last step, from the folder's state if there is one.
 
     Args:
-        precision: of products, a key of PRECISIONS; weights and their updates are float32 in any case.
-        after: shown the model after each step, with the number of steps done; it changes nothing of it.
+        recipe: steps, rates and shape.
+        corpus: training and validation batches.
+        folder: of log, state and learning curve.
+        seed: of weights, data order and dropout.
+        precision: of matrix products, a key of PRECISIONS; weights and their updates are float32 in any case.
+        after: called after each step with the number of steps done and the model, which it must not change.
+
+    Returns:
+        The model in evaluation mode.
 
     Raises:
-        FileExistsError: the state there is of another recipe.
+        FileExistsError: the state in the folder belongs to another recipe.
     """
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
@@ -222,14 +241,14 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
     began = saved = time.perf_counter()
     with open(folder / "log.txt", "a") as log:
         for step in range(first, recipe.steps):
-            batch = task.batch(step, recipe.steps, seed)
+            batch = corpus.batch(step, recipe.steps, seed)
             if dropout:  # what is left out is the step's own, so that a run that stopped goes on as it would have
                 torch.manual_seed(generator(seed, step).initial_seed())
             loss = update(model, batch, recipe, optimisers, objective, rate(step, recipe), precision)
             if after is not None:
                 after(step + 1, model)
             if step + 1 in CURVE_EARLY or (step + 1) % CURVE_EVERY == 0 or step + 1 == recipe.steps:
-                curve.append((step + 1, round(validation_loss(model, task), 4)))
+                curve.append((step + 1, round(validation_loss(model, corpus), 4)))
                 write_curve(folder, curve, precision)
             now = time.perf_counter()
             spent = seconds + now - began
@@ -245,11 +264,11 @@ def train(recipe: Recipe, task: Task, folder: Path, seed: int, device: torch.dev
 
 def update(model: Model, batch: Batch, recipe: Recipe, optimisers: list[torch.optim.Optimizer],
            objective: Callable[..., Tensor], learning_rate: float, precision: str) -> Tensor:
-    """One step of a training; the loss before it.
+    """Does one step of a training and returns the loss before it.
 
     Args:
-        objective: of the recipe; see objective_of.
-        learning_rate: of this step; groups of weights have it times their own factor.
+        objective: loss function of the recipe, see objective_of.
+        learning_rate: of this step, multiplied by each group's factor.
         precision: as in `train`.
     """
     for group in (group for optimiser in optimisers for group in optimiser.param_groups):
@@ -265,7 +284,7 @@ def update(model: Model, batch: Batch, recipe: Recipe, optimisers: list[torch.op
 
 
 def short_folder(runs: Path, name: str, recipe: Recipe, seed: int) -> Path:
-    """Where a short training goes on from: by its rates, since the second round of a sweep is made of the same ones."""
+    """Returns the folder of a short training. Its name holds the rates, so that a sweep's second round reuses it."""
     return runs / name / f"short-{recipe.learning_rate:g}-{recipe.table_rate:g}-{seed}"
 
 
@@ -294,14 +313,14 @@ def _train_one(name: str, arguments: argparse.Namespace, device: torch.device) -
         recipe = short_recipe(name)
         folder = short_folder(arguments.runs, name, recipe, arguments.seed)
         precision = precision_for(folder, device, arguments.precision)
-        model = train(recipe, task, folder, arguments.seed, device, precision).cpu()
+        model = train(recipe, task.corpus, folder, arguments.seed, device, precision).cpu()
         how = {"precision": precision, "learning_rate": recipe.learning_rate,
                "table_rate": recipe.table_rate}
         seeds.add(name, recipe.steps, arguments.seed, seeds.measured(model, task) | how)
         return
     folder = arguments.runs / name / f"seed-{arguments.seed}"
     precision = precision_for(folder, device, arguments.precision)
-    model = train(RECIPES[name], task, folder, arguments.seed, device, precision).cpu()
+    model = train(RECIPES[name], task.corpus, folder, arguments.seed, device, precision).cpu()
     finish(name, model, task, folder, arguments.seed, arguments.target / name if arguments.seed == 0 else folder)
 
 

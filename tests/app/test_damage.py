@@ -51,7 +51,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _forget() -> None:
-    catalogue.task_named.cache_clear()
+    catalogue.reader_named.cache_clear()
     catalogue._find.cache_clear()
     for cached in caches.kept.values():
         cached.cache_clear()

@@ -28,7 +28,7 @@ FAMILY = {"model": "stories-softmax", "with": "stories-selective stories-log-n s
 def readings(monkeypatch) -> Iterator[list[int]]:
     """How many characters each tokenization of stories was given."""
     found: list[int] = []
-    task = catalogue.task_named("stories")
+    task = catalogue.reader_named("stories")
     encode = task.tokenizer
 
     class Counted:
@@ -68,7 +68,7 @@ def test_a_long_text_without_many_tokens_is_told_too():
 @pytest.mark.parametrize("reader", ["stories", "masked", "assignment", "translation", "bert", "gpt2", "t5"])
 @pytest.mark.parametrize("text", [EMOJI, "[a] " * 50_000, "x=1; " * 40_000, "\ud800" * 200_000, "a" * 200_000])
 def test_what_is_read_is_bounded_before_it_is_tokenized(reader: str, text: str):
-    task: Reader = (catalogue.task_named(reader) if reader in ("stories", "masked", "assignment", "translation")
+    task: Reader = (catalogue.reader_named(reader) if reader in ("stories", "masked", "assignment", "translation")
                     else lab_of(reader).task)
     began = time.process_time()
     try:

@@ -63,9 +63,8 @@ def shared_out() -> list[tuple[str, str]]:
         names = [name for name in models.names() if name.startswith(f"{task}-")]
         if not names:  # a task whose models are still to be trained
             continue
-        texts = [text for _, text in TASKS[task].examples]
-        count = max(len(names), len(texts)) if names else 0  # models of a new family may not be trained yet
-        pairs += [(names[i % len(names)], texts[i % len(texts)]) for i in range(count)]
+        texts = [text for _, text in TASKS[task].reader.examples]
+        pairs += [(names[i % len(names)], texts[i % len(texts)]) for i in range(max(len(names), len(texts)))]
     return pairs
 
 

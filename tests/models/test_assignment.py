@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from oracles import answers
 
 from models.errors import InputError
-from models.tasks.assignment import LETTERS, Assignment
+from models.tasks.assignment import LETTERS, AssignmentReader
 
-TASK = Assignment()
+TASK = AssignmentReader()
 LABELS = TASK.labels
 
 

@@ -14,10 +14,11 @@ from torch.nn import functional
 from torch.testing import assert_close
 
 from models.generate.sampling import generator
-from models.tasks import assignment
-from models.tasks.assignment import BATCH, DIGIT, TEST_SEED, TRAINED_EVENTS, VARIABLES, Assignment, draw, overwrites
+from models.tasks import TASKS, assignment
+from models.tasks.assignment import BATCH, DIGIT, TEST_SEED, TRAINED_EVENTS, VARIABLES, draw, overwrites
 
-TASK = Assignment()
+TASK = TASKS["assignment"].build().reader
+CORPUS, METRIC = TASKS["assignment"].build().corpus, TASKS["assignment"].build().metric
 
 
 def events_of(ids: list[int]) -> list[tuple[str, str]]:
@@ -72,7 +73,7 @@ def test_overwrites_are_those_of_a_loop():
 def test_batches_grow_and_are_decided_by_three_numbers():
     lengths = []
     for step in range(0, 100, 5):
-        batch, again = TASK.batch(step, 100, seed=3), TASK.batch(step, 100, seed=3)
+        batch, again = CORPUS.batch(step, 100, seed=3), CORPUS.batch(step, 100, seed=3)
         assert_close((batch.tokens, batch.targets), (again.tokens, again.targets))
         assert batch.tokens.shape == batch.targets.shape and len(batch.tokens) == BATCH
         for ids, right in zip(batch.tokens.tolist()[:5], batch.targets.tolist()[:5], strict=True):
@@ -81,21 +82,21 @@ def test_batches_grow_and_are_decided_by_three_numbers():
             check(ids[:end], right[:end])
         lengths.append(end)
     assert lengths[0] == 5 and max(lengths[10:]) > 2 * TRAINED_EVENTS * 0.8 and max(lengths) <= TASK.trained_length
-    assert not torch.equal(TASK.batch(99, 100, 3).tokens[:, :5], TASK.batch(99, 100, 4).tokens[:, :5])
+    assert not torch.equal(CORPUS.batch(99, 100, 3).tokens[:, :5], CORPUS.batch(99, 100, 4).tokens[:, :5])
 
 
 def test_validation_texts_are_their_own():
     """The same every time, other texts than those of the measure and of the first seeds' training."""
-    batches, again = TASK.validation(), TASK.validation()
+    batches, again = CORPUS.validation(), CORPUS.validation()
     assert all(torch.equal(a.tokens, b.tokens) for a, b in zip(batches, again, strict=True))
     longest = batches[-1]
     assert longest.tokens.shape == longest.targets.shape and longest.tokens.shape[1] == TASK.trained_length
     check(longest.tokens[0].tolist(), longest.targets[0].tolist())
     texts = {tuple(row) for row in longest.tokens.tolist()}
     others = [draw(1000, TRAINED_EVENTS, generator(TEST_SEED, 0, TRAINED_EVENTS))[0],
-              *(TASK.batch(step, 3000, seed).tokens for seed in range(3) for step in range(2900, 3000))]
+              *(CORPUS.batch(step, 3000, seed).tokens for seed in range(3) for step in range(2900, 3000))]
     assert len(texts) == len(longest.tokens) and not texts & {tuple(row) for other in others for row in other.tolist()}
-    assert len(TASK.validation(2)[0].tokens) == 2 * len(batches[0].tokens)
+    assert len(CORPUS.validation(2)[0].tokens) == 2 * len(batches[0].tokens)
 
 
 def test_random_streams_are_independent():
@@ -105,9 +106,9 @@ def test_random_streams_are_independent():
 
 
 def test_typical_texts_fill_the_limit():
-    texts = TASK.typical(7)
+    texts = CORPUS.typical(7)
     assert texts.shape == (7, TASK.limit) and (texts[:, 0] == 0).all()
-    assert_close(texts, TASK.typical(7))
+    assert_close(texts, CORPUS.typical(7))
 
 
 class Guess:
@@ -144,21 +145,21 @@ def deviation(questions: int) -> float:
 
 
 def test_measure_of_a_model_that_knows(few_texts: None):
-    metric = TASK.metric(Guess(lambda tokens: tokens.roll(-1, 1)))  # the answer is the token that follows
+    metric = METRIC.evaluate(Guess(lambda tokens: tokens.roll(-1, 1)))  # the answer is the token that follows
     assert set(metric["accuracy_by_events"].values()) == set(metric["accuracy_by_overwrites"].values()) == {1.0}
     assert list(metric["accuracy_by_events"]) == ["6", "12", "24", "48", "96"]
     assert metric["texts_per_length"] == 200
 
 
 def test_measure_of_a_model_that_guesses(few_texts: None):
-    metric = TASK.metric(Guess(lambda tokens: torch.full_like(tokens, DIGIT + 7)))
+    metric = METRIC.evaluate(Guess(lambda tokens: torch.full_like(tokens, DIGIT + 7)))
     for events, accuracy in metric["accuracy_by_events"].items():
         assert abs(accuracy - 0.1) < deviation(200 * (int(events) - 1) // 2), events
 
 
 def test_measure_of_a_model_that_remembers_first_values(few_texts: None):
     """Right where nothing was overwritten; elsewhere the first value is the last one in ten."""
-    metric = TASK.metric(Guess(first_values))["accuracy_by_overwrites"]
+    metric = METRIC.evaluate(Guess(first_values))["accuracy_by_overwrites"]
     assert metric["0"] == 1.0
     asked = draw(200, TRAINED_EVENTS, generator(assignment.TEST_SEED, 0, TRAINED_EVENTS))[0]
     for name in ("1", "2 to 3"):
@@ -174,7 +175,7 @@ def test_what_a_model_cannot_read_is_not_measured(few_texts: None, longest: int,
         assert tokens.shape[1] <= longest
         return tokens.roll(-1, 1)
 
-    metric = TASK.metric(Guess(guess, longest))
+    metric = METRIC.evaluate(Guess(guess, longest))
     assert list(metric["accuracy_by_events"]) == events and bool(metric["accuracy_by_overwrites"]) == ("24" in events)
 
 
@@ -185,5 +186,5 @@ def test_measure_of_random_weights(few_texts: None, attention: str, monkeypatch:
     model = make_model(attention)
     random_digit = Guess(lambda tokens: DIGIT + model.logits(model(tokens))[..., DIGIT:DIGIT + 10].argmax(-1),
                          model.longest)
-    for accuracy in TASK.metric(random_digit)["accuracy_by_events"].values():
+    for accuracy in METRIC.evaluate(random_digit)["accuracy_by_events"].values():
         assert 0.05 < accuracy < 0.2

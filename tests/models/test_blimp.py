@@ -15,7 +15,7 @@ from models.loading import own
 from models.storage.datasets import DATA
 from models.studies.corpus import blimp
 from models.studies.corpus.blimp import accuracy, log_probabilities, measure, read_pairs
-from models.tasks.stories import Stories
+from models.tasks.stories import StoriesReader
 
 
 def test_a_sentences_probability_is_the_product_of_its_tokens(monkeypatch: pytest.MonkeyPatch):
@@ -44,7 +44,7 @@ def test_the_pairs_are_evenly_of_all_paradigms():
 
 
 def test_a_measure_says_which_pairs_are_right():
-    lab, task = own("stories-softmax"), Stories()
+    lab, task = own("stories-softmax"), StoriesReader()
     pairs = [{"good": good, "bad": bad, "paradigm": paradigm, "phenomenon": "order"} for good, bad, paradigm in (
         ("Once upon a time there was a king.", "Once a upon time king there a was.", "words"),
         ("Once a upon time king there a was.", "Once upon a time there was a king.", "words"),

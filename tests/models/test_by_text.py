@@ -21,11 +21,10 @@ from models.storage.checkpoint import read_json, write_json
 from models.studies import per_text, seeds
 from models.studies.bootstrap import error
 from models.studies.corpus import sentences
-from models.tasks import assignment, masked
-from models.tasks.assignment import ALL, ELSEWHERE, LATE, Assignment
-from models.tasks.masked import Masked
+from models.tasks import TASKS, assignment, masked
+from models.tasks.assignment import ALL, ELSEWHERE, LATE
+from models.tasks.masked import MaskedCorpus, MaskedReader
 from models.tasks.text_scores import bleu
-from models.tasks.translation import Translation
 
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "slept", "there", "long")
 
@@ -75,9 +74,9 @@ def test_their_spread_is_what_other_sentences_change():
 
 def test_sentences_whose_translation_is_in_training_are_counted():
     """As method.md says: pairs are split by their English side."""
-    translation = Translation()
-    _texts, references = translation.test()
-    known = sentences.known_in_training(translation, references)
+    corpus = TASKS["translation"].build().corpus
+    _texts, references = corpus.test()
+    known = sentences.known_in_training(corpus, references)
     assert (sum(known), len(known)) == (253, 2000)
     method = (Path(__file__).parents[2] / "assets" / "method.md").read_text()
     assert f"{sum(known)} of the {len(known):,} test sentences" in method
@@ -104,7 +103,7 @@ def test_answers_to_assignments_are_those_of_the_metric(monkeypatch: pytest.Monk
     monkeypatch.setattr(assignment, "TEST_TEXTS", 100)
     torch.manual_seed(0)
     model = Transformer(Config("softmax", vocabulary=64, width=16, layers=1, heads=2, trained_length=49))
-    metric = seeds.measured(model, Assignment())
+    metric = seeds.measured(model, TASKS["assignment"].build())
     for among, key in ((ALL, "accuracy_by_events"), (ELSEWHERE, "elsewhere_by_events")):
         for events, share in metric[key].items():
             found = per_text.answers(int(events), among)(metric)
@@ -134,11 +133,11 @@ def test_guesses_of_hidden_tokens_are_those_of_the_metric(monkeypatch: pytest.Mo
     """As trained, and read in another way."""
     monkeypatch.setattr(masked, "TEST_TOKENS", 2048)
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, 64))
-    monkeypatch.setattr(Masked, "stream", lambda self, corpus, split: torch.arange(4000) % 4095 + 1)
+    monkeypatch.setattr(MaskedCorpus, "stream", lambda self, corpus, split: torch.arange(4000) % 4095 + 1)
     torch.manual_seed(0)
-    config = Config("gau-relu2", vocabulary=Masked.vocabulary, width=16, layers=1, heads=1, causal=False,
+    config = Config("gau-relu2", vocabulary=MaskedReader.vocabulary, width=16, layers=1, heads=1, causal=False,
                     trained_length=64)
-    metric = seeds.measured(Transformer(config), Masked())
+    metric = seeds.measured(Transformer(config), TASKS["masked"].build())
     for length in (32, 64):
         for policy, share in (("", metric["accuracy_by_length"][str(length)]),
                               *((policy, metric["readings"][policy][str(length)]["accuracy"])
@@ -151,13 +150,13 @@ def test_guesses_of_hidden_tokens_are_those_of_the_metric(monkeypatch: pytest.Mo
 def test_log_n_changes_nothing_at_the_trained_length(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(masked, "TEST_TOKENS", 1024)
     monkeypatch.setattr(masked, "TEST_LENGTHS", (64, 128))
-    monkeypatch.setattr(Masked, "stream", lambda self, corpus, split: torch.arange(4000) % 4095 + 1)
+    monkeypatch.setattr(MaskedCorpus, "stream", lambda self, corpus, split: torch.arange(4000) % 4095 + 1)
     torch.manual_seed(0)
-    model = Transformer(Config("gau-softmax", vocabulary=Masked.vocabulary, width=16, layers=1, heads=1, causal=False,
-                               trained_length=64))
+    model = Transformer(Config("gau-softmax", vocabulary=MaskedReader.vocabulary, width=16, layers=1, heads=1,
+                               causal=False, trained_length=64))
     for parameter in model.parameters():
         parameter.data.normal_()  # rows that are not even, which log n would not change
-    metric = seeds.measured(model, Masked())
+    metric = seeds.measured(model, TASKS["masked"].build())
     read = metric["readings"]["logn"]
     assert read["64"]["loss"] == metric["loss_by_length"]["64"]
     assert read["128"]["loss"] != metric["loss_by_length"]["128"]

@@ -12,7 +12,7 @@ from tiny import make_config, make_model
 from models.nets.attention import TYPES
 from models.nets.transformer import Block
 from models.storage.checkpoint import CARD_KEYS, build, write_json
-from models.tasks.assignment import Assignment
+from models.tasks import TASKS
 from models.training.cards import cost, make_card
 from models.training.recipes import RECIPES
 
@@ -61,7 +61,7 @@ def test_a_card(attention: str, tmp_path: Path):
     (tmp_path / "seed-1").mkdir()
     write_json(tmp_path / "seed-1" / "card.json", {"metric": {"accuracy": 0.5}})
     model = make_model(attention, length=49)
-    card = make_card(name, model, Assignment(), run, 0, {"accuracy": 1.0})
+    card = make_card(name, model, TASKS["assignment"].build(), run, 0, {"accuracy": 1.0})
     assert all(key in card for key in CARD_KEYS) and card["name"] == name
     kind = TYPES[attention]
     assert card["attention"] == {"title": kind.title, "formula": kind.formula, "source": kind.published}

@@ -21,7 +21,7 @@ import models
 from models import loading
 from models.storage import checkpoint
 from models.storage.checkpoint import CheckpointError, digests, read_card, read_constant, read_model, write, write_json
-from models.tasks import assignment
+from models.tasks import TASKS, assignment
 from models.training import release
 from models.training.release import finish
 
@@ -181,7 +181,7 @@ def test_a_finished_models_card_has_the_digests_of_its_files(tmp_path: Path, mon
     monkeypatch.setattr(release, "CONSTANT_TEXTS", 4)
     (tmp_path / "log.txt").write_text("step 50 loss 1.0 rate 1e-3 seconds 60 left 0\n")
     target = tmp_path / "target"
-    finish("assignment-softmax", make_model("softmax", length=49), assignment.Assignment(), tmp_path, 0, target)
+    finish("assignment-softmax", make_model("softmax", length=49), TASKS["assignment"].build(), tmp_path, 0, target)
     written = read_card(target)["weights"]
     assert written == digests(target) and set(written) == {"model.safetensors", "constant.safetensors"}
     for name in written:

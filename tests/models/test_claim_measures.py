@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy
 import pytest
@@ -68,7 +69,7 @@ def test_speed_is_a_ratio_of_both(monkeypatch: pytest.MonkeyPatch):
 def test_training_speed_is_a_ratio_on_the_same_batches_of_one_shape(monkeypatch: pytest.MonkeyPatch):
     seen: list[tuple[str, Pairs]] = []
 
-    class Task:
+    class Corpus:
         def batch(self, step: int, steps: int, seed: int) -> Pairs:
             return Pairs(*(torch.full((2, 9 if step % 3 else 5), step) for _ in range(3)))
 
@@ -80,7 +81,7 @@ def test_training_speed_is_a_ratio_on_the_same_batches_of_one_shape(monkeypatch:
             seen.append((self.name, batch))
             return 0.8 if self.name == pace.PLAIN else 1.0
 
-    monkeypatch.setattr(pace, "task_of", lambda *given: Task())
+    monkeypatch.setattr(pace, "task_of", lambda *given: SimpleNamespace(corpus=Corpus()))
     monkeypatch.setattr(pace, "Training", Known)
     found = pace.training_speed(Path(), Path())
     assert [row["name"] for row in found["rows"]] == [*pace.COMPARED] and len(pace.COMPARED) == 8

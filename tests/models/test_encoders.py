@@ -14,20 +14,21 @@ from models.nets.transformer import Transformer
 from models.plan import HeadPlan
 from models.storage.datasets import DATA
 from models.studies.transfer import encoders
-from models.tasks.masked import LENGTH, Masked
+from models.tasks.masked import LENGTH, MaskedCorpus, MaskedReader
 from models.training.recipes import RECIPES
 
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch, tokens: Path) -> None:
     """Trainings of three steps of two texts."""
-    monkeypatch.setattr(encoders, "Masked", lambda data=DATA, _runs=None, *more: Masked(data, tokens, *more))
+    monkeypatch.setattr(encoders, "MaskedCorpus",
+                        lambda reader, data=DATA, _runs=None, *more: MaskedCorpus(reader, data, tokens, *more))
     monkeypatch.setattr(encoders, "STEPS", 3)
     monkeypatch.setattr(encoders, "COMPILED", False)
     monkeypatch.setattr(encoders, "TOKENS", 4 * LENGTH)
     monkeypatch.setattr(encoders, "SIZES", {"small": (32, 1), "middle": (32, 2)})
     monkeypatch.setattr(encoders, "MOMENTS", {"small": (1, 3)})
-    monkeypatch.setattr(Masked, "validation_tokens", 2 * LENGTH)
+    monkeypatch.setattr(MaskedCorpus, "validation_tokens", 2 * LENGTH)
 
 
 def test_only_what_is_compared_differs():
@@ -45,8 +46,8 @@ def test_only_what_is_compared_differs():
 
 
 def test_a_step_has_the_tokens_that_are_asked_for():
-    assert Masked().batch(0, 1, 0).tokens.shape == (64, LENGTH)
-    assert Masked(tokens=512).batch(0, 1, 0).tokens.shape == (8, LENGTH)
+    assert MaskedCorpus(MaskedReader()).batch(0, 1, 0).tokens.shape == (64, LENGTH)
+    assert MaskedCorpus(MaskedReader(), tokens=512).batch(0, 1, 0).tokens.shape == (8, LENGTH)
 
 
 def test_moments_are_kept_and_not_made_again(brief: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -18,8 +18,9 @@ from models.nets import hard_concrete
 from models.nets.config import END, START, PairConfig
 from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
+from models.tasks import TASKS
 from models.tasks.base import Pairs
-from models.tasks.translation import Translation
+from models.tasks.translation import TranslationCorpus, TranslationMetric, TranslationReader
 from models.training import prune_heads, trainer
 from models.training.prune_heads import Gates, Pruning, learn, measured, removed, trained
 
@@ -86,10 +87,10 @@ def test_gradients_are_finite_at_the_ends():
 # The training of gates, on a toy of a task: the target is the text itself.
 
 V, N = 12, 6
-TASK = Translation()
+TASK = TranslationReader()
 
 
-class Copying(Translation):
+class Copying(TranslationCorpus):
     def batch(self, step: int, steps: int, seed: int) -> Pairs:
         words = torch.randint(3, V, (16, N), generator=generator(seed, step))
         ends = torch.full((16, 1), END)
@@ -111,7 +112,7 @@ class OutageError(Exception):
 
 def test_a_run_that_stops_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(prune_heads, "SAVE_EVERY", 0.0)
-    whole = learn(PRUNING, make_model(), Copying(), tmp_path / "whole")
+    whole = learn(PRUNING, make_model(), Copying(TASK), tmp_path / "whole")
 
     class Stopping(Copying):
         def batch(self, step: int, steps: int, seed: int) -> Pairs:
@@ -120,18 +121,18 @@ def test_a_run_that_stops_ends_the_same(tmp_path: Path, monkeypatch: pytest.Monk
             return super().batch(step, steps, seed)
 
     with pytest.raises(OutageError):
-        learn(PRUNING, make_model(), Stopping(), tmp_path / "parts")
-    parts = learn(PRUNING, make_model(), Copying(), tmp_path / "parts")
+        learn(PRUNING, make_model(), Stopping(TASK), tmp_path / "parts")
+    parts = learn(PRUNING, make_model(), Copying(TASK), tmp_path / "parts")
     assert_close(parts.state_dict(), whole.state_dict(), rtol=0, atol=0)
     assert (whole.log_a["encoder"] != prune_heads.INITIAL).all()
     with pytest.raises(FileExistsError, match="another"):
-        learn(replace(PRUNING, strength=0.1), make_model(), Copying(), tmp_path / "parts")
+        learn(replace(PRUNING, strength=0.1), make_model(), Copying(TASK), tmp_path / "parts")
 
 
 def test_the_decoder_is_frozen_where_the_encoder_alone_has_gates(tmp_path: Path):
     for kinds in (("encoder",), ("encoder", "decoder", "cross")):
         model, before = make_model(), make_model().state_dict()
-        learn(replace(PRUNING, kinds=kinds), model, Copying(), tmp_path / str(len(kinds)))
+        learn(replace(PRUNING, kinds=kinds), model, Copying(TASK), tmp_path / str(len(kinds)))
         changed = {name for name, tensor in model.state_dict().items() if not torch.equal(tensor, before[name])}
         assert any(name.startswith("encoder.") for name in changed)
         assert any(not name.startswith("encoder") for name in changed) == (len(kinds) > 1)
@@ -141,7 +142,7 @@ def test_the_decoder_is_frozen_where_the_encoder_alone_has_gates(tmp_path: Path)
 
 def test_the_loss_has_the_penalty_and_the_gates():
     """Against a pass with the gates as hand gates, and P(open) by scalars."""
-    gates, batch = Gates(make_model(), ("encoder", "cross")), Copying().batch(0, 1, 0)
+    gates, batch = Gates(make_model(), ("encoder", "cross")), Copying(TASK).batch(0, 1, 0)
     with torch.no_grad():
         gates.log_a["cross"].copy_(torch.tensor([[-3.0, 0.5, 0.0, 2.0]]))
     pruning = replace(PRUNING, kinds=("encoder", "cross"), strength=0.25, label_smoothing=0.0)
@@ -161,7 +162,7 @@ def test_the_loss_has_the_penalty_and_the_gates():
 def test_strength_decides(strength: float, left: int | None, tmp_path: Path):
     """A penalty that outweighs everything closes all heads; next to none few of them."""
     pruning = replace(PRUNING, strength=strength, steps=80, rate=1e-2)
-    gates = learn(pruning, make_model(), Copying(), tmp_path)
+    gates = learn(pruning, make_model(), Copying(TASK), tmp_path)
     found = int(hard_concrete.decided(gates.log_a["encoder"]).sum())
     assert found == left if left is not None else found >= 4
     assert len(gates.plan.heads) == 8 - found
@@ -170,13 +171,13 @@ def test_strength_decides(strength: float, left: int | None, tmp_path: Path):
 def test_the_control_is_the_same_training_without_gates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Adam on the encoder's weights and the cross entropy alone, step by step; all heads are left."""
     control = replace(PRUNING, strength=0.0)
-    gates = learn(control, make_model(), Copying(), tmp_path)
+    gates = learn(control, make_model(), Copying(TASK), tmp_path)
     assert not gates.log_a and not gates.plan.heads
     model = make_model()
     weights = [its for name, its in model.named_parameters() if name.startswith("encoder")]
     adam = torch.optim.Adam(weights, control.rate)
     for step in range(control.steps):
-        batch = Copying().batch(step, control.steps, 0)
+        batch = Copying(TASK).batch(step, control.steps, 0)
         loss = torch.nn.functional.cross_entropy(model.logits(model(batch.texts, batch.tokens)).flatten(0, 1),
                                                  batch.targets.flatten(), label_smoothing=control.label_smoothing)
         adam.zero_grad()
@@ -184,11 +185,12 @@ def test_the_control_is_the_same_training_without_gates(tmp_path: Path, monkeypa
         torch.nn.utils.clip_grad_norm_(weights, trainer.CLIP)
         adam.step()
     assert_close(gates.model.state_dict(), model.state_dict(), rtol=1e-4, atol=1e-5)
-    monkeypatch.setattr(Translation, "pairs", lambda *_: [("a", "eins zwei drei vier")])
-    monkeypatch.setattr(Translation, "translate", lambda *_: ["eins zwei drei vier"])
-    found = measured(gates, control, Translation(), None, 4)
+    monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [("a", "eins zwei drei vier")])
+    monkeypatch.setattr(TranslationMetric, "translate", lambda *_: ["eins zwei drei vier"])
+    found = measured(gates, control, TASKS["translation"].build(), None, 4)
     assert found["heads_left"] == {"encoder": 8} and found["plan"] == "" and found["probabilities"] == {}
-    assert found["sentence_bleu"] == [100.0] and "sentence_bleu" not in measured(gates, PRUNING, Translation(), None, 4)
+    assert found["sentence_bleu"] == [100.0]
+    assert "sentence_bleu" not in measured(gates, PRUNING, TASKS["translation"].build(), None, 4)
 
 
 def test_removed_heads_are_gates_of_0():
@@ -213,9 +215,9 @@ def test_removed_heads_are_gates_of_0():
 def test_what_is_written_of_a_run(monkeypatch: pytest.MonkeyPatch):
     gates = Gates(make_model(), ("encoder",))
     gates.log_a["encoder"].data[1] = -2.0
-    monkeypatch.setattr(Translation, "pairs", lambda *_: [("a", "eins zwei drei vier")])
-    monkeypatch.setattr(Translation, "translate", lambda *_: ["eins zwei drei vier"])
-    result = measured(gates, PRUNING, Translation(), None, 4)
+    monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [("a", "eins zwei drei vier")])
+    monkeypatch.setattr(TranslationMetric, "translate", lambda *_: ["eins zwei drei vier"])
+    result = measured(gates, PRUNING, TASKS["translation"].build(), None, 4)
     assert result["heads_left"] == {"encoder": 4} and result["bleu"] == 100 and result["strength"] == 0.5
     assert result["probabilities"]["encoder"] == [[round(1 - cdf(0, 2.0), 4)] * 4, [round(1 - cdf(0, -2.0), 4)] * 4]
     assert HeadPlan.parse(result["plan"]) == HeadPlan().with_heads([("encoder", 1, h) for h in range(4)], gate=0)

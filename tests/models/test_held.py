@@ -16,7 +16,8 @@ from models import loading
 from models.nets.mean_patterns import mean_patterns
 from models.storage import checkpoint
 from models.storage.checkpoint import CheckpointError
-from models.tasks.assignment import Assignment
+from models.tasks import TASKS
+from models.tasks.assignment import AssignmentReader
 from models.training.recipes import RECIPES
 
 NAMES = [name for name in RECIPES if name.startswith("assignment")]  # four
@@ -27,7 +28,8 @@ def loads(tmp_path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Tiny models of equal size in place of those that are shipped; the names in the order of being read."""
     for seed, name in enumerate(NAMES):
         model = make_model("softmax", seed, length=21)
-        constant = mean_patterns(model, Assignment().typical(4)[:, :model.limit(Assignment.limit)])
+        texts = TASKS["assignment"].build().corpus.typical(4)
+        constant = mean_patterns(model, texts[:, :model.limit(AssignmentReader.limit)])
         checkpoint.write(tmp_path / name, model, {"self": constant})
         checkpoint.write_json(tmp_path / name / "card.json",
                               dict.fromkeys(checkpoint.CARD_KEYS, {}) | {"name": name, "task": "assignment"})

@@ -16,8 +16,9 @@ from models.storage.checkpoint import CHECKPOINTS, read_card
 from models.studies import store
 from models.studies.corpus import lengths
 from models.studies.corpus.lengths import TYPED, facts, measure, plans_of, texts_of, typed_limit
-from models.tasks.assignment import Assignment
-from models.tasks.stories import Stories
+from models.tasks import TASKS
+from models.tasks.base import Task
+from models.tasks.stories import StoriesCorpus, StoriesMetric, StoriesReader
 from models.trace import row_entropy
 
 
@@ -28,7 +29,7 @@ def test_entropy_of_a_row():
 
 
 def test_a_models_numbers_are_means_over_its_texts():
-    lab, task = own("assignment-softmax"), Assignment()
+    lab, task = own("assignment-softmax"), TASKS["assignment"].build()
     plan = plans_of(lab)["trained"]
     result = measure(lab, task, 13, plan, 193)
     losses, hits = [], []
@@ -48,11 +49,16 @@ def test_a_models_numbers_are_means_over_its_texts():
     assert len(result["entropy"]) == 3 and all(len(row) == 4 for row in result["entropy"])
 
 
-class Counting(Stories):
+class Counting(StoriesCorpus):
     """Books that count up, stories that count down, three times as many of the first; no two tokens are alike."""
 
     def stream(self, corpus: str, split: str) -> torch.Tensor:
         return torch.arange(24_000) if corpus == "books" else 40_000 - torch.arange(8_000)
+
+
+def counting() -> Task:
+    corpus = Counting(StoriesReader())
+    return Task(corpus.reader, corpus, StoriesMetric(corpus))
 
 
 def test_stories_are_the_same_tokens_at_every_length(monkeypatch: pytest.MonkeyPatch):
@@ -60,7 +66,7 @@ def test_stories_are_the_same_tokens_at_every_length(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(lengths, "TOKENS", 16 * 1024)
     found = {}
     for n in (32, 256, 1024):
-        batch, whose = texts_of(Counting(), n, 1024)
+        batch, whose = texts_of(counting(), n, 1024)
         assert batch.tokens.shape == (16 * 1024 // n, n) and (batch.tokens[:, 0] == 0).all()
         assert (batch.tokens[:, 1:] == batch.targets[:, :-1]).all()
         assert whose.tolist() == [i // (1024 // n) for i in range(len(whose))]
@@ -70,7 +76,7 @@ def test_stories_are_the_same_tokens_at_every_length(monkeypatch: pytest.MonkeyP
 
 
 def test_words_looked_at_are_of_all_texts():
-    tokens = lengths.captured_of(Counting(), 512, 1024)
+    tokens = lengths.captured_of(counting(), 512, 1024)
     assert len(tokens) == lengths.CAPTURED // 512
     assert (tokens[0] < 24_000).all() and (tokens[-1, 1:] > 24_000).all()  # books, and stories
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from models.errors import InputError
 from models.prompt import Prompt
-from models.tasks.masked import LENGTH, MASK, MASK_ID, Masked
-from models.tasks.stories import Stories
+from models.tasks.masked import LENGTH, MASK, MASK_ID, MaskedReader
+from models.tasks.stories import StoriesReader
 
-TASK, STORIES = Masked(), Stories()
+TASK, STORIES = MaskedReader(), StoriesReader()
 
 
 def plain_ids(text: str) -> list[int]:

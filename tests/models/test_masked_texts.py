@@ -3,7 +3,9 @@ several, and a measure that gives 1 to a model that knows and asks about the sam
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -15,18 +17,31 @@ from torch.testing import assert_close
 
 from models.generate.sampling import generator
 from models.tasks import masked
-from models.tasks.masked import KEPT, LENGTH, MASK_ID, MIXED, SHARE, TOKENS, Masked, hide
+from models.tasks.masked import (
+    KEPT,
+    LENGTH,
+    MASK_ID,
+    MIXED,
+    SHARE,
+    TOKENS,
+    MaskedCorpus,
+    MaskedMetric,
+    MaskedReader,
+    hide,
+)
 from models.training.recipes import RECIPES, task_of
 
-V = Masked.vocabulary
+READER = MaskedReader()
+V = READER.vocabulary
+Make = Callable[..., MaskedCorpus]
 
 
 @pytest.fixture
-def counting(monkeypatch: pytest.MonkeyPatch) -> type[Masked]:
+def counting(monkeypatch: pytest.MonkeyPatch) -> Make:
     """On a stream that counts: token t is followed by t + 1, no token is BOS."""
-    monkeypatch.setattr(Masked, "stream", lambda self, corpus, split: (torch.arange(20_000) % 4095 + 1).short())
+    monkeypatch.setattr(MaskedCorpus, "stream", lambda self, corpus, split: (torch.arange(20_000) % 4095 + 1).short())
     monkeypatch.setattr(masked, "TEST_TOKENS", 1024)
-    return Masked
+    return functools.partial(MaskedCorpus, READER)
 
 
 # Hiding.
@@ -68,7 +83,7 @@ def test_all_of_them_can_be_hidden():
 
 # Batches.
 
-def test_batches_are_decided_by_three_numbers(counting: type[Masked]):
+def test_batches_are_decided_by_three_numbers(counting: Make):
     task = counting()
     batch, again = task.batch(3, 10, 1), task.batch(3, 10, 1)
     assert_close((batch.tokens, batch.targets), (again.tokens, again.targets))
@@ -82,7 +97,7 @@ def test_batches_are_decided_by_three_numbers(counting: type[Masked]):
         assert not torch.equal(other.tokens, batch.tokens)
 
 
-def test_mixed_lengths(counting: type[Masked]):
+def test_mixed_lengths(counting: Make):
     """Each length about as often as the others, as many tokens in every step; one length a step."""
     task = counting(lengths=MIXED)
     shapes = [tuple(task.batch(step, 400, 0).tokens.shape) for step in range(400)]
@@ -96,12 +111,13 @@ def test_mixed_lengths(counting: type[Masked]):
 def test_which_recipes_mix_lengths():
     for name, recipe in RECIPES.items():
         assert (len(recipe.lengths) > 1) == (name == "masked-gau-relu2-mixed")
-    assert task_of("masked-gau-relu2-mixed")._lengths == MIXED and task_of("masked-softmax")._lengths == (LENGTH,)
+    assert task_of("masked-gau-relu2-mixed").corpus.lengths == MIXED
+    assert task_of("masked-softmax").corpus.lengths == (LENGTH,)
 
 
-def test_validation_hides_as_the_measure_does(counting: type[Masked], monkeypatch: pytest.MonkeyPatch):
+def test_validation_hides_as_the_measure_does(counting: Make, monkeypatch: pytest.MonkeyPatch):
     """At the family's length, whatever the model was trained at; the same words every time; none exchanged or kept."""
-    monkeypatch.setattr(Masked, "validation_tokens", 2048)
+    monkeypatch.setattr(MaskedCorpus, "validation_tokens", 2048)
     batches, again = counting(lengths=MIXED).validation(), counting().validation()
     for batch, same in zip(batches, again, strict=True):
         assert_close((batch.tokens, batch.targets), (same.tokens, same.targets))
@@ -111,9 +127,9 @@ def test_validation_hides_as_the_measure_does(counting: type[Masked], monkeypatc
     assert sum(batch.tokens.numel() for batch in batches) == 2048
 
 
-def test_typical_texts_fill_the_limit(counting: type[Masked]):
+def test_typical_texts_fill_the_limit(counting: Make):
     texts = counting().typical(6)
-    assert texts.shape == (6, Masked.limit) and (texts[:, 0] == 0).all()
+    assert texts.shape == (6, READER.limit) and (texts[:, 0] == 0).all()
 
 
 # The measure.
@@ -143,9 +159,9 @@ class Guess:
 
 
 @pytest.mark.parametrize("p", [0.25, 0.5])
-def test_measure_of_a_model_that_knows(counting: type[Masked], monkeypatch: pytest.MonkeyPatch, p: float):
+def test_measure_of_a_model_that_knows(counting: Make, monkeypatch: pytest.MonkeyPatch, p: float):
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH))
-    metric = counting().metric(Guess(p))
+    metric = MaskedMetric(counting()).evaluate(Guess(p))
     assert metric["accuracy_by_length"] == {"32": 1.0, "64": 1.0}
     for loss in metric["loss_by_length"].values():
         assert loss == pytest.approx(-math.log(p), abs=1e-3)
@@ -153,13 +169,13 @@ def test_measure_of_a_model_that_knows(counting: type[Masked], monkeypatch: pyte
     assert metric["tokens_per_length"] == 2 * 1024
 
 
-def test_every_hidden_token_is_hidden_in_the_measure(counting: type[Masked], monkeypatch: pytest.MonkeyPatch):
+def test_every_hidden_token_is_hidden_in_the_measure(counting: Make, monkeypatch: pytest.MonkeyPatch):
     """No model is asked about what it sees; the same texts and words each time; all lengths read the same stretches of
     either corpus, from its first token to its last."""
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH))
     one, other = Guess(0.5), Guess(0.5)
     for guess in (one, other):
-        counting().metric(guess)
+        MaskedMetric(counting()).evaluate(guess)
     assert_close(one.read, other.read, rtol=0, atol=0)
     shares = [float((tokens == MASK_ID).float().mean()) for tokens in one.read]
     assert all(share == pytest.approx(SHARE, abs=0.04) for share in shares)
@@ -173,7 +189,7 @@ def test_every_hidden_token_is_hidden_in_the_measure(counting: type[Masked], mon
         assert_close(rows[:, 1:].flatten(), torch.cat((first, last, first, last)))
 
 
-def test_measure_of_chance(counting: type[Masked]):
+def test_measure_of_chance(counting: Make):
     """A model that says the same everywhere: ln V, and right as seldom as chance."""
     class Same:
         def __call__(self, tokens: Tensor) -> Tensor:
@@ -182,14 +198,14 @@ def test_measure_of_chance(counting: type[Masked]):
         def logits(self, hidden: Tensor) -> Tensor:
             return hidden
 
-    losses, right, stretches = counting().measure(Same(), LENGTH)
+    losses, right, stretches = MaskedMetric(counting()).measure(Same(), LENGTH)
     assert losses.mean().item() == pytest.approx(math.log(V), rel=1e-5) and right.float().mean() < 0.01
     hidden = 2 * 1024 * SHARE * masked.DRAWS
     assert len(losses) == len(right) == len(stretches) == pytest.approx(hidden, abs=5 * hidden**0.5)
     assert stretches.unique().tolist() == [0, 1, 2, 3]  # two of 512 tokens of each corpus
 
 
-def test_the_same_tokens_are_hidden_at_every_length(counting: type[Masked], monkeypatch: pytest.MonkeyPatch):
+def test_the_same_tokens_are_hidden_at_every_length(counting: Make, monkeypatch: pytest.MonkeyPatch):
     """By where they stand in their stretch: only what stands around them differs. Draws differ from each other."""
     monkeypatch.setattr(masked, "TEST_LENGTHS", (32, LENGTH, 100))
     task = counting()

@@ -31,14 +31,14 @@ from models.nets.attention import TYPES
 from models.plan import HeadPlan
 from models.prompt import Prompt
 from models.studies.corpus.minimal_heads import backward, sign_test
-from models.tasks.assignment import Assignment
+from models.tasks.assignment import AssignmentReader
 
 SOFTMAX = Traits("Softmax")
 FOREIGN = sorted(set(ARCHITECTURES) - {"bert-bare", "deberta-v3"})  # those predict nothing
 
 
 def stack(attention: str) -> StackLab:
-    return StackLab(attention, Assignment(), make_model(attention), {}, {})
+    return StackLab(attention, AssignmentReader(), make_model(attention), {}, {})
 
 
 def toy(count: int, logits: object, places: int = 1, targets: tuple[int, ...] = (0,)) -> Gating:

@@ -27,7 +27,7 @@ from models.storage.checkpoint import build, read_card, read_json, read_model
 from models.studies import store
 from models.tasks.base import Batch, Pairs
 from models.tasks.pairs import as_batch
-from models.tasks.translation import Translation
+from models.tasks.translation import TranslationCorpus
 from models.training import evaluate, prune_heads, release, sweeps, trainer
 from models.training.recipes import RECIPES, PairRecipe, task_of
 from models.training.trainer import batch_loss, objective_of, train, validation_loss
@@ -167,7 +167,7 @@ def test_recipes():
         assert replace(recipe, config=softmax.config, disagreement=(), **rates) == \
             (longer if name == "translation-softmax" else softmax)
         assert recipe.disagreement_weight == 1.0
-        task = task_of(name)
+        task = task_of(name).reader
         assert (recipe.config.vocabulary, recipe.config.trained_length) == (task.vocabulary, task.trained_length)
         with torch.device("meta"):
             assert 3e6 < build(recipe.config).parameter_count() < 4.5e6
@@ -191,9 +191,9 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     small = replace(RECIPES[name].config, width=32, layers=1, encoder_layers=2, heads=4)
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], config=small, steps=2, compiled=False))
     said = [(f"Number {i} is here.", f"Nummer {i} ist hier.") for i in range(600)]
-    monkeypatch.setattr(Translation, "pairs", lambda _, split: said if split == "train" else said[:5])
+    monkeypatch.setattr(TranslationCorpus, "pairs", lambda _, split: said if split == "train" else said[:5])
     monkeypatch.setattr(release, "CONSTANT_PAIRS", 40)
-    monkeypatch.setattr(Translation, "step_tokens", 200)
+    monkeypatch.setattr(TranslationCorpus, "step_tokens", 200)
     monkeypatch.setattr("models.generate.seq2seq_decoding.longest_of", lambda *_: 12)
     for module in (checkpoint, evaluate, prune_heads, store):
         monkeypatch.setattr(module, "CHECKPOINTS", folder)

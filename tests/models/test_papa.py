@@ -23,13 +23,13 @@ from models.studies.papa.constants import Fitted, Mean
 from models.studies.papa.tasks import corpora, scores
 from models.studies.papa.tasks.corpora import Example, joined
 from models.studies.papa.tasks.token_ids import GRID, Texts, texts_of
-from models.tasks.masked import Masked
+from models.tasks.masked import MaskedReader
 
 
 def masked_lab(attention: str = "softmax") -> StackLab:
     """A tiny bidirectional model that reads sentences."""
     model = make_model(attention, causal=False)
-    task = Masked()
+    task = MaskedReader()
     config = replace(model.config, vocabulary=task.vocabulary)
     torch.manual_seed(3)
     whole = type(model)(config, initial_std=0.3, embedding_std=1.0).requires_grad_(False).eval()

@@ -11,7 +11,7 @@ import torch
 import models
 from models.loading import own
 from models.studies.corpus.word_pieces import measure, pairs
-from models.tasks.stories import Stories
+from models.tasks.stories import StoriesReader
 
 TEXT = "One day Emma saw a lantern. The bird looked at Emma and"
 
@@ -42,6 +42,6 @@ def test_what_is_said_is_the_traces_s():
 
 
 def test_the_example_has_a_name_in_pieces():
-    text = dict(Stories.examples)["A name in pieces"]
-    task = Stories()
+    text = dict(StoriesReader.examples)["A name in pieces"]
+    task = StoriesReader()
     assert pairs(task.labels, torch.tensor([task.read(text).ids]))["names"].any()

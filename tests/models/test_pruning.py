@@ -22,9 +22,11 @@ from models.studies import held_out, store
 from models.studies.corpus import pruning
 from models.studies.corpus.heads import losses_alone
 from models.studies.corpus.pruning import Measuring, Points, Scope, costs, curves, scopes_of
+from models.tasks import TASKS
 from models.tasks.base import Batch, Pairs
 
 LAB = tiny.make_lab("softmax")
+TASK = TASKS["assignment"].build()
 PAIRS = tiny_pairs.make_lab()
 
 
@@ -102,13 +104,13 @@ def test_every_point_is_what_its_plan_says(tmp_path: Path):
     (scope,) = scopes_of(LAB, heads_of(LAB), {})
     its = batches()
     half = Points(tmp_path / "points.json", ["weights"])
-    work = Measuring(LAB.model, LAB.task, its, 0, half).work([scope])
+    work = Measuring(LAB.model, TASK, its, 0, half).work([scope])
     for _ in range(28):
         next(work)
     again = Points(tmp_path / "points.json", ["weights"])
     assert len(again.values) >= 10 and again.values == half.values
     again.values = {key: [*value, "kept"] for key, value in again.values.items()}
-    told = list(Measuring(LAB.model, LAB.task, its, 0, again).work([scope]))
+    told = list(Measuring(LAB.model, TASK, its, 0, again).work([scope]))
     assert "all, loss" not in told[0] and sum("kept" in value for value in again.values.values()) == len(half.values)
     found = curves(scope, {key: value[:2] for key, value in again.values.items()})
     assert [left for left, _, _ in found["curves"][ALONE]] == list(range(9)) and "bleu" not in found

@@ -15,7 +15,7 @@ from app.state.link import read_query
 from models import HeadPlan
 from models.errors import InputError
 from models.messages import cut
-from models.tasks.assignment import Assignment
+from models.tasks.assignment import AssignmentReader
 
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u200e\u200f\u061c"
 
@@ -49,7 +49,7 @@ def test_a_link_cannot_turn_our_sentences_around(key: str, value: str):
 @pytest.mark.parametrize("text", ["\u202e=1", "x\u202e1", "x=\u202e", "x=1\u202e"])
 def test_nor_can_a_text(text: str):
     with pytest.raises(InputError) as error:
-        Assignment().read(text)
+        AssignmentReader().read(text)
     assert "\u202e" not in str(error.value) and "202" in str(error.value)
 
 

@@ -15,13 +15,13 @@ from models.analysis.relevance import applies, propagated, shares
 from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from models.plan import HeadPlan
-from models.tasks.assignment import Assignment
+from models.tasks.assignment import AssignmentReader
 
 WITHIN = sorted(name for name in TYPES if not name.startswith("gau-"))
 
 
 def stack(attention: str) -> StackLab:
-    return StackLab(attention, Assignment(), make_model(attention), {}, {})
+    return StackLab(attention, AssignmentReader(), make_model(attention), {}, {})
 
 
 @pytest.mark.parametrize("attention", WITHIN)

@@ -21,12 +21,14 @@ from models.tasks.stories import (
     HELD_OUT_BOOKS,
     TOKENS,
     VALIDATION_BOOKS,
-    Stories,
+    StoriesCorpus,
+    StoriesMetric,
+    StoriesReader,
     read_books,
     read_stories,
 )
 
-TASK = Stories()
+TASK = StoriesReader()
 SPLITS = ("train", "validation", "test")
 
 
@@ -163,18 +165,18 @@ def test_missing_data_is_told_of(tmp_path: Path):
         with pytest.raises(FileNotFoundError, match=f"--data .* {folder}"):
             read(tmp_path, "test")
     with pytest.raises(FileNotFoundError, match="--data"):
-        Stories(tmp_path, tmp_path).typical(1)
+        StoriesCorpus(TASK, tmp_path, tmp_path).typical(1)
 
 
 # Windows and measure, on a stream that counts: token t is followed by t + 1.
 
 @pytest.fixture
-def counting(monkeypatch: pytest.MonkeyPatch) -> Stories:
-    monkeypatch.setattr(Stories, "stream", lambda *_: (torch.arange(5 * CONTEXT + 17) % 4095 + 1).short())
-    return Stories()
+def counting(monkeypatch: pytest.MonkeyPatch) -> StoriesCorpus:
+    monkeypatch.setattr(StoriesCorpus, "stream", lambda *_: (torch.arange(5 * CONTEXT + 17) % 4095 + 1).short())
+    return StoriesCorpus(TASK)
 
 
-def test_windows_start_with_bos(counting: Stories):
+def test_windows_start_with_bos(counting: StoriesCorpus):
     batch, again = counting.batch(3, 10, seed=1), counting.batch(3, 10, seed=1)
     assert_close((batch.tokens, batch.targets), (again.tokens, again.targets))
     assert batch.tokens.shape == batch.targets.shape == (TOKENS // CONTEXT, CONTEXT)
@@ -183,31 +185,31 @@ def test_windows_start_with_bos(counting: Stories):
     assert (batch.targets.diff(dim=1) == 1).all()
     assert not torch.equal(batch.tokens, counting.batch(4, 10, seed=1).tokens)
     typical = counting.typical(6)
-    assert typical.shape == (6, counting.limit) and (typical[:, 0] == 0).all()
+    assert typical.shape == (6, TASK.limit) and (typical[:, 0] == 0).all()
 
 
 @pytest.mark.parametrize("context", [256, 512])
-def test_a_step_has_as_many_tokens_whatever_the_context(counting: Stories, context: int):
-    task = Stories(context=context)
-    assert task.batch(0, 10, 0).tokens.shape == (TOKENS // context, context)
-    assert task.trained_length == task.metric(Always(0.5))["window"] == context
+def test_a_step_has_as_many_tokens_whatever_the_context(counting: StoriesCorpus, context: int):
+    corpus = StoriesCorpus(TASK, context=context)
+    assert corpus.batch(0, 10, 0).tokens.shape == (TOKENS // context, context)
+    assert corpus.trained_length == StoriesMetric(corpus).evaluate(Always(0.5))["window"] == context
 
 
 def test_validation_is_a_fixed_sample_of_both_corpora(monkeypatch: pytest.MonkeyPatch):
     """As many windows of each, that do not overlap; `times` as large if asked; of the validation split alone."""
     asked, first = [], {"books": 1, "stories": 2001}
 
-    def stream(_: Stories, corpus: str, split: str) -> Tensor:
+    def stream(_: StoriesCorpus, corpus: str, split: str) -> Tensor:
         asked.append(split)
         return (torch.arange(200 * CONTEXT) % 1999 + first[corpus]).short()
 
-    monkeypatch.setattr(Stories, "stream", stream)
-    task = Stories()
+    monkeypatch.setattr(StoriesCorpus, "stream", stream)
+    corpus = StoriesCorpus(TASK)
     for times in (1, 2):
-        batches, again = task.validation(times), Stories().validation(times)
+        batches, again = corpus.validation(times), StoriesCorpus(TASK).validation(times)
         assert all(torch.equal(a.tokens, b.tokens) for a, b in zip(batches, again, strict=True))
         targets = torch.cat([batch.targets for batch in batches])
-        assert targets.numel() == times * task.validation_tokens and targets.shape[1] == CONTEXT
+        assert targets.numel() == times * corpus.validation_tokens and targets.shape[1] == CONTEXT
         assert (targets > 2000).float().mean() == 0.5
         assert len({int(row[0]) for row in targets}) == len(targets)
         assert all((batch.tokens[:, 0] == 0).all() for batch in batches)
@@ -231,9 +233,9 @@ class Always:
 
 
 @pytest.mark.parametrize("p", [1 / 4096, 0.5])
-def test_measure(counting: Stories, p: float):
+def test_measure(counting: StoriesCorpus, p: float):
     """Perplexity is 4,096 where nothing is known; else its logarithm is a mean over the window's 256 tokens."""
-    metric = counting.metric(Always(p))
+    metric = StoriesMetric(counting).evaluate(Always(p))
     expected = math.exp((math.log(4096) - (CONTEXT - 1) * math.log(p)) / CONTEXT)
     for name in ("perplexity", "perplexity_books", "perplexity_stories"):
         assert metric[name] == pytest.approx(expected, rel=1e-3)

@@ -21,32 +21,33 @@ from models.labs.seq2seq import Seq2SeqLab
 from models.nets.config import END, PADDING, START, PairConfig
 from models.nets.seq2seq import Seq2Seq
 from models.storage import checkpoint
-from models.tasks import dialogue, summary
-from models.tasks.dialogue import Dialogue
-from models.tasks.pairs import PairTask
-from models.tasks.summary import Summary
+from models.tasks import TASKS
+from models.tasks.base import Task
+from models.tasks.pairs import PairReader
 from models.tasks.text_scores import bleu_of_order, rouge
 from models.training import release
 from models.training.recipes import RECIPES
 
-SUMMARY, DIALOGUE = Summary(), Dialogue()
-BOTH = pytest.mark.parametrize("task", [SUMMARY, DIALOGUE], ids=["summary", "dialogue"])
+SUMMARY_TASK, DIALOGUE_TASK = TASKS["summary"].build(), TASKS["dialogue"].build()
+SUMMARY, DIALOGUE = SUMMARY_TASK.reader, DIALOGUE_TASK.reader
+READERS = pytest.mark.parametrize("reader", [SUMMARY, DIALOGUE], ids=["summary", "dialogue"])
+BOTH = pytest.mark.parametrize("task", [SUMMARY_TASK, DIALOGUE_TASK], ids=["summary", "dialogue"])
 PROFILE = "I am a cook. I have two dogs."
 
 
 # Reading.
 
-@BOTH
+@READERS
 @given(st.text(min_size=1, max_size=60))
-def test_any_text_can_be_read(task: PairTask, text: str):
-    if not task.clean(text):
+def test_any_text_can_be_read(reader: PairReader, text: str):
+    if not reader.clean(text):
         with pytest.raises(InputError):
-            task.read(text)
+            reader.read(text)
         return
-    prompt = task.read(text)
-    assert 2 < len(prompt.ids) == len(prompt.tokens) <= task.limit and min(prompt.ids[1:-1]) > PADDING
+    prompt = reader.read(text)
+    assert 2 < len(prompt.ids) == len(prompt.tokens) <= reader.limit and min(prompt.ids[1:-1]) > PADDING
     if not prompt.left_out:
-        assert task.written(prompt.ids) == task.clean(text) and prompt.read_chars == len(text)
+        assert reader.written(prompt.ids) == reader.clean(text) and prompt.read_chars == len(text)
 
 
 def test_bars_are_cleaned():
@@ -81,20 +82,20 @@ def test_of_a_long_conversation_the_oldest_turns_are_left_out():
 
 # Data.
 
-@pytest.mark.parametrize(("task", "counts"), [(SUMMARY, (18_866, 1500, 1500)), (DIALOGUE, (30_421, 10_424, 2731))],
-                         ids=["summary", "dialogue"])
-def test_splits(task: PairTask, counts: tuple[int, int, int]):
+@pytest.mark.parametrize(("task", "counts"), [
+    (SUMMARY_TASK, (18_866, 1500, 1500)), (DIALOGUE_TASK, (30_421, 10_424, 2731))], ids=["summary", "dialogue"])
+def test_splits(task: Task, counts: tuple[int, int, int]):
     """As many pairs as SOURCE.txt says; no text of test or validation is trained on."""
-    train, validation, test = (task.pairs(split) for split in ("train", "validation", "test"))
+    train, validation, test = (task.corpus.pairs(split) for split in ("train", "validation", "test"))
     assert (len(train), len(validation), len(test)) == counts
     texts = {text for text, _ in train}
     assert not texts & {text for text, _ in validation + test}
-    assert all(task.clean(text) == text and target for text, target in test)
+    assert all(task.reader.clean(text) == text and target for text, target in test)
 
 
 def test_a_reply_follows_its_turns():
     """The profile is that of the person who replies, the last turn the other person's."""
-    first, second = DIALOGUE.pairs("train")[:2]
+    first, second = DIALOGUE_TASK.corpus.pairs("train")[:2]
     one, two = (text.split(" | ") for text, _ in (first, second))
     assert one[0].endswith("My favorite ice cream flavor is chocolate.") and two[0].endswith("I am 100 years old.")
     assert one[1:] == ["Hi there!"] and first[1] == "Hello!" and two[1:] == [one[1], first[1]]
@@ -102,19 +103,20 @@ def test_a_reply_follows_its_turns():
 
 
 @BOTH
-def test_pairs_of_every_shape(task: PairTask):
+def test_pairs_of_every_shape(task: Task):
     """Each pair is in the first shape that it fits; the text is cut, a pair with a longer target is left out."""
-    pairs = task.pairs("test")
-    buckets = task.buckets(pairs)
+    corpus, reader = task.corpus, task.reader
+    pairs = corpus.pairs("test")
+    buckets = corpus.buckets(pairs)
     kept = sum(map(len, buckets))
     assert 0.95 * len(pairs) < kept <= len(pairs) and all(map(len, buckets))
     targets = {target for _, target in pairs}
-    for (text_length, target_length), bucket in zip(task.shapes, buckets, strict=True):
+    for (text_length, target_length), bucket in zip(corpus.shapes, buckets, strict=True):
         assert bucket.shape[1] == text_length + target_length
         texts, ends = bucket[:, :text_length], bucket[:, text_length:]
         assert (texts[:, 0] == START).all() and ((texts == END).sum(1) == 1).all() and ((ends == END).sum(1) == 1).all()
-        assert {task.written(row) for row in ends[:20].tolist()} <= targets
-    assert (task.shapes[-1]) == (task.limit, task.target_limit)
+        assert {reader.written(row) for row in ends[:20].tolist()} <= targets
+    assert corpus.shapes[-1] == (reader.limit, reader.target_limit)
 
 
 # Measure.
@@ -133,34 +135,35 @@ def test_bleu_of_one_gram_is_precision():
 
 
 @pytest.mark.parametrize(("task", "names"), [
-    (SUMMARY, ["rouge1", "rouge2", "rougeL"]), (DIALOGUE, ["bleu1", "bleu4", "rouge1", "rouge2", "rougeL"])],
+    (SUMMARY_TASK, ["rouge1", "rouge2", "rougeL"]), (DIALOGUE_TASK, ["bleu1", "bleu4", "rouge1", "rouge2", "rougeL"])],
     ids=["summary", "dialogue"])
-def test_metric(task: PairTask, names: list[str], monkeypatch: pytest.MonkeyPatch):
+def test_metric(task: Task, names: list[str], monkeypatch: pytest.MonkeyPatch):
     """With beams and without, over the test texts; in words with the baseline."""
-    monkeypatch.setattr(type(task), "pairs", lambda *_: [("a", "The pilot landed too hard today."), ("b", "No.")])
+    pairs = [("a", "The pilot landed too hard today."), ("b", "No.")]
+    monkeypatch.setattr(type(task.corpus), "pairs", lambda *_: pairs)
     answers = {4: "The pilot landed too hard today.", 1: "No."}
-    monkeypatch.setattr(type(task), "translate", lambda _, model, texts, beam=4: [answers[beam]] * len(texts))
-    metric = task.metric(None)  # type: ignore[arg-type]
+    monkeypatch.setattr(type(task.metric), "translate", lambda _, model, texts, beam=4: [answers[beam]] * len(texts))
+    metric = task.metric.evaluate(None)
     assert [key for key in metric if not key.endswith("_greedy")][:len(names)] == names
     assert metric["rougeL"] == metric["rougeL_greedy"] == 50.0 and metric["texts"] == 2 and metric["beam"] == 4
-    assert str(metric[names[0]]) in task.in_words(metric)
+    assert str(metric[names[0]]) in task.metric.describe(metric)
 
 
 # Models whose two rows differ in length.
 
 @functools.cache
 def tiny_lab(family: str, attention: str) -> Seq2SeqLab:
-    task: PairTask = SUMMARY if family == "summary" else DIALOGUE
+    reader: PairReader = SUMMARY if family == "summary" else DIALOGUE
     torch.manual_seed(0)
-    config = PairConfig(attention, task.vocabulary, 32, 1, 4, trained_length=task.trained_length, encoder_layers=1,
-                        target_length=task.target_limit)
+    config = PairConfig(attention, reader.vocabulary, 32, 1, 4, trained_length=reader.trained_length, encoder_layers=1,
+                        target_length=reader.target_limit)
     model = Seq2Seq(config, initial_std=0.3, embedding_std=1.0).eval().requires_grad_(False)
-    constant = {"encoder": (task.limit, task.limit), "decoder": (task.target_limit, task.target_limit),
-                "cross": (task.target_limit, task.limit)}
+    constant = {"encoder": (reader.limit, reader.limit), "decoder": (reader.target_limit, reader.target_limit),
+                "cross": (reader.target_limit, reader.limit)}
     random = {kind: torch.rand(1, 4, *size, generator=torch.Generator().manual_seed(1)) for kind, size in
               constant.items()}
     random["decoder"] = random["decoder"].tril()
-    return Seq2SeqLab(f"{family}-tiny", task, model,
+    return Seq2SeqLab(f"{family}-tiny", reader, model,
                       {kind: its / its.sum(-1, keepdim=True) for kind, its in random.items()}, {})
 
 
@@ -192,8 +195,8 @@ def numpy_equal(one, other) -> bool:
 def test_a_folder_of_a_model_with_two_lengths(attention: str, tmp_path, monkeypatch: pytest.MonkeyPatch):
     """Constants as means over pairs, written and read: the decoder's matrices are smaller than the encoder's."""
     lab = tiny_lab("summary", attention)
-    monkeypatch.setattr(release, "CONSTANT_PAIRS", 6)
-    constant = release.constants_of(lab.model, SUMMARY)
+    monkeypatch.setattr(release, "CONSTANT_PAIRS", 24)
+    constant = release.constants_of(lab.model, SUMMARY_TASK)
     assert {kind: tuple(its.shape[2:]) for kind, its in constant.items()} == \
         {"encoder": (224, 224), "decoder": (48, 48), "cross": (48, 224)}
     checkpoint.write(tmp_path, lab.model, constant)
@@ -210,10 +213,10 @@ def test_recipes(family: str):
     names = [name for name in RECIPES if name.startswith(f"{family}-")]
     assert [name.removeprefix(f"{family}-") for name in names] == \
         ["softmax", "random", "dense", "dense-softmax", "random-softmax"]
-    task = (summary.Summary if family == "summary" else dialogue.Dialogue)()
+    reader = SUMMARY if family == "summary" else DIALOGUE
     for name in names:
         config = RECIPES[name].config
-        assert isinstance(config, PairConfig) and config.vocabulary == task.vocabulary
-        assert task.tokenizer.get_vocab_size() == task.vocabulary
-        assert (config.trained_length, config.target_length) == (task.trained_length, task.target_limit)
+        assert isinstance(config, PairConfig) and config.vocabulary == reader.vocabulary
+        assert reader.tokenizer.get_vocab_size() == reader.vocabulary
+        assert (config.trained_length, config.target_length) == (reader.trained_length, reader.target_limit)
         assert vars(RECIPES[name]) | {"config": 0} == vars(RECIPES[names[0]]) | {"config": 0}

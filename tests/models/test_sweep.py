@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from models.tasks import assignment
+from models.tasks import TASKS, assignment
 from models.training import recipes, sweep, sweeps
 from models.training.recipes import RECIPES, SHORT
 from models.training.trainer import train, validation_loss
@@ -142,6 +142,6 @@ def test_a_sweep_goes_on_where_it_stopped(attention: str, trials: int, second: i
             for t in found} == set(trained)
     first = found[0]
     model = train(sweep.trial_recipe("assignment", attention, first["learning_rate"], first["table_rate"]),
-                  assignment.Assignment(), tmp_path / "again", sweeps.SEED, torch.device("cpu"))
-    again = validation_loss(model, assignment.Assignment(), sweep.SCORED_ON)
+                  TASKS["assignment"].build().corpus, tmp_path / "again", sweeps.SEED, torch.device("cpu"))
+    again = validation_loss(model, TASKS["assignment"].build().corpus, sweep.SCORED_ON)
     assert first["loss"] == pytest.approx(again, abs=1e-4)

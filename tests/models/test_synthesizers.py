@@ -25,7 +25,7 @@ from models.nets.attention.factorized_random import FactorizedTable
 from models.nets.attention.fixed_random import FixedTable
 from models.nets.attention.random import Table
 from models.nets.attention.rotary import rotary_table
-from models.tasks.assignment import Assignment
+from models.tasks.assignment import AssignmentReader
 from models.tasks.base import Batch
 from models.training.recipes import Recipe
 from models.training.trainer import train
@@ -314,14 +314,14 @@ def test_a_text_is_read_up_to_the_tables(attention: str):
     lab = make_lab(attention, length=21)
     assert lab.limit == 21 == lab.constant["self"].shape[-1] and lab.task.limit == 128
     prompt = lab.read("a=1;" * 30)
-    assert len(prompt.ids) == 21 and prompt.left_out == 40 and prompt == Assignment().read("a=1;" * 30, 21)
+    assert len(prompt.ids) == 21 and prompt.left_out == 40 and prompt == AssignmentReader().read("a=1;" * 30, 21)
     assert len(run(lab, "a=1;" * 30).tokens) == 21
     short = lab.read("a=1;" * 8 + "a=?")  # 18 tokens
     assert len(list(lab.generate(short, count=40))) <= 3
     with pytest.raises(InputError):
         lab.read("")
     with pytest.raises(ValueError, match="21 tokens"):
-        run_prompt(lab, Assignment().read("a=1;" * 30))
+        run_prompt(lab, AssignmentReader().read("a=1;" * 30))
 
 
 def test_a_text_of_a_model_with_few_tokens_is_cut_between_events():

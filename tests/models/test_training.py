@@ -315,7 +315,7 @@ def test_the_memory_loss_frees_memory(tmp_path: Path):
 @pytest.mark.parametrize("name", [name for name in RECIPES if name.startswith("assignment")])
 def test_no_batch_is_longer_than_the_tables(name: str):
     """The texts of the last steps are the longest; a Synthesizer has no weights beyond its trained length."""
-    task, recipe = task_of(name), RECIPES[name]
+    task, recipe = task_of(name).corpus, RECIPES[name]
     longest = max(task.batch(step, recipe.steps, 0).tokens.shape[1] for step in range(recipe.steps - 60, recipe.steps))
     assert longest == recipe.config.trained_length == task.trained_length
 
@@ -323,8 +323,8 @@ def test_no_batch_is_longer_than_the_tables(name: str):
 def test_recipes_of_the_families_that_need_data_fit_their_tasks():
     """Their batches have the length that the tasks say: see test_stories and test_masked_texts."""
     for name, recipe in RECIPES.items():
-        task = task_of(name)
-        assert (recipe.config.vocabulary, recipe.config.trained_length) == (task.vocabulary, task.trained_length)
+        task = task_of(name).corpus
+        assert (recipe.config.vocabulary, recipe.config.trained_length) == (task.reader.vocabulary, task.trained_length)
         assert recipe.config.causal == (task.name != "masked")
         attention = name.removeprefix(f"{task.name}-")
         if attention.startswith("disagreement-"):

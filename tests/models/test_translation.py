@@ -17,9 +17,20 @@ from models.errors import InputError
 from models.nets.config import END, PADDING, START
 from models.tasks.pairs import as_batch, clean, first_of_each
 from models.tasks.text_scores import bleu
-from models.tasks.translation import LENGTH, LENGTHS, TOKENS, Translation, read_pairs, split_key, train_tokenizer
+from models.tasks.translation import (
+    LENGTH,
+    LENGTHS,
+    TOKENS,
+    TranslationCorpus,
+    TranslationMetric,
+    TranslationReader,
+    read_pairs,
+    split_key,
+    train_tokenizer,
+)
 
-TASK = Translation()
+TASK = TranslationReader()
+CORPUS = TranslationCorpus(TASK)
 SENTENCE = "The cat is sleeping."
 
 
@@ -138,7 +149,7 @@ def test_the_tokenizer_knows_training_alone(tmp_path: Path, monkeypatch: pytest.
 
 def test_missing_data_is_told_of(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="--data .* tatoeba_deu_eng"):
-        Translation(tmp_path).pairs("test")
+        TranslationCorpus(TASK, tmp_path).pairs("test")
 
 
 # Batches.
@@ -148,13 +159,13 @@ TOY = [(" ".join(["the cat"] * (1 + i % 5)) + f" {i}", " ".join(["die Katze"] * 
 
 
 @pytest.fixture
-def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Translation:
+def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> TranslationCorpus:
     """Translation on 900 pairs of several lengths."""
-    monkeypatch.setattr(Translation, "pairs", lambda *_: TOY)
-    return Translation(cache=tmp_path)
+    monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: TOY)
+    return TranslationCorpus(TASK, cache=tmp_path)
 
 
-def test_a_pass_has_few_shapes_and_every_pair_once(toy: Translation):
+def test_a_pass_has_few_shapes_and_every_pair_once(toy: TranslationCorpus):
     """But for those that fill no batch."""
     whole = [len(bucket) // (TOKENS // length) for length, bucket in zip(LENGTHS, toy._buckets, strict=True)]
     batches = [toy.batch(step, 100, seed=3) for step in range(sum(whole))]
@@ -167,16 +178,16 @@ def test_a_pass_has_few_shapes_and_every_pair_once(toy: Translation):
                for a, b in zip(batches, second, strict=True))
 
 
-def test_a_batch_is_decided_by_its_numbers(toy: Translation):
+def test_a_batch_is_decided_by_its_numbers(toy: TranslationCorpus):
     """Whatever was asked for before; from the file of tokens as from the texts."""
     later = toy.batch(5, 100, seed=1)
     toy.batch(0, 100, seed=2)
-    again, other = Translation(cache=toy._cache).batch(5, 100, seed=1), toy.batch(5, 100, seed=2)
+    again, other = TranslationCorpus(TASK, cache=toy._cache).batch(5, 100, seed=1), toy.batch(5, 100, seed=2)
     assert_close((again.texts, again.tokens, again.targets), (later.texts, later.tokens, later.targets))
     assert later.texts.shape != other.texts.shape or not torch.equal(later.texts, other.texts)
 
 
-def test_what_encoder_and_decoder_read(toy: Translation):
+def test_what_encoder_and_decoder_read(toy: TranslationCorpus):
     """The text between start and end; the translation one place behind what is to be said, `end` last."""
     batch = toy.validation(4)[0]
     said = dict(TOY)
@@ -189,22 +200,22 @@ def test_what_encoder_and_decoder_read(toy: Translation):
         assert TASK.written(targets) == said[TASK.written(text)]
 
 
-def test_validation_is_a_sentence_once(toy: Translation):
+def test_validation_is_a_sentence_once(toy: TranslationCorpus):
     pairs = [("a", "1"), ("a", "2"), ("b", "3"), ("a", "4")]
     assert first_of_each(pairs) == [("a", "1"), ("b", "3")]
     counts = [sum(len(batch.texts) for batch in toy.validation(times)) for times in (1, 2, 4, 9)]
     assert counts == [pytest.approx(225, abs=4), pytest.approx(450, abs=4), 900, 900]
 
 
-def test_a_full_pair_fits(toy: Translation):
+def test_a_full_pair_fits(toy: TranslationCorpus):
     """The longest that is kept has 64 tokens with its ends; one more and the pair is left out."""
     words = [("a " * n).strip() for n in (LENGTH - 2, LENGTH - 1)]
-    assert [len(ids) for ids in (TASK.read(words[0]).ids, TASK.encode([(words[0], "b"), (words[1], "b")]))] == [64, 1]
-    batch = as_batch(TASK.buckets([(words[0], words[0])])[-1], LENGTH)
+    assert [len(ids) for ids in (TASK.read(words[0]).ids, CORPUS.encode([(words[0], "b"), (words[1], "b")]))] == [64, 1]
+    batch = as_batch(CORPUS.buckets([(words[0], words[0])])[-1], LENGTH)
     assert batch.texts[0, -1] == END and batch.targets[0, LENGTH - 2] == END and (batch.targets[0, :-1] >= 0).all()
 
 
-def test_typical_texts_are_of_training_and_padded(toy: Translation):
+def test_typical_texts_are_of_training_and_padded(toy: TranslationCorpus):
     texts, targets = toy.typical(50)
     assert texts.shape == targets.shape == (50, LENGTH) and (texts[:, 0] == START).all()
     said = {(TASK.written(text), TASK.written(target)) for text, target in
@@ -246,15 +257,15 @@ def test_bleu_takes_all_references():
 def test_the_metric_reads_every_sentence(monkeypatch: pytest.MonkeyPatch):
     """With all its references, by beam and greedily; a translator that knows the answers has 100."""
     said = {"a b c": ["eins zwei drei vier", "x"], "d": ["fünf sechs sieben acht"]}
-    monkeypatch.setattr(Translation, "pairs", lambda *_: [(a, b) for a, its in said.items() for b in its])
+    monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [(a, b) for a, its in said.items() for b in its])
     beams = []
 
     def answers(self, model, texts, beam):
         beams.append(beam)
         return [said[text][0] if beam > 1 else "falsch " * 4 for text in texts]
 
-    monkeypatch.setattr(Translation, "translate", answers)
-    metric = Translation().metric(None)
+    monkeypatch.setattr(TranslationMetric, "translate", answers)
+    metric = TranslationMetric(CORPUS).evaluate(None)
     assert metric["bleu"] == 100 and metric["bleu_greedy"] < 1 and beams == [4, 1]
     assert (metric["sentences"], metric["references"], metric["beam"]) == (2, 3, 4) and list(metric)[0] == "bleu"
     assert metric["signature"].startswith("nrefs:")
@@ -262,7 +273,7 @@ def test_the_metric_reads_every_sentence(monkeypatch: pytest.MonkeyPatch):
 
 def test_some_sentences_are_of_all_lengths(monkeypatch: pytest.MonkeyPatch):
     """The file is sorted by length: the first would be the easiest."""
-    monkeypatch.setattr(Translation, "pairs", lambda *_: [(f"a {i // 2}", str(i)) for i in range(40)])
-    texts, references = Translation().test(5)
+    monkeypatch.setattr(TranslationCorpus, "pairs", lambda *_: [(f"a {i // 2}", str(i)) for i in range(40)])
+    texts, references = CORPUS.test(5)
     assert texts == ["a 0", "a 4", "a 8", "a 12", "a 16"] and references[1] == ["8", "9"]
-    assert len(Translation().test()[0]) == len(Translation().test(99)[0]) == 20
+    assert len(CORPUS.test()[0]) == len(CORPUS.test(99)[0]) == 20

@@ -18,7 +18,8 @@ from models.nets.mean_patterns import mean_patterns
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan
 from models.prompt import Prompt
-from models.tasks.assignment import Assignment
+from models.tasks import TASKS
+from models.tasks.assignment import AssignmentReader
 from models.trace import Trace
 from models.training.recipes import Recipe
 
@@ -38,8 +39,8 @@ def heads_of(attention: str) -> int:
 
 
 def make_config(attention: str, causal: bool = True, length: int = LENGTH) -> Config:
-    return Config(attention, vocabulary=Assignment.vocabulary, width=WIDTH, layers=LAYERS, heads=heads_of(attention),
-                  causal=causal, trained_length=length)
+    return Config(attention, vocabulary=AssignmentReader.vocabulary, width=WIDTH, layers=LAYERS,
+                  heads=heads_of(attention), causal=causal, trained_length=length)
 
 
 def make_model(attention: str, seed: int = 0, causal: bool = True, length: int = LENGTH) -> Transformer:
@@ -78,9 +79,9 @@ def attention_state(module: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:
 @functools.cache
 def make_lab(attention: str, causal: bool = True, length: int = LENGTH) -> StackLab:
     """Shared by all tests, as a Lab is never changed."""
-    model, task = make_model(attention, causal=causal, length=length), Assignment()
-    constant = mean_patterns(model, task.typical(8)[:, :model.limit(task.limit)])
-    return StackLab(f"tiny-{attention}", task, model, {"self": constant}, card={})
+    model, task = make_model(attention, causal=causal, length=length), TASKS["assignment"].build()
+    constant = mean_patterns(model, task.corpus.typical(8)[:, :model.limit(task.reader.limit)])
+    return StackLab(f"tiny-{attention}", task.reader, model, {"self": constant}, card={})
 
 
 def with_constant(lab: StackLab, constant: Tensor) -> StackLab:
@@ -115,7 +116,7 @@ def another_scale(lab: StackLab, plan: HeadPlan = UNTOUCHED) -> HeadPlan:
 
 def random_ids(count: int, n: int, seed: int = 0) -> Tensor:
     """(count, n) token ids, BOS first."""
-    ids = torch.randint(1, Assignment.vocabulary, (count, n), generator=torch.Generator().manual_seed(seed))
+    ids = torch.randint(1, AssignmentReader.vocabulary, (count, n), generator=torch.Generator().manual_seed(seed))
     ids[:, 0] = 0
     return ids
 

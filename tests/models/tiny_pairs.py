@@ -15,11 +15,11 @@ from models.nets.config import END, PADDING, START, PairConfig
 from models.nets.mean_patterns import mean_pair_patterns
 from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
-from models.tasks.translation import Translation
+from models.tasks.translation import TranslationReader
 
 KINDS = (ENCODER, DECODER, CROSS)
 LAYERS, ENCODER_LAYERS, HEADS, WIDTH, LENGTH = 2, 3, 4, 32, 64
-TASK = Translation()
+TASK = TranslationReader()
 TEXT_TYPED = "The cat is sleeping, and I am reading a book."
 EXACTLY = {"rtol": 0, "atol": 0}
 # What can stand in a model of two texts; the others have no MLP beside them, or count keys.

@@ -73,4 +73,4 @@ def costs(card: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def headline(card: Mapping[str, Any], metric: dict[str, Any] | None = None) -> str:
     """A card's numbers in words, or those of another seed."""
-    return catalogue.task_named(card["task"]).in_words(card["metric"] if metric is None else metric)
+    return catalogue.metric_of(card["task"]).describe(card["metric"] if metric is None else metric)

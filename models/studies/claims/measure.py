@@ -31,8 +31,8 @@ from models.studies import seeds, store
 from models.studies.claims.pace import training_speed
 from models.studies.claims.sources.normalisation import SIDES
 from models.studies.claims.sources.synthesizer import AGAINST, TEXTS, TIMED, TOKENS
-from models.tasks.masked import LENGTH, Masked
-from models.tasks.stories import CONTEXT, VOCABULARY, Stories
+from models.tasks.masked import LENGTH, MaskedMetric
+from models.tasks.stories import CONTEXT, VOCABULARY, StoriesCorpus
 from models.training.recipes import RECIPES, short_recipe, task_of
 from models.training.trainer import precision_for, train
 
@@ -48,16 +48,16 @@ def no_attention(data: Path, runs: Path) -> dict[str, Any]:
     if "stories-softmax" not in names():
         return {}
     lab, task = own("stories-softmax"), task_of("stories-softmax", data, runs)
-    assert isinstance(task, Stories)
     layers, heads = lab.shape["self"]
     plan = HeadPlan().with_heads([("self", i, j) for i in range(layers) for j in range(heads)], gate=0.0)
     closed = _Gated(lab.model, lab.interventions(plan, CONTEXT))
     return {"stories-softmax": {"weights": store.sha(lab.card), "metric": lab.card["metric"], "values": {
-        "gates_0": task.metric(cast(Transformer, closed))["perplexity"], "trained_without": pairs_perplexity(task)}}}
+        "gates_0": task.metric.evaluate(cast(Transformer, closed))["perplexity"],
+        "trained_without": pairs_perplexity(task.corpus)}}}
 
 
 class _Gated:
-    """A model under interventions, as Stories.metric calls one."""
+    """A model under interventions, as StoriesMetric calls one."""
 
     def __init__(self, model: Transformer, interventions: Sequence[Intervention] | None) -> None:
         self._model, self._interventions, self.logits = model, interventions, model.logits
@@ -66,14 +66,14 @@ class _Gated:
         return self._model(tokens, self._interventions)
 
 
-def pairs_perplexity(task: Stories) -> float:
+def pairs_perplexity(texts: StoriesCorpus) -> float:
     """Perplexity of the held-out windows when each token is guessed from the one before, by pairs counted in the
     training texts: a block without attention sees one token only, so no training could do much better.
 
     p(b | a) = max(count(a b) - D, 0) / count(a) + D · kinds(a) / count(a) · p(b), p(b) with one count added to each.
     """
     corpora = ("books", "stories")
-    training = [task.stream(corpus, "train").numpy().astype(numpy.int64) for corpus in corpora]
+    training = [texts.stream(corpus, "train").numpy().astype(numpy.int64) for corpus in corpora]
     pairs = numpy.zeros((VOCABULARY, VOCABULARY), numpy.int32)
     for stream in training:
         numpy.add.at(pairs, (stream[:-1], stream[1:]), 1)
@@ -81,7 +81,7 @@ def pairs_perplexity(task: Stories) -> float:
     single /= single.sum()
     loss, count = 0.0, 0
     for corpus in corpora:
-        stream = task.stream(corpus, "test").numpy().astype(numpy.int64)
+        stream = texts.stream(corpus, "test").numpy().astype(numpy.int64)
         after = stream[:len(stream) // CONTEXT * CONTEXT].reshape(-1, CONTEXT)
         before = numpy.pad(after, ((0, 0), (1, 0)))[:, :-1]  # a window begins with BOS
         loss -= numpy.log(pair_probability(pairs, single, before, after)).sum()
@@ -107,9 +107,9 @@ def readings(data: Path, runs: Path) -> dict[str, Any]:
     for name in dict.fromkeys(name for name, policy in SIDES.values() if policy):
         if name in names():
             lab = own(name)
-            task = task_of(name, data, runs)
-            assert isinstance(task, Masked)
-            values = seeds.readings(lab.model, task)
+            metric = task_of(name, data, runs).metric
+            assert isinstance(metric, MaskedMetric)
+            values = seeds.readings(lab.model, metric)
             result[name] = {"weights": store.sha(lab.card), "metric": lab.card["metric"], "values": values}
     return result
 
@@ -123,7 +123,8 @@ def fixed_scale(data: Path, runs: Path) -> dict[str, Any]:
     found = {}
     for seed in (0, 1, 2):
         folder = runs / name / f"level-{seed}"
-        found[str(seed)] = task.metric(train(level, task, folder, seed, device, precision_for(folder, device)))
+        found[str(seed)] = task.metric.evaluate(
+            train(level, task.corpus, folder, seed, device, precision_for(folder, device)))
     card = own(name).card
     return {name: {"weights": store.sha(card), "metric": card["metric"], "values": {
         "table_std": LEVEL, "steps": recipe.steps, "perplexity": {s: m["perplexity"] for s, m in found.items()}}}}
@@ -134,7 +135,7 @@ def relu2_scale(data: Path, runs: Path) -> dict[str, Any]:
     """What factors do to the rows of masked-gau-relu2, and what they would do to softmax's; see under_factors."""
     name = "masked-gau-relu2"
     records: list[Record] = []
-    texts = Masked(data, runs).held_out(LENGTH)
+    texts = task_of("masked-softmax", data, runs).corpus.held_out(LENGTH)
     own(name).model(texts[::len(texts) // 16], records=records)  # of all of them, evenly
     # What is recorded is over the root of n, relu²'s divisor, and so small that softmax's rows would be flat.
     return {"scores": name} | under_factors(torch.cat([record.scores for record in records]) * LENGTH**0.5)

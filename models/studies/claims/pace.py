@@ -43,8 +43,8 @@ class Training:
 def training_speed(data: Path, runs: Path) -> dict[str, Any]:
     """Steps a second over softmax's, median and quartiles of pairs of steps, on batches of the commonest shape: each
     other shape would be compiled for each model."""
-    recipe, task = RECIPES[PLAIN], task_of(PLAIN, data, runs)
-    batches = [task.batch(step, recipe.steps, 0) for step in range(4 * (REPETITIONS + UNTIMED))]
+    recipe, corpus = RECIPES[PLAIN], task_of(PLAIN, data, runs).corpus
+    batches = [corpus.batch(step, recipe.steps, 0) for step in range(4 * (REPETITIONS + UNTIMED))]
     shapes = [batch.tokens.shape for batch in batches]
     shape = max(shapes, key=shapes.count)
     batches = [batch for batch in batches if batch.tokens.shape == shape][:REPETITIONS + UNTIMED]

@@ -35,7 +35,7 @@ from models.nets.transformer import Transformer
 from models.storage.datasets import files
 from models.studies.command import Option, study
 from models.tasks.base import Task
-from models.tasks.stories import Stories
+from models.tasks.stories import StoriesReader
 
 FILE = "blimp/blimp.jsonl.gz"
 PAIRS = 100  # of each paradigm's 1,000, evenly over them
@@ -82,9 +82,9 @@ def log_probabilities(model: Transformer, sentences: Sequence[Sequence[int]]) ->
     return result
 
 
-def measure(model: Transformer, task: Stories, pairs: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+def measure(model: Transformer, reader: StoriesReader, pairs: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """Which pairs are right, and the accuracies; equal probabilities count as wrong."""
-    ids = [task.tokenizer.encode(pair[which], add_special_tokens=False).ids
+    ids = [reader.tokenizer.encode(pair[which], add_special_tokens=False).ids
            for which in ("good", "bad") for pair in pairs]
     good, bad = log_probabilities(model, ids).chunk(2)
     by_paradigm, by_phenomenon = defaultdict(list), defaultdict(list)
@@ -104,9 +104,9 @@ def accuracy(rights: Mapping[str, Sequence[bool]]) -> dict[str, float]:
 
 
 def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
-    assert isinstance(task, Stories)  # by the choices below
+    assert isinstance(task.reader, StoriesReader)  # by the choices below
     pairs, began = read_pairs(arguments.data, arguments.pairs), time.process_time()
-    found = measure(lab.model, task, pairs)
+    found = measure(lab.model, task.reader, pairs)
     seconds = time.process_time() - began
     print(f"{lab.name}: {found['accuracy']:.1%} ± {1.96 * found['accuracy_error']:.1%} of {len(pairs):,} pairs, "
           f"{seconds:.0f} s of CPU", flush=True)

@@ -38,7 +38,7 @@ from models.loading import own
 from models.nets.transformer import Transformer
 from models.studies.command import Option, study
 from models.tasks.base import Task
-from models.tasks.stories import CONTEXT, Stories
+from models.tasks.stories import CONTEXT, StoriesCorpus
 
 FACTORS = (1, 2, 4, 8, 16, 32)
 MOVES = 8  # that take budgets from one factor to the next, twice as large; 4 would leave no choice between layers
@@ -148,15 +148,15 @@ def kept_share(budgets: Sequence[int], n: int) -> float:
     return read / (len(budgets) * n * (n + 1) / 2)
 
 
-def held_out(task: Stories, count: int) -> Tensor:
+def held_out(corpus: StoriesCorpus, count: int) -> Tensor:
     """(count, N) ids of held-out windows, half of books and half of stories, the same for every model of a context
     N."""
-    return _drawn(task.held_out(task.trained_length), count)
+    return _drawn(corpus.held_out(corpus.trained_length), count)
 
 
-def for_choosing(task: Stories, count: int) -> Tensor:
+def for_choosing(corpus: StoriesCorpus, count: int) -> Tensor:
     """The same of the validation split."""
-    return _drawn(torch.cat([batch.targets for batch in task.validation()]), count)
+    return _drawn(torch.cat([batch.targets for batch in corpus.validation()]), count)
 
 
 def largest_factor(curve: Mapping[float, float], limit: float) -> float:
@@ -176,12 +176,13 @@ def _drawn(windows: Tensor, count: int) -> Tensor:
 def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
     if not can_decode(lab.model):
         raise ValueError(f"{lab.name} has no cache of keys to forget from")
-    assert isinstance(task, Stories)  # by the choices below
+    corpus = task.corpus
+    assert isinstance(corpus, StoriesCorpus)  # by the choices below
     began = time.process_time()
-    targets = held_out(task, arguments.windows or WINDOWS * CONTEXT // task.trained_length)
-    validation = for_choosing(task, arguments.validation or VALIDATION * CONTEXT // task.trained_length)
+    targets = held_out(corpus, arguments.windows or WINDOWS * CONTEXT // corpus.trained_length)
+    validation = for_choosing(corpus, arguments.validation or VALIDATION * CONTEXT // corpus.trained_length)
     points = measure(lab.model, targets, validation)
-    return {"window": task.trained_length, "windows": len(targets), "validation_windows": len(validation),
+    return {"window": corpus.trained_length, "windows": len(targets), "validation_windows": len(validation),
             "cpu_seconds": round(time.process_time() - began),
             "points": [point for point in points if point["way"] == "chosen"],
             "comparisons": [point for point in points if point["way"] != "chosen"]}

@@ -176,7 +176,7 @@ def measure(lab: StackLab | Seq2SeqLab, task: Task, count: int, data: Path = DAT
     for sentence in sentences:
         watcher.read(sentence)
     shares = relevances(lab, sentences[:RELEVANCE_SENTENCES])
-    untouched, alone = losses_alone(lab, held_out.validation_texts(task))
+    untouched, alone = losses_alone(lab, held_out.validation_texts(task.corpus))
     kinds = {}
     for kind in lab.kinds:
         looks = watcher.looks[kind.name]

@@ -33,11 +33,11 @@ from models.plan import HeadPlan
 from models.prompt import Prompt
 from models.studies.bootstrap import error
 from models.studies.command import study
-from models.tasks.assignment import GROUPS, TEST_SEED, TEST_TEXTS, Assignment, draw
+from models.tasks.assignment import GROUPS, TEST_SEED, TEST_TEXTS, AssignmentCorpus, draw
 from models.tasks.base import Batch, Task
 from models.tasks.masked import TEST_SEED as MASKED_SEED
-from models.tasks.masked import Masked, hide
-from models.tasks.stories import Stories
+from models.tasks.masked import MaskedCorpus, hide
+from models.tasks.stories import StoriesCorpus
 from models.trace import row_entropy
 
 EVENTS = (6, 12, 24, 48, 96)
@@ -61,12 +61,12 @@ def texts_of(task: Task, length: int, longest: int) -> tuple[Batch, Tensor]:
     Args:
         longest: tokens of a long text, a multiple of `length`; assignments are drawn, and none is a part of another.
     """
-    if isinstance(task, Assignment):
+    if isinstance(task.corpus, AssignmentCorpus):
         events = (length - 1) // 2
         tokens, answers = draw(TEST_TEXTS, events, generator(TEST_SEED, 0, events))
         return Batch(tokens, answers), torch.arange(len(tokens)) * GROUPS // len(tokens)
-    if isinstance(task, Stories) and not isinstance(task, Masked):
-        rows = task.windows(longest)
+    if isinstance(task.corpus, StoriesCorpus) and not isinstance(task.corpus, MaskedCorpus):
+        rows = task.corpus.windows(longest)
         chosen = rows[_spread(len(rows), TOKENS // longest)].unflatten(1, (-1, length))  # (texts, parts, length)
         targets = chosen.flatten(0, 1)
         whose = torch.arange(len(chosen)).repeat_interleave(chosen.shape[1])
@@ -76,9 +76,10 @@ def texts_of(task: Task, length: int, longest: int) -> tuple[Batch, Tensor]:
 
 def captured_of(task: Task, length: int, longest: int) -> Tensor:
     """(B, length) ids of about CAPTURED tokens in all whose weights are looked at, evenly over all texts."""
-    rows = task.held_out(length) if isinstance(task, Masked) else texts_of(task, length, longest)[0].tokens
+    is_masked = isinstance(task.corpus, MaskedCorpus)
+    rows = task.corpus.held_out(length) if is_masked else texts_of(task, length, longest)[0].tokens
     rows = rows[_spread(len(rows), max(1, CAPTURED // length))]
-    if isinstance(task, Masked):  # a share of the words is hidden, as it was in training
+    if is_masked:  # a share of the words is hidden, as it was in training
         return hide(rows, generator(MASKED_SEED, length), 0.0, 0.0).tokens
     return rows
 
@@ -157,8 +158,8 @@ def measure(lab: StackLab, task: Task, length: int, plan: HeadPlan, longest: int
 def _predicted(lab: StackLab, task: Task, length: int, plan: HeadPlan,
                longest: int) -> tuple[Tensor, Tensor, Tensor]:
     """Of each prediction its loss, 1 or 0 for right or wrong, and which text it is of."""
-    if isinstance(task, Masked):
-        losses, right, whose = task.measure(lab.model, length, interventions=lab.interventions(plan, length))
+    if isinstance(task.corpus, MaskedCorpus):
+        losses, right, whose = task.metric.measure(lab.model, length, interventions=lab.interventions(plan, length))
         return losses, right.float(), whose
     texts, whose = texts_of(task, length, longest)
     size, parts = max(1, CAPTURED // length), []

@@ -37,18 +37,18 @@ from models.plan import HeadPlan
 from models.prompt import Prompt
 from models.studies.command import Option, study
 from models.tasks.base import Task
-from models.tasks.stories import Stories
+from models.tasks.stories import StoriesCorpus
 
 TEXTS, TOKENS, RANDOM = 50, 20, 20
 SEED = 9  # of the choice of texts and of the random draws
 OTHERS = ("confidence", "single-head", "single-loss", "random")
 
 
-def texts(lab: StackLab, task: Stories, count: int, tokens: int) -> list[Prompt]:
+def texts(lab: StackLab, corpus: StoriesCorpus, count: int, tokens: int) -> list[Prompt]:
     """Held-out texts, half of books and half of stories: BOS, `tokens` - 1 tokens, and the one that follows as the
     right answer of the last."""
     found = []
-    for part in task.held_out(256).chunk(2):
+    for part in corpus.held_out(256).chunk(2):
         chosen = torch.randperm(len(part), generator=generator(SEED))[:count // 2]
         for row in part[chosen, :tokens].tolist():
             ids = (0, *row[:-1])
@@ -114,8 +114,8 @@ def sign_test(wins: int, count: int) -> float:
 
 
 def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
-    assert isinstance(task, Stories)  # by the choices below
-    prompts = texts(lab, task, arguments.texts, arguments.tokens)
+    assert isinstance(task.corpus, StoriesCorpus)  # by the choices below
+    prompts = texts(lab, task.corpus, arguments.texts, arguments.tokens)
     torch.set_num_threads(1)  # as the app has it
     results = []
     for index, prompt in enumerate(prompts):

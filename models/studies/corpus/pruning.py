@@ -48,7 +48,7 @@ from models.studies.command import Option, study
 from models.tasks.base import Batch, Task
 from models.tasks.pairs import BEAM
 from models.tasks.text_scores import bleu
-from models.tasks.translation import Translation
+from models.tasks.translation import TranslationMetric
 
 ALL = "all"  # heads of all kinds; else the name of a kind
 DRAWS = 5
@@ -144,10 +144,9 @@ class Measuring:
 
     def bleu(self, order: Order, left: int) -> list[Any]:
         """BLEU with the card's beam on some test sentences, and its signature."""
-        assert isinstance(self.task, Translation)
-        texts, references = self.task.test(self.sentences)
+        texts, references = self.task.corpus.test(self.sentences)
         smaller = without(self.model, pruning_orders.closed(order, left))
-        score, signature = bleu(self.task.translate(smaller, texts, BEAM), references)  # type: ignore[arg-type]
+        score, signature = bleu(self.task.metric.translate(smaller, texts, BEAM), references)
         return [round(score, 2), signature]
 
     def work(self, scopes: Sequence[Scope]) -> Iterator[str]:
@@ -157,7 +156,7 @@ class Measuring:
             for left in (size for size in scope.sizes() if size in few):
                 for name, order in scope.orders.items():
                     yield self._one(scope, name, left, "loss", self.loss, order)
-        if isinstance(self.task, Translation):
+        if isinstance(self.task.metric, TranslationMetric):
             for scope in scopes:
                 for left in scope.sizes(STEPS) if scope.name == ALL else scope.sizes():
                     yield self._one(scope, scope.main, left, "bleu", self.bleu, scope.orders[scope.main])
@@ -224,7 +223,7 @@ def costs(model: OurModel, scope: Scope, tokens: int) -> list[dict[str, Any]]:
 def measured(lab: StackLab | Seq2SeqLab, task: Task, scopes: Sequence[Scope], points: Points, until: float, tokens: int,
              sentences: int) -> dict[str, Any]:
     """All of it, until a time (of time.monotonic)."""
-    batches = held_out.test_texts(task, tokens)
+    batches = held_out.test_texts(task.corpus, tokens)
     measuring = Measuring(lab.model, task, batches, sentences, points)
     complete = True
     for told in measuring.work(scopes):
@@ -233,9 +232,10 @@ def measured(lab: StackLab | Seq2SeqLab, task: Task, scopes: Sequence[Scope], po
             complete = False
             break
     length = COST_TOKENS.get(task.name, COST_TOKENS[ALL])
-    length = min(length, lab.longest or length, task.trained_length)
+    length = min(length, lab.longest or length, task.corpus.trained_length)
     return {"texts": len(measuring.counts), "predictions": int(measuring.counts.sum()), "draws": DRAWS,
-            "sentences": sentences if isinstance(task, Translation) else 0, "complete": complete, "cost_tokens": length,
+            "sentences": sentences if isinstance(task.metric, TranslationMetric) else 0, "complete": complete,
+            "cost_tokens": length,
             "scopes": {scope.name: curves(scope, points.values) | {"costs": costs(lab.model, scope, length)}
                        for scope in scopes}}
 

@@ -24,7 +24,7 @@ from models.loading import load
 from models.studies.command import study
 from models.tasks.base import Task
 from models.tasks.text_scores import bleu, sacrebleu
-from models.tasks.translation import Translation
+from models.tasks.translation import TranslationCorpus, TranslationMetric
 
 DECIMALS = 2  # of values in percent, some of which are hundreds
 
@@ -66,22 +66,22 @@ def sentence_bleu(found: Sequence[str], references: Sequence[Sequence[str]]) -> 
     return [round(float(value), DECIMALS) for value in values_of(*counts_of(found, references))]
 
 
-def known_in_training(translation: Translation, references: Sequence[Sequence[str]]) -> list[bool]:
+def known_in_training(corpus: TranslationCorpus, references: Sequence[Sequence[str]]) -> list[bool]:
     """Of each test sentence whether one of its references is also the translation of another sentence, of training:
     splits are by the English side."""
-    trained = {target for _text, target in translation.pairs("train")}
+    trained = {target for _text, target in corpus.pairs("train")}
     return [not trained.isdisjoint(its) for its in references]
 
 
 def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
     """BLEU by the card's beam over all test sentences, and what each adds to it."""
-    translation, model = cast(Translation, task), cast(Seq2SeqLab, lab).model
-    texts, references = translation.test()
-    found = translation.translate(model, texts)
+    metric, model = cast(TranslationMetric, task.metric), cast(Seq2SeqLab, lab).model
+    texts, references = task.corpus.test()
+    found = metric.translate(model, texts)
     values = numpy.array(sentence_bleu(found, references))
     print(f"{lab.name}: BLEU {values.mean():.2f}, by the card {lab.card['metric']['bleu']}; error of the choice of "
           f"sentences {values.std() / len(values)**0.5:.2f}", flush=True)
-    new = [i for i, known in enumerate(known_in_training(translation, references)) if not known]
+    new = [i for i, known in enumerate(known_in_training(task.corpus, references)) if not known]
     apart, _signature = bleu([found[i] for i in new], [references[i] for i in new])
     print(f"without the {len(texts) - len(new)} of which a reference is in training, too: BLEU {apart:.2f}", flush=True)
     return {"bleu": round(float(values.mean()), DECIMALS), "sentence_bleu": values.tolist()}

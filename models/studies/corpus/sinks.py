@@ -119,7 +119,7 @@ def rounded(values: Tensor) -> Any:
 
 
 def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
-    found = measure(lab.model, held_out.test_texts(task, TOKENS), held_out.validation_texts(task, TOKENS))
+    found = measure(lab.model, held_out.test_texts(task.corpus, TOKENS), held_out.validation_texts(task.corpus, TOKENS))
     mean = sum(found["by_window"]) / found["windows"]
     print(f"{lab.name}: {mean:.1%} of the weights on the first token", found.get("perplexity", ""), flush=True)
     return found

@@ -29,7 +29,7 @@ from models.nets.attention.selective import selection
 from models.nets.transformer import Transformer
 from models.studies.command import study
 from models.tasks.base import Task
-from models.tasks.stories import CONTEXT, Stories
+from models.tasks.stories import CONTEXT, StoriesCorpus
 
 WINDOWS = 240  # held-out ones, books and stories in their own proportion
 AT_ONCE = 16  # windows
@@ -87,10 +87,10 @@ def measure(model: Transformer, labels: Sequence[str], tokens: Tensor) -> dict[s
 
 
 def _study(lab: StackLab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
-    assert isinstance(task, Stories)  # by the choices below
-    rows = task.windows(CONTEXT)
+    assert isinstance(task.corpus, StoriesCorpus)  # by the choices below
+    rows = task.corpus.windows(CONTEXT)
     targets = rows[torch.linspace(0, len(rows) - 1, WINDOWS).long()]
-    return measure(lab.model, task.labels, functional.pad(targets, (1, -1), value=0))
+    return measure(lab.model, task.reader.labels, functional.pad(targets, (1, -1), value=0))
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from models.labs.stack import StackLab
 from models.nets.transformer import Model, Transformer
 from models.storage.checkpoint import digest, read_json, read_model, write_json, write_model
 from models.storage.datasets import add_data_option
-from models.tasks.masked import LENGTH, TOKENS, Masked
+from models.tasks.masked import LENGTH, TOKENS, MaskedCorpus, MaskedReader
 from models.training.recipes import RECIPES, Recipe
 from models.training.trainer import train, validation_loss
 
@@ -70,17 +70,17 @@ def lab_of(moment: str, runs: Path) -> StackLab:
     Raises:
         FileNotFoundError: it is not trained yet.
     """
-    folder, task = folder_of(moment, runs), Masked()
+    folder, reader = folder_of(moment, runs), MaskedReader()
     if not (folder / NUMBERS).exists():
         raise FileNotFoundError(f"{moment} is not trained yet: python -m models.studies.transfer.encoders "
                                 f"{_parts(moment)[0]}")
-    _ = task.labels
-    return StackLab(moment, task, read_model(folder), {}, {"weights": {WEIGHTS: digest(folder / WEIGHTS)}})
+    _ = reader.labels
+    return StackLab(moment, reader, read_model(folder), {}, {"weights": {WEIGHTS: digest(folder / WEIGHTS)}})
 
 
 def train_one(name: str, data: Path, runs: Path) -> None:
     """Trains a model and keeps its moments; what is done is not done again."""
-    task, recipe = Masked(data, runs, (LENGTH,), TOKENS), recipe_of(name)
+    corpus, recipe = MaskedCorpus(MaskedReader(), data, runs, (LENGTH,), TOKENS), recipe_of(name)
     missing = {moment: folder for moment in moments_of(name)
                if not ((folder := folder_of(moment, runs)) / NUMBERS).exists()}
     if not missing:
@@ -92,14 +92,14 @@ def train_one(name: str, data: Path, runs: Path) -> None:
             folder.mkdir(parents=True, exist_ok=True)
             write_model(folder, model)
 
-    train(recipe, task, runs / "encoders" / name, SEED, torch.device("cpu"), after=keep)
+    train(recipe, corpus, runs / "encoders" / name, SEED, torch.device("cpu"), after=keep)
     for moment, folder in missing.items():
         model = read_model(folder)
         assert isinstance(model, Transformer)  # what the recipe builds
         write_json(folder / NUMBERS, {"steps": int(_parts(moment)[1]), "tokens": TOKENS, "of": STEPS,
                                       "learning_rate": recipe.learning_rate, "width": model.config.width,
                                       "attention": model.config.attention,
-                                      "validation_loss": round(validation_loss(model, task), 4)})
+                                      "validation_loss": round(validation_loss(model, corpus), 4)})
 
 
 def numbers_of(moment: str, runs: Path) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Tables of the sweeps, and the rule by which recipes take their rates from them.
+"""The results of the sweeps, and the rule by which recipes take their rates from them.
 
     {"family": "stories", "steps": 160, "seed": 0, "runs": [
         {"attention": "softmax", "learning_rate": 0.004, "table_rate": 10.0, "loss": 5.1}, ...,
@@ -31,11 +31,11 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Sweep:
-    """What every type of a family is tried with.
+    """The budget of a family's sweep, the same for all its attention types.
 
     Attributes:
         steps, warmup: of each trial.
-        rates: learning rates, the same for all types.
+        rates: learning rates.
         second: steps of the second round, as in recipes.SHORT; 0 for none.
     """
 
@@ -53,7 +53,7 @@ PLANS = {"assignment": Sweep(3000, 100, (2.5e-4, 5e-4, 1e-3, 2e-3)),
 
 
 def read(family: str, folder: Path | None = None) -> list[dict[str, Any]]:
-    """The trials of a family; none if there was no sweep, or one of another budget."""
+    """Returns the trials of a family; none if there was no sweep, or a sweep with another budget."""
     path = (folder or SWEEPS) / f"{family}.json"
     if not path.exists():
         return []
@@ -62,7 +62,7 @@ def read(family: str, folder: Path | None = None) -> list[dict[str, Any]]:
 
 
 def add(family: str, trial: dict[str, Any], folder: Path | None = None) -> None:
-    """Adds one trial to the table, while other processes may do the same."""
+    """Adds one trial to a family's table, under a lock: several processes may write to it."""
     path = (folder or SWEEPS) / f"{family}.json"
     with alone(path.parent):
         trials = [old for old in read(family, folder) if key(old) != key(trial)]
@@ -78,19 +78,21 @@ def key(trial: dict[str, Any]) -> tuple[str, float, float, int]:
 
 
 def _loss(trial: dict[str, Any]) -> float:
-    """Infinite where the training diverged: a NaN is neither better nor worse than anything."""
+    """Returns the loss of a trial; infinity where the training diverged to NaN."""
     return math.inf if math.isnan(trial["loss"]) else trial["loss"]
 
 
 def best_rate(trials: list[dict[str, Any]], attention: str, rates: tuple[float, ...]) -> float | None:
-    """The learning rate of lowest loss in the first round, at the usual table rate; None until all were tried."""
+    """Returns the learning rate with the lowest loss of the first round, at the usual table rate; None until all rates
+    were tried."""
     losses = {t["learning_rate"]: _loss(t) for t in trials
               if t["attention"] == attention and t["table_rate"] == USUAL_TABLE_RATE and "steps" not in t}
     return min(rates, key=losses.__getitem__) if all(rate in losses for rate in rates) else None
 
 
 def best_table_rate(trials: list[dict[str, Any]], attention: str, rate: float) -> float:
-    """The table rate of lowest loss at a learning rate, in the first round; the usual one until all were tried."""
+    """Returns the table rate with the lowest loss of the first round at a learning rate; the usual table rate until all
+    were tried."""
     losses = {t["table_rate"]: _loss(t) for t in trials
               if t["attention"] == attention and t["learning_rate"] == rate and "steps" not in t}
     known = all(table in losses for table in TABLE_RATES)
@@ -98,10 +100,13 @@ def best_table_rate(trials: list[dict[str, Any]], attention: str, rate: float) -
 
 
 def second_round(trials: list[dict[str, Any]], attention: str, plan: Sweep, first: float) -> tuple[float, bool]:
-    """(learning rate, False) to try next; (the best, True) when it is over.
+    """Returns (next learning rate to try, False), or (best learning rate, True) when the second round is over.
 
     Args:
-        first: what the first round found.
+        trials: of the family.
+        attention: name of the type.
+        plan: of the family.
+        first: best learning rate of the first round.
     """
     losses = {t["learning_rate"]: _loss(t) for t in trials
               if t["attention"] == attention and t.get("steps") == plan.second}
@@ -112,7 +117,7 @@ def second_round(trials: list[dict[str, Any]], attention: str, plan: Sweep, firs
 
 
 def chosen(family: str, attention: str, folder: Path | None = None) -> dict[str, float]:
-    """What a recipe takes: `learning_rate` and `table_rate`, or nothing where the sweep has not decided."""
+    """Returns the `learning_rate` and `table_rate` of a recipe; an empty dict until all rates were tried."""
     trials, plan = read(family, folder), PLANS[family]
     first = best_rate(trials, attention, plan.rates)
     if first is None:
