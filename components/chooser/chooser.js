@@ -1,4 +1,4 @@
-// The choice of a model: a button with what is chosen, and a dialog with what there is.
+// The choice of a model: a button with the current model, and a dialog with all models.
 
 import { colourTable } from '../core/attention/scales.js';
 import { _, currentLanguage, stateQuery } from '../core/texts.js';
@@ -6,9 +6,9 @@ import { defineComponent } from '../runtime/component.js';
 import { paintMatrix } from '../widgets/canvas.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
 
-let known = null; // what the catalogue sent: {offered: language -> tasks, pictures}
+let known = null; // the catalogue's data: {offered: language -> tasks, pictures}
 
-/** What there is to choose from is sent once, by a component that draws nothing. */
+/** Receives the list of models, which Python sends once per visit; draws nothing. */
 export const catalogue = defineComponent({
   create: () => ({}),
   update: (_state, data) => {
@@ -16,8 +16,8 @@ export const catalogue = defineComponent({
   },
 });
 
-const LONG = 16; // characters of a name that is written smaller, on two lines
-const MINE = 'mine'; // the task under which the visitor's own models stand
+const LONG = 16; // characters; longer names are smaller and on two lines
+const MINE = 'mine'; // the tab of the visitor's own models
 
 function create(state) {
   const part = (tag, className, properties = {}) => make(tag, { className, ...properties });
@@ -51,7 +51,7 @@ function create(state) {
   });
   const choose = task => {
     show(state, task);
-    tasks.querySelector('[aria-selected="true"]').focus(); // the tabs are new ones
+    tasks.querySelector('[aria-selected="true"]').focus(); // `show` has replaced the tabs
   };
   tasks.addEventListener('click', event => {
     const tab = event.target.closest('[role="tab"]');
@@ -78,8 +78,8 @@ function create(state) {
   return { button, task, title, tasks, line, list, dialog, sizes, named: '' };
 }
 
-/** The whole title where there is room for it, on two lines if need be, else what charts call the model. It makes the
- * browser lay out the header, so it is asked for a new name or a new width, and not at every answer. */
+/** Shows the whole title if it fits on two lines, else the model's short name. Measuring forces a layout of the header, so
+ * this runs only for a new name or a new width. */
 function fit({ title: element, data: { title, short } }) {
   const ways = [title, short].flatMap(text =>
     (text.length > LONG ? [true] : [false, true]).map(isLong => [text, isLong]),
@@ -96,14 +96,14 @@ function update(state, { task, title }) {
   if (state.named !== title) fit(state);
   state.named = title;
   setAttribute(state.button, 'aria-label', _('Model: {task}, {title}. Choose another', { task, title }));
-  if (state.dialog.open && state.made !== madeFrom(state)) show(state, state.shown); // else the focus stays
+  if (state.dialog.open && state.made !== madeFrom(state)) show(state, state.shown); // otherwise the focus stays
 }
 
-/** What the dialog's tabs and cards are made from. */
+/** Returns a key of everything that the dialog shows. */
 const madeFrom = ({ data, dark }) =>
   JSON.stringify([currentLanguage(), dark, data.model, data.foreign, Boolean(known)]);
 
-/** All tasks, and the visitor's own models as one more. */
+/** Returns all tasks, with the visitor's own models as a further one. */
 function offered({ data }) {
   const tasks = known?.offered[currentLanguage()] ?? [];
   if (!data.foreign.length) return tasks;
@@ -163,7 +163,7 @@ function card(state, { name, title, line }) {
   return element;
 }
 
-/** Four heads of the model, small. */
+/** Creates thumbnails of four heads of the model. */
 function picture({ dark }, name) {
   const element = make('span', { className: 'picture', attributes: { 'aria-hidden': true } });
   const found = known?.pictures[name];

@@ -1,4 +1,4 @@
-// What came of one text in several models, a row each: the answer, the loss, and how far apart they are.
+// A table of several models' results on one text: answer, loss, and KL divergences, a row per model.
 
 import { dashAttributes, marker, seriesColour } from '../core/chart/marks.js';
 import { factLine } from '../core/effect_text.js';
@@ -8,7 +8,7 @@ import { defineComponent } from '../runtime/component.js';
 import { make } from '../widgets/dom.js';
 import { svgElement } from '../widgets/menu.js';
 
-const SAMPLE = [30, 14]; // px of a model's line and form, as in charts
+const SAMPLE = [30, 14]; // px of a model's line and marker, as in charts
 
 function create(state) {
   const table = make('table', { className: 'values' });
@@ -53,7 +53,7 @@ function update(state, { rows, asked, changed }) {
       ...(several ? [number(row.apart)] : []),
     ];
     cells.forEach((cell, index) => {
-      cell.dataset.head = heads[index + 1]; // what a phone shows before it, where there is no room for heads
+      cell.dataset.head = heads[index + 1]; // shown before the cell on a phone, where the header row is hidden
     });
     return make('tr', {}, name, ...cells);
   });
@@ -78,7 +78,7 @@ function sample({ colour, dash }, dark) {
 
 const cell = (...children) => make('td', {}, ...children);
 
-/** A label with its probability; right or wrong by a sign beside it. */
+/** Creates the cell of an answer: label, probability, and a sign for right or wrong. */
 const told = (label, probability, right) =>
   make(
     'span',

@@ -1,14 +1,14 @@
-// Tables as CSV (RFC 4180), with a first line that says where they come from.
+// Tables as CSV (RFC 4180); the first line names the source.
 
-const DIGITS = 6; // of a number: as many as float32 has
+const DIGITS = 6; // significant digits of a number, those of float32
 
-/** A number as it is printed in files; empty if there is none. */
+/** Returns a number for a file; empty for NaN or no number. */
 export const formatFigure = value =>
   typeof value !== 'number' || Number.isNaN(value) ? '' : String(Number(value.toPrecision(DIGITS)));
 
 /**
- * A field. Spreadsheets take a text that begins with = + - @ for a formula, which may call programs: an apostrophe
- * before it makes it text. A sign alone, as tokens often are, can do nothing and stays.
+ * Returns a field. Spreadsheets read a text that begins with = + - @ as a formula, which may call programs; an apostrophe
+ * in front prevents this. A single sign, a common token, is harmless and stays.
  */
 const field = value => {
   if (typeof value === 'number') return formatFigure(value);
@@ -17,7 +17,7 @@ const field = value => {
   return /[",\r\n]/.test(safe) || /^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
 
-/** The table as text: a comment line, the names of the columns, the rows. Numbers stand as formatFigure prints them. */
+/** Returns the table as text: a comment line, the names of the columns, the rows. */
 export const toCsv = ({ columns, rows }, citation, link) =>
   [`# ${`${citation} ${link}`.replace(/[\r\n]+/g, ' ')}`, ...[columns, ...rows].map(row => row.map(field).join(','))]
     .join('\r\n')

@@ -1,27 +1,27 @@
-// The effect's numbers in words and lengths: a prediction's rows, its facts, the token strip.
+// The texts and lengths of the effect panel: rows of a prediction, facts, the strip of tokens.
 
 import { differenceStep, weightStep } from './attention/scales.js';
 import { formatNumber, formatPercent, quoteToken, tokenText, truncate } from './format.js';
 import { _ } from './texts.js';
 
-const SAME = 0.0005; // nats, or whatever the unit; less is no change, and rounds to none
-const RANGE = 2; // nats of change that take the strongest colour, at least
-const LEAST = 0.01; // of another unit
+const SAME = 0.0005; // nats, or another unit; a smaller change rounds to 0 and counts as none
+const RANGE = 2; // nats; the strongest colour stands for at least this change
+const LEAST = 0.01; // the same for other units
 
-/** The percentage that formatPercent shows, as a number: differences of what is shown add up for who looks. */
+/** Returns the percentage that formatPercent shows, as a number, so that shown differences match shown values. */
 const shownPercent = value => {
   const percent = 100 * value;
   if (percent < 0.1) return 0;
   return percent > 99.9 ? 100 : Number(percent.toFixed(1));
 };
 
-/** A change in three decimals, of the numbers as they are shown; of what is no change as it is. */
+/** Returns a change in three decimals, computed from the shown numbers. */
 const shownChange = (old, now) => {
   const [before, after] = [old, now].map(value => Number(value.toFixed(3)));
   return formatNumber(Math.abs(now - old) < SAME ? now - old : after - before, 3, true);
 };
 
-/** A row of the prediction: {label, title, right, before, after (lengths in %), numbers, points}. */
+/** Returns a row of the prediction: {label, title, right, before, after (lengths in %), numbers, points}. */
 export const effectRow = ({ label, before, after, right }, changed) => ({
   label: truncate(tokenText(label), 24) + (right ? ' ✓' : ''),
   title: right ? _('{token}: the right answer', { token: tokenText(label) }) : tokenText(label),
@@ -32,7 +32,7 @@ export const effectRow = ({ label, before, after, right }, changed) => ({
   points: changed ? formatNumber(shownPercent(after) - shownPercent(before), 1, true) : '',
 });
 
-/** [arrow, word, class] of a change, never told by colour alone; `judged`: more is worse, less is better. */
+/** Returns [arrow, word, class] of a change; `judged`: more is worse, less is better. */
 export function changeVerdict(change, judged = true) {
   if (Math.abs(change) < SAME) return ['=', _('no change'), 'same'];
   if (!judged) return change > 0 ? ['▲', _('more'), 'more'] : ['▼', _('less'), 'less'];
@@ -58,14 +58,14 @@ export function factLine({ name, term, before, after, unit = '' }, changed, judg
   return { name, term, text: `${old.toFixed(3)} → ${now.toFixed(3)} `, verdict: { className, text: change } };
 }
 
-/** Which of several predictions moved furthest: the one that is shown may be one that can hardly move. */
+/** Returns the line that names the prediction with the largest KL divergence. */
 const furthest = (predictions, known, distance) => {
   const { title, kl } = predictions.reduce((most, its) => (its.kl > most.kl ? its : most));
   const text = known ? `${truncate(title, 40)}, ${distance(kl)}` : '–';
   return { name: _('Largest KL divergence'), text: kl < SAME && known ? distance(0) : text, verdict: null };
 };
 
-/** The lines: what Python gives as facts, or KL and, where it is known, loss: in plain words, the term behind them. */
+/** Returns the lines under the prediction: the facts that Python sent, else the KL divergence and the loss if known. */
 export function factLines({ facts, before, after, changed, predictions = [] }, shown) {
   if (facts) return facts.map(fact => factLine(fact, changed));
   const known = shown && changed && typeof shown.kl === 'number';
@@ -86,7 +86,7 @@ export function factLines({ facts, before, after, changed, predictions = [] }, s
 
 const likeliest = (rows, when) => rows.reduce((best, row) => (row[when] > best[when] ? row : best));
 
-/** The effect in one line: {title, text, verdict}; the likeliest answer before and under the plan, and the loss. */
+/** Returns the effect in one line, {title, text, verdict}: the top-1 answer before and after the change, and the loss. */
 export function effectPeek(data, shown) {
   const lines = factLines(data, shown);
   const verdict = lines.find(line => line.verdict)?.verdict ?? null;
@@ -100,10 +100,10 @@ export function effectPeek(data, shown) {
   return { title: shown.title, text: `${before} → ${after}`, verdict };
 }
 
-/** What a token of the strip has to show: its change, or its value where there is nothing before; null if unknown. */
+/** Returns a token's value in the strip: the change, or the value if there is none before; null if unknown. */
 export const stripValue = ({ before, after }) => (after === null ? null : before === null ? after : after - before);
 
-/** {steps, single}: of each token its step on the scale, or null; `single`: values without a before, from 0 up. */
+/** Returns {steps, single}: each token's step on the colour scale, or null; `single`: values that are no changes. */
 export function stripSteps(tokens, { worse_is_more: losses }) {
   const values = tokens.map(stripValue);
   const single = tokens.some(({ before, after }) => before === null && after !== null);
@@ -112,7 +112,7 @@ export function stripSteps(tokens, { worse_is_more: losses }) {
   return { single, steps: values.map(value => (value === null ? null : step(value, most))) };
 }
 
-/** A token of the strip in words. */
+/** Returns the sentence about a token of the strip. */
 export function stripSentence({ token, before, after }, { unit, worse_is_more: judged, what = '' }) {
   const said = { token: quoteToken(token), what, now: after?.toFixed(3), unit };
   if (after === null) return what ? _('{token}: no {what}', said) : _('{token}: unknown', said);
@@ -126,12 +126,12 @@ export function stripSentence({ token, before, after }, { unit, worse_is_more: j
   }).replace(/ {2,}/g, ' ');
 }
 
-/** What the strip's colours mean. */
+/** Returns the legend of the strip's colours. */
 export function stripLegend({ worse_is_more: judged }, single) {
   if (single && judged) return _('stronger colour: higher loss');
   if (single) return _('stronger colour: more');
   return judged ? _('blue: better · orange: worse') : _('blue: less · orange: more');
 }
 
-/** How a strip of so many tokens is set: in steps, so that typing a word moves nothing below it. */
+/** Returns the size class of a strip by its number of tokens; in steps, so that typing rarely moves the page. */
 export const stripSize = count => (count <= 24 ? 'short' : count <= 64 ? 'medium' : 'long');

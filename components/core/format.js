@@ -1,10 +1,10 @@
-// Tokens and numbers as a person reads them.
+// Formatting of tokens and numbers, and word-by-word comparison of two texts.
 
 const NAMES = { '\n': '↵', '\r': '↵', '\t': '⇥', '\x7f': '␡', '\xa0': '␣', '\xad': '‧' };
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u00a0]/gu;
 const KEPT = /[\u200c\u200d]/; // joiners: parts of emoji and of Arabic and Indic words
 
-/** A text with a sign for everything that cannot be seen, its blanks kept. */
+/** Returns a text with a symbol for every invisible character except blanks. */
 export const visibleText = text =>
   text.replace(UNSEEN, sign => {
     const code = sign.codePointAt(0);
@@ -14,7 +14,7 @@ export const visibleText = text =>
     return code >= 0xd800 && code < 0xe000 ? '\ufffd' : `⟨${code.toString(16)}⟩`;
   });
 
-/** A token as it can be shown on one line: what cannot be seen gets a sign, a word's leading space goes. */
+/** Returns a token for one line: invisible characters become symbols, a leading space is removed. */
 export function tokenText(token) {
   const seen = visibleText(token);
   return seen.trim() || (seen ? '␣' : '∅');
@@ -22,23 +22,23 @@ export function tokenText(token) {
 
 const LEFTWARDS = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
-/** Text between marks that keep its direction to itself, where it has one that could turn its neighbours round. */
+/** Returns a text with right-to-left letters between Unicode isolates, so that it does not reorder its neighbours. */
 export const isolateDirection = text => (LEFTWARDS.test(text) ? `\u2068${text}\u2069` : text);
 
-/** A token for a sentence or an attribute. */
+/** Returns a token in quotation marks for a sentence or an attribute. */
 export const quoteToken = token => `“${isolateDirection(truncate(tokenText(token), 40))}”`;
 
 const segmenter = globalThis.Intl?.Segmenter ? new Intl.Segmenter() : null;
 const signs = text => (segmenter ? Array.from(segmenter.segment(text), part => part.segment) : Array.from(text));
 
-/** At most `count` characters as a reader counts them, the last one “…” if something was cut. */
+/** Returns at most `count` graphemes of a text, the last one “…” if something was cut. */
 export function truncate(text, count) {
   if (text.length <= count) return text;
-  const parts = signs(text.slice(0, 16 * count)); // a character is longer only if someone stacks accents
+  const parts = signs(text.slice(0, 16 * count)); // a grapheme is longer only with stacked accents
   return parts.length <= count && text.length <= 16 * count ? text : `${parts.slice(0, count - 1).join('')}…`;
 }
 
-/** `value` in [0, 1] as a percentage that is never a wrong 0 or 100. */
+/** Returns a share, 0 to 1, as a percentage; 0% and 100% only if exact. */
 export function formatPercent(value) {
   const percent = 100 * value;
   if (percent > 0 && percent < 0.1) return '<0.1%';
@@ -46,27 +46,27 @@ export function formatPercent(value) {
   return `${percent.toFixed(1)}%`;
 }
 
-/** A number with a real minus sign and, with `plus`, a sign in any case. */
+/** Returns a number with a typographic minus sign; `plus` adds a sign to positive numbers. */
 export function formatNumber(value, digits, plus = false) {
   const text = Math.abs(value).toFixed(digits);
   const zero = Number(text) === 0;
   return (zero ? (plus ? '±' : '') : value < 0 ? '−' : plus ? '+' : '') + text;
 }
 
-/** A weight with four places, or as a power of ten where these would be zeros. */
+/** Returns an attention weight with four decimals, or with a power of ten if these would be zeros. */
 export function formatWeight(value, plus = false) {
   const size = Math.abs(value);
   if (size === 0 || size >= 0.0001) return formatNumber(value, 4, plus);
   return (value < 0 ? '−' : plus ? '+' : '') + size.toExponential(1).replace('-', '−');
 }
 
-// Han, Hiragana and Katakana write no spaces: there, each character counts as a word.
+// Han, Hiragana and Katakana use no spaces: each character is a word.
 const WORDS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}'’-]*|\s+|./gsu;
-const MOST_WORDS = 1000; // of a text that is compared word by word; its table grows with the square
+const MOST_WORDS = 1000; // longest part of a text that is compared; the table grows with its square
 
 /**
- * Two texts in pieces, each {text, changed}: what the longest common row of words does not hold is changed. Blanks
- * between two changed words are changed with them.
+ * Returns two texts in pieces {text, changed}: words outside of the longest common subsequence are changed, and so are
+ * blanks between two changed words.
  */
 export function diffWords(before, after) {
   const [old, now] = [before, after].map(text => text.match(WORDS) ?? []);
@@ -74,7 +74,7 @@ export function diffWords(before, after) {
   return [pieces(old, same[0]), pieces(now, same[1])];
 }
 
-/** Of two rows of words, which belong to the longest that both hold, in order. */
+/** Returns flags for two lists of words: 1 for words of their longest common subsequence. */
 function commonWords(old, now) {
   const kept = [old, now].map(words => new Uint8Array(words.length));
   let start = 0;
@@ -85,7 +85,7 @@ function commonWords(old, now) {
   kept[1].fill(1, 0, start).fill(1, n);
   const [height, width] = [m - start, n - start];
   if (!height || !width || Math.max(height, width) > MOST_WORDS) return kept;
-  // longest[i][j]: how many words the rests from i and j have in common.
+  // longest[i][j]: length of the longest common subsequence from i and j on.
   const longest = Array.from({ length: height + 1 }, () => new Uint16Array(width + 1));
   for (let i = height - 1; i >= 0; i -= 1)
     for (let j = width - 1; j >= 0; j -= 1)

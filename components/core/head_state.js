@@ -1,17 +1,17 @@
-// What the grids show: Python's values with the events that Python has not answered yet.
+// The state of the heads in the grids: Python's values with the unanswered events applied.
 
 import { _ } from './texts.js';
 
 /** @typedef {{kind: string, layer: number, head: number, scope: 'head' | 'row' | 'column' | 'all'}} Selection */
 
-/** Whether (kind, layer, head) belongs to a selection or to an event's address. */
+/** Whether a head is part of a selection, or of the heads that an event changes. */
 export const inScope = (selection, kind, layer, head) =>
   kind === selection.kind &&
   (selection.scope === 'all' ||
     ((selection.scope === 'column' || layer === selection.layer) &&
       (selection.scope === 'row' || head === selection.head)));
 
-/** 'live', 'constant', 'gate 0.40', 'constant, gate 0.40' or 'pruned', in the visitor's language. */
+/** Returns 'live', 'constant', 'gate 0.40', 'constant, gate 0.40' or 'pruned', in the visitor's language. */
 export function stateName(constant, gate) {
   const value = { gate: gate.toFixed(2) };
   if (gate === 0) return _('pruned');
@@ -20,9 +20,9 @@ export function stateName(constant, gate) {
 }
 
 /**
- * {selection, scale, heads: kind -> layers of {constant, gate, closed, touched}}: the payload with the waiting events
- * done to it. A head is touched while Python has not answered an event that changes it. One that the model itself has
- * closed stays as it is, whatever is done to it.
+ * Returns {selection, scale, heads: kind -> layers of {constant, gate, closed, touched}}: the payload with the waiting
+ * events applied. A head is `touched` until Python has answered the event that changes it. A head that training pruned is
+ * `closed` and never changes.
  */
 export function pendingState({ grids, selection, scale }, waiting) {
   const now = { selection, scale, heads: {} };
@@ -52,23 +52,23 @@ export function pendingState({ grids, selection, scale }, waiting) {
   return now;
 }
 
-/** The states, as presentState gives them, of the heads of a selection that can be changed. */
+/** Returns the states, as in pendingState, of the selected heads that can be changed. */
 export const selectedStates = ({ heads, selection }) =>
   (heads[selection.kind] ?? []).flatMap((row, layer) =>
     row.filter(({ closed }, head) => !closed && inScope(selection, selection.kind, layer, head)),
   );
 
-/** 'true', 'false' or 'mixed', as aria-pressed wants it: whether all, none or some of the states pass the test. */
+/** Returns the value of aria-pressed: 'true' if all states pass the test, 'false' if none does, else 'mixed'. */
 export function pressedState(states, test) {
   const count = states.filter(test).length;
   return count === 0 ? 'false' : count === states.length ? 'true' : 'mixed';
 }
 
-const STEP = 0.1; // of the gate, a press of + or -
+const STEP = 0.1; // change of the gate per press of + or -
 
 /**
- * What the keys C, P, R, + and - change of the given heads: {constant?, gate?}, or null. Several heads of one
- * selection go together; the gate's steps begin at the first one's.
+ * Returns the change that the key C, P, R, + or - makes to the given heads, {constant?, gate?}, or null. All heads get the
+ * same gate; steps start from the first head's gate.
  */
 export function keyChange(key, states, canConstant = true) {
   if (!states.length) return null;
@@ -91,7 +91,7 @@ export function keyChange(key, states, canConstant = true) {
   }
 }
 
-/** Where a selection goes that has no such kind, layer or head: to what is nearest to it. */
+/** Returns the nearest selection that exists in the grids. */
 export function clampSelection(selection, grids) {
   const grid = grids.find(({ kind }) => kind === selection.kind) ?? grids[0];
   return {
@@ -102,7 +102,7 @@ export function clampSelection(selection, grids) {
   };
 }
 
-/** 'Layer 1, head 3', 'Layer 1, all heads', ... with the kind's title in front if it has one. */
+/** Returns 'Layer 1, head 3', 'Layer 1, all heads', ..., with the attention block's title in front if there is one. */
 export function scopeName({ layer, head, scope }, title = '') {
   const at = { layer: layer + 1, head: head + 1 };
   const name = {

@@ -1,6 +1,6 @@
-// What a step of a lesson shows, from what Python sent and what has been answered since.
+// A lesson's step: its text in pieces, the marks of a question's choices, and the keys.
 
-/** A text's pieces: what stands between stars is the name of a control. `Press *Prune*.` -> Press |Prune| . */
+/** Splits a text at stars, which enclose the names of controls: `Press *Prune*.` -> Press |Prune| . */
 export const splitStarred = text =>
   text
     .split('*')
@@ -8,8 +8,8 @@ export const splitStarred = text =>
     .filter(piece => piece.text);
 
 /**
- * A question's choices as they look: {text, mark}; mark is `right` or `wrong` once the answer may be seen, `wrong` too
- * where another one may be tried, `chosen` while it is awaited, else empty.
+ * Returns a question's choices as {text, mark}: `right` or `wrong` once the answer is shown, `wrong` after a wrong attempt,
+ * `chosen` while Python has not answered, else empty.
  */
 export function choiceMarks({ choices, chosen, again, right }, waiting) {
   const picked = waiting ?? chosen;
@@ -21,11 +21,11 @@ export function choiceMarks({ choices, chosen, again, right }, waiting) {
   });
 }
 
-/** Which way a key leads: `forth`, `back`, or null. Shift takes it along wherever the focus is. */
+/** Returns `forth`, `back` or null for a key. With Shift, Page Up and Page Down work wherever the focus is. */
 export function lessonKey({ key, shiftKey, altKey, ctrlKey, metaKey }, isOwn) {
   if (altKey || ctrlKey || metaKey || !(isOwn || shiftKey)) return null;
   return { PageDown: 'forth', PageUp: 'back' }[key] ?? null;
 }
 
-/** The answer that is on its way to Python, if one is. */
+/** Returns the last answer event that Python has not processed, or null. */
 export const lessonAnswer = waiting => waiting.findLast(({ type }) => type === 'answer') ?? null;

@@ -1,10 +1,10 @@
-// Reading what payload.py packed.
+// Reads the payloads that payload.py packs; positions in packed matrices; fingerprints of texts.
 
 const TYPES = { uint8: Uint8Array, int32: Int32Array, float32: Float32Array, float64: Float64Array };
 
-/** The header and arrays of a blob made by payload.py: {...header, arrays: {name: {data, shape}}}. */
+/** Returns {...header, arrays: {name: {data, shape}}} of a payload. */
 export function unpack(bytes) {
-  // Streamlit hands out a view into its message at any offset; typed arrays need an aligned start.
+  // Streamlit passes a view into its message at any offset; typed arrays need an aligned start.
   const blob = bytes.slice();
   const length = new DataView(blob.buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(blob.subarray(4, 4 + length)));
@@ -22,7 +22,7 @@ export function sameBytes(one, other, start, size) {
   return true;
 }
 
-/** Where (i, j) of a matrix lies: packed lower triangle or full, `columns` wide. */
+/** Returns (i, j) -> index in a matrix: a packed lower triangle if causal, else `columns` wide. */
 export const cellIndex = (causal, columns) => (causal ? (i, j) => (i * (i + 1)) / 2 + j : (i, j) => i * columns + j);
 
 const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -31,7 +31,7 @@ const CRC = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** What payloads name a text by: its length in UTF-16 units and their CRC-32; `fingerprint` of mounting.py. */
+/** Returns a text's length in UTF-16 units and their CRC-32, as `fingerprint` in mounting.py. */
 export function fingerprint(text) {
   let value = 0xffffffff;
   for (let i = 0; i < text.length; i += 1) {

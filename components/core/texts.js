@@ -1,5 +1,5 @@
-// What people read, in their language: English stands in the code, other languages in the catalogues of assets/texts,
-// of which Python sends the part that stands here (app/texts.py). A text is a literal with {names} for values.
+// Interface texts: English literals in the code with {names} for values are the keys of the catalogues in assets/texts.
+// Python sends the part of the catalogues that the browser needs (app/texts.py).
 
 import { pageData } from './page_data.js';
 
@@ -12,7 +12,7 @@ export function setLanguage(value) {
   language = value;
 }
 
-/** An address of these fields of a link, in the visitor's language, of which English needs no field. */
+/** Returns the query of a link with these fields and, unless it is English, the language. */
 export const stateQuery = fields =>
   `?${new URLSearchParams(language === 'en' ? fields : { ...fields, lang: language })}`;
 
@@ -24,8 +24,8 @@ const known = text => {
   return texts && Object.hasOwn(texts, text) ? texts[text] : null;
 };
 
-/** Marks a text that is looked up later, with `_`. */
+/** Marks a text for the catalogues; `_` translates it later. */
 export const N_ = text => text;
 
-/** The text in the visitor's language, its {names} filled. */
+/** Returns the text in the visitor's language with its {names} filled. */
 export const _ = (text, values = {}) => filled(known(text) ?? text, values);

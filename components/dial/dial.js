@@ -1,4 +1,4 @@
-// A slider over a few places, and what is so at the one that is chosen.
+// A slider over a few positions, and the text and table of the chosen position.
 
 import { visibleText } from '../core/format.js';
 import { sliderTicks } from '../core/pending.js';
@@ -9,7 +9,7 @@ import { termElement } from '../widgets/tip.js';
 
 function create(state) {
   const input = make('input', { type: 'range', min: 0, step: 1, id: 'dial', oninput: () => turn(state, true) });
-  let held = false; // by a pointer: a change is the end of a drag then, and a step of a run of keys else
+  let held = false; // a pointer holds the slider: a change event then ends a drag, otherwise it is one of several keys
   input.onpointerdown = () => {
     held = true;
   };

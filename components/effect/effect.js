@@ -1,5 +1,4 @@
-// The effect panel: one prediction as bars, before and after; the distance between them; the change token by
-// token.
+// The effect panel: one prediction as bars before and after, their KL divergence, and the change per token.
 
 import { contrastColour, cssColour } from '../core/attention/scales.js';
 import { effectRow, factLines, stripLegend, stripSentence, stripSize, stripSteps } from '../core/effect_text.js';
@@ -77,7 +76,7 @@ function update(state, data) {
   state.rows.hidden = !predicts;
   state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
   setText(state.count, _('{index} of {total}', { index: state.index + 1, total }));
-  setAttribute(state.back, 'aria-disabled', state.index <= 0); // not `disabled`, which loses the focus
+  setAttribute(state.back, 'aria-disabled', state.index <= 0); // not `disabled`, which would lose the focus
   setAttribute(state.forth, 'aria-disabled', state.index >= total - 1);
   showKey(state, data);
   showRows(state, shown?.rows ?? [], data.changed);
@@ -96,7 +95,7 @@ function showKey({ key }, { changed }) {
   );
 }
 
-/** A row is label, bars, numbers; the elements stay, so that the bars move instead of jumping. */
+/** Shows the rows of label, bars and numbers. Elements are reused, so that bars move instead of jumping. */
 function showRows({ rows }, list, changed) {
   while (rows.children.length > list.length) rows.lastChild.remove();
   while (rows.children.length < Math.min(ROWS, list.length)) {
@@ -135,7 +134,7 @@ function showRows({ rows }, list, changed) {
 function showFacts({ facts }, shown, data) {
   const lines = factLines(data, shown);
   const names = JSON.stringify(lines.map(({ name, term }) => [name, term]));
-  // Names stay, and with them the focus and the tip of one that is explained.
+  // Names are replaced only if they change: otherwise the focus and an open tip stay.
   if (facts.dataset.names !== names) {
     facts.dataset.names = names;
     facts.replaceChildren(
@@ -151,7 +150,7 @@ function showFacts({ facts }, shown, data) {
       ),
     );
   }
-  // A live region: what says the same is not written again.
+  // A live region: an unchanged text is not written again.
   lines.forEach(({ text, verdict }, index) => {
     const [, value, judged] = facts.children[index].children;
     setText(value, text);
@@ -160,7 +159,7 @@ function showFacts({ facts }, shown, data) {
   });
 }
 
-/** What the strip shows where Python says nothing else: the change of each token's loss; as trained, the loss. */
+/** Returns the strip's default content: the change in loss per token; for the unmodified model, the loss. */
 const losses = changed => ({
   unit: _('nats'),
   worse_is_more: true,
@@ -169,7 +168,7 @@ const losses = changed => ({
 });
 
 function showStrip(state, data) {
-  // Most answers leave the strip as it is, or its tokens at least: 128 elements are not made anew for nothing.
+  // Most answers change nothing in the strip, or only its colours: up to 128 elements are reused.
   const { tokens: sent, changed, strip: given } = data;
   const shown = JSON.stringify([sent, changed, given, state.dark]);
   if (state.shown === shown) return;
@@ -177,7 +176,7 @@ function showStrip(state, data) {
   const strip = given ?? losses(changed);
   const known = (changed || !given) && sent.some(({ after }) => after !== null);
   const tokens = changed ? sent : sent.map(entry => ({ ...entry, before: null }));
-  state.losses.style.visibility = known ? 'visible' : 'hidden'; // nothing moves when it comes
+  state.losses.style.visibility = known ? 'visible' : 'hidden'; // hidden, but keeps its space, so that nothing moves later
   state.strip.tabIndex = known ? 0 : -1;
   state.strip.dataset.size = stripSize(tokens.length);
   Object.assign(state, { tokens, about: strip });
@@ -200,7 +199,7 @@ function showStrip(state, data) {
   tell(state);
 }
 
-/** The strip's tokens, as long as they are the same ones. */
+/** Creates the strip's tokens, unless they are the same as before. */
 function spell(state, tokens) {
   const spelt = JSON.stringify(tokens);
   if (state.spelt === spelt) return;

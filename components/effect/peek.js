@@ -1,13 +1,12 @@
-// The effect in one line at the foot of the window, while the panel itself stands below it: a press on a head and what
-// it does are on one screen, at every width.
+// The effect in one line at the foot of the window while the effect panel is below the visible part of the page.
 
 import { effectPeek } from '../core/effect_text.js';
 import { keySelector } from '../runtime/streamlit.js';
 import { make, setText } from '../widgets/dom.js';
 
-const SEEN = 0.25; // of the prediction's rows, from which on the panel speaks for itself
+const SEEN = 0.25; // visible share of the prediction's rows above which the line is hidden
 
-/** {show(data, prediction), stop()}: the line of a panel whose rows are `rows`; only of the panel beside the heads. */
+/** Creates {show(data, prediction), stop()}: the line of a panel whose rows are `rows`; only beside the heads. */
 export function createEffectPeek(root, rows) {
   const around = root.parentNode;
   const beside = root.getRootNode().host?.closest(keySelector('work'));

@@ -1,5 +1,5 @@
-// The player of selective attention: token by token, what each query asks to forget (S), how that adds up (F), and
-// what it does to the weights. All of it is computed here, from S and the scores.
+// The player of selective attention: token by token, the selection scores S of each query, their sum F, and the masked
+// weights. All of it is computed in the browser from S and the scores.
 
 import { maskedSentence, maskingSentence } from '../core/attention/masking.js';
 import { accumulateMask, maskedShare } from '../core/attention/pattern.js';
@@ -12,10 +12,10 @@ import { make, pointerPosition, setAttribute, setText } from '../widgets/dom.js'
 import { createMaskingBars } from './masking_bars.js';
 import { createMaskingStrip } from './masking_strip.js';
 
-const PACE = 550; // ms a token
-const CALM = 1100; // ms, for those who asked for less motion
+const PACE = 550; // ms per token
+const CALM = 1100; // ms per token with prefers-reduced-motion
 
-/** S or F, of the tokens that were read: {figure, frame, draw(n, t, table, value), mark(n, column)}. */
+/** Creates the picture of S or F up to query t: {figure, frame, draw(n, t, table, value), mark(n, column)}. */
 function picture(name, text) {
   const canvas = make('canvas');
   const [row, column] = ['row', 'column'].map(className => make('i', { className }));
@@ -34,7 +34,7 @@ function picture(name, text) {
   };
 }
 
-/** {element, show(data, dark), pause(), stop()} */
+/** Creates the player: {element, show(data, dark), pause(), stop()}. */
 export function createMaskingPlayer() {
   const play = make('button', { type: 'button', textContent: _('Play') });
   const slider = make('input', { type: 'range', min: 0, step: 1, attributes: { 'aria-label': _('Token step') } });
@@ -59,7 +59,7 @@ export function createMaskingPlayer() {
   );
 
   let [n, t, dark, timer, pointed] = [0, 0, false, 0, null];
-  let [scores, memory] = [null, { tokens: [], selected: null, mask: null }]; // of core/forgetting.js
+  let [scores, memory] = [null, { tokens: [], selected: null, mask: null }]; // of core/attention/masking.js
   const place = cellIndex(true);
   const forgotten = (i, j) => maskedShare(memory.mask[i * n + j]);
 
@@ -105,7 +105,7 @@ export function createMaskingPlayer() {
     const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
     timer = setInterval(() => go(t + 1), calm ? CALM : PACE);
     setText(play, _('Pause'));
-    setAttribute(story, 'aria-live', 'off'); // nobody could listen at this pace
+    setAttribute(story, 'aria-live', 'off'); // speech is slower than this pace
   };
   slider.oninput = () => {
     pause();

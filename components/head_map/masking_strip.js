@@ -1,12 +1,12 @@
-// The tokens of a text, and how much of each selective attention has left.
+// The tokens of a text, faded by the share of their weight that selective attention masks.
 
 import { _ } from '../core/texts.js';
 import { make, setText, tokenElement } from '../widgets/dom.js';
 
-const FADES = 0.3; // of a token's opacity where nothing is left of it: it can still be read
-const GONE = 0.5; // struck through once less than this part of the weight is left
+const FADES = 0.3; // loss of opacity of a fully masked token, which stays legible
+const GONE = 0.5; // masked share of the weight above which a token is struck through
 
-/** {element, show(tokens), draw(t, pointed, gone)}; calls `onPoint(j)` of the token that is pointed at, or of null. */
+/** Creates {element, show(tokens), draw(t, pointed, gone)}; calls `onPoint(j)` with the token under the pointer, or null. */
 export function createMaskingStrip({ onPoint, onKey }) {
   const element = make('div', {
     className: 'strip',
@@ -27,7 +27,7 @@ export function createMaskingStrip({ onPoint, onKey }) {
     element,
     show: tokens =>
       element.replaceChildren(...tokens.map(token => make('span', {}, tokenElement(token), make('small')))),
-    /** @param {(j: number) => number} gone the part of token j that is taken from the next query */
+    /** Draws the strip after query t; gone(j) is the share of token j that is masked for the next query. */
     draw(t, pointed, gone) {
       Array.from(element.children).forEach((span, j) => {
         const part = j <= t ? gone(j) : 0;

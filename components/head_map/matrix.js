@@ -1,5 +1,5 @@
-// A matrix with tokens on both axes and a crosshair, on two canvases: the lower one is drawn when data change, the
-// upper one whenever the pointer moves.
+// A matrix with tokens on both axes and a crosshair, on two canvases: the lower is drawn when data change, the upper when
+// the pointer moves.
 
 import { cellAt, mapLayout, mapStep } from '../core/attention/layout.js';
 import { mainElement } from '../runtime/streamlit.js';
@@ -7,22 +7,22 @@ import { paintMatrix } from '../widgets/canvas.js';
 import { make, pointerPosition } from '../widgets/dom.js';
 import { drawCrosshair, drawMatrix, fitsLevel } from './matrix_drawing.js';
 
-const BELOW = 12; // px that stay free under a matrix before a class
+const BELOW = 12; // px under a matrix in large type
 
-/** px from the element's top to the screen's end, on a page that is not scrolled: before a class a picture is seen
- * whole. On one's own screen all there is. */
+/** Returns px from the element's top to the window's end on an unscrolled page: in large type, for a class, the whole
+ * picture is visible. Otherwise there is no limit. */
 function roomOf(element) {
   if (!document.documentElement.hasAttribute('data-teach')) return Infinity;
   const scrolled = mainElement()?.scrollTop ?? 0;
   return (innerHeight - element.getBoundingClientRect().top - scrolled - BELOW) / (element.currentCSSZoom ?? 1);
 }
 
-/** {element, show(matrix, dark), point(i, j)}; calls `onPoint(i, j)`, or `onPoint(null)` when nothing is pointed at. */
+/** Creates {element, show(matrix), point(i, j), at(), stop()}; calls `onPoint(i, j)`, or `onPoint(null)` for no cell. */
 export function createMatrix(onPoint) {
   const [lower, upper] = [make('canvas'), make('canvas', { className: 'upper' })];
   const element = make('div', { className: 'plot', tabIndex: 0, attributes: { role: 'application' } }, lower, upper);
   const picture = document.createElement('canvas');
-  let now = null; // what is shown: {rows, columns (tokens), causal, pruned, table, step}
+  let now = null; // the shown matrix: {rows, columns (tokens), causal, pruned, table, step}
   let size = null;
   let at = null;
 
@@ -40,7 +40,7 @@ export function createMatrix(onPoint) {
 
   const draw = () => {
     if (!now || !element.clientWidth) return;
-    const ratio = (globalThis.devicePixelRatio || 1) * (element.currentCSSZoom ?? 1); // sharp in large type too
+    const ratio = (globalThis.devicePixelRatio || 1) * (element.currentCSSZoom ?? 1); // zoomed type needs more pixels
     const layout = mapLayout(element.clientWidth, ratio, now.rows.length, now.columns.length, roomOf(element));
     size = { ...layout, level: fitsLevel(now.columns, layout.cell) };
     element.style.height = `${size.height}px`;

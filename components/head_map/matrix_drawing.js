@@ -1,18 +1,18 @@
-// What a matrix looks like: on the lower canvas its picture, a net and its tokens, on the upper one a crosshair. `matrix`
-// is {rows, columns (tokens), causal, pruned}, `size` as mapLayout has it, with `level`: whether key tokens are level.
+// Draws a matrix on two canvases: picture, grid lines and tokens on the lower, the crosshair on the upper. `matrix` is
+// {rows, columns (tokens), causal, pruned}; `size` is mapLayout's result with `level`: key tokens are not rotated.
 
 import { isolateDirection, tokenText, truncate } from '../core/format.js';
 import { _ } from '../core/texts.js';
 import { canvasFont } from '../widgets/canvas.js';
 
-const TOP = 62; // px for the key tokens, of layout.js
-const LABEL = 12; // px that a label needs of its axis
-const [SMALLEST, USUAL] = [11, 13]; // px of its type: where cells are small all labels are, before every other one goes
+const TOP = 62; // px for the key tokens, as in layout.js
+const LABEL = 12; // px of an axis per label
+const [SMALLEST, USUAL] = [11, 13]; // px of the labels' font; labels are left out only below SMALLEST
 const MOST = 24; // characters of a label
-const NET = 9; // px of a cell from which on there is a net
-const FADED = 0.22; // of a pruned head's weights, as on its tile
+const NET = 9; // px, the smallest cell with grid lines
+const FADED = 0.22; // opacity of a pruned head's weights, as on its tile
 
-/** A canvas made empty, in CSS pixels. */
+/** Empties a canvas and returns its context, in CSS pixels. */
 function prepared(canvas, size) {
   canvas.width = size.width * size.ratio;
   canvas.height = size.height * size.ratio;
@@ -22,7 +22,7 @@ function prepared(canvas, size) {
   return context;
 }
 
-/** The token, cut to `room` px. */
+/** Returns the token cut to `room` px. */
 function fitted(context, token, room) {
   const whole = tokenText(token);
   let [count, text] = [MOST, truncate(whole, MOST)];
@@ -30,7 +30,7 @@ function fitted(context, token, room) {
   return isolateDirection(text);
 }
 
-/** Whether every key's token has room above its column, `cell` px wide, without being turned. */
+/** Whether every key's token fits above its column of `cell` px without rotation. */
 export function fitsLevel(columns, cell) {
   const context = document.createElement('canvas').getContext('2d');
   context.font = canvasFont(USUAL);
@@ -59,7 +59,7 @@ function columnLabel(context, matrix, size, j) {
   context.restore();
 }
 
-/** A fine net, over what is drawn and not over what lies in the future. */
+/** Draws thin grid lines, except above the diagonal of a causal map. */
 function net(context, { rows, columns, causal }, { x, y, cell }) {
   if (cell < NET) return;
   context.globalAlpha = 0.55;
@@ -73,7 +73,7 @@ function net(context, { rows, columns, causal }, { x, y, cell }) {
   context.globalAlpha = 1;
 }
 
-/** As on the head's tile: these weights are computed, and reach nothing. */
+/** Draws the cross of a pruned head, as on its tile. */
 function crossOut(context, { x, y, right, bottom }, ink) {
   context.strokeStyle = ink;
   context.lineWidth = 2;
@@ -85,7 +85,7 @@ function crossOut(context, { x, y, right, bottom }, ink) {
   context.stroke();
 }
 
-/** As many tokens as have room. */
+/** Draws the labels of as many tokens as fit. */
 function labels(context, matrix, size) {
   const every = Math.ceil(LABEL / size.cell);
   context.font = canvasFont(Math.max(SMALLEST, Math.min(USUAL, Math.floor(every * size.cell) - 1)));
@@ -106,7 +106,7 @@ function axes(context, { x, y }) {
   context.fillText(_('query ↓'), x - 8, y - 8);
 }
 
-/** @param {HTMLCanvasElement} picture the weights, a pixel each */
+/** Draws a matrix; `picture` is a canvas with one pixel per weight. */
 export function drawMatrix(canvas, picture, matrix, size, colours) {
   const context = prepared(canvas, size);
   const { x, y, right, bottom } = size;
@@ -126,13 +126,13 @@ export function drawMatrix(canvas, picture, matrix, size, colours) {
   axes(context, size);
 }
 
-/** The crosshair at [query, key]; of null, nothing. */
+/** Draws the crosshair at [query, key]; null draws nothing. */
 export function drawCrosshair(canvas, at, matrix, size, colours) {
   const context = prepared(canvas, size);
   if (!at) return;
   const { x, y, cell, right, bottom, left } = size;
   const [i, j] = at;
-  context.fillStyle = colours.ground; // under the two labels, which may stand where there was none
+  context.fillStyle = colours.ground; // behind the two labels, which may be new
   context.fillRect(x - left, y + (i + 0.5) * cell - 9, left - 1, 18);
   if (size.level) context.fillRect(x + j * cell, y - 20, cell, 19);
   else context.fillRect(x + (j + 0.5) * cell - 9, 0, 18, y - 1);

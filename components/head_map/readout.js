@@ -1,4 +1,4 @@
-// What stands under the picture of a head: two lines that say what is pointed at, and the scale of its colours.
+// Below the picture of a head: two lines about the cell under the pointer, and the colour scale.
 
 import { cellValues, rowStatistics } from '../core/attention/pattern.js';
 import { colourTicks, cssGradient } from '../core/attention/scales.js';
@@ -7,7 +7,7 @@ import { _, N_ } from '../core/texts.js';
 import { make, setText } from '../widgets/dom.js';
 import { termElement } from '../widgets/tip.js';
 
-// What one looks at, while nothing is pointed at.
+// The second line while no cell is pointed at.
 const LOOKS = {
   used: N_('A row shows how one query spreads its weight over the keys.'),
   live: N_('The pattern that this head computes from your text, before any change.'),
@@ -15,7 +15,7 @@ const LOOKS = {
   difference: N_('Orange: more attention if this head were constant. Blue: less.'),
 };
 
-/** {element, say(first, second)}: both lines are announced when they change. `first` may hold elements. */
+/** Creates {element, say(first, second)}: screen readers announce changed lines. `first` may contain elements. */
 export function createReadout() {
   const [first, second] = [make('div', { className: 'first' }), make('div', { className: 'second' })];
   const element = make('div', { className: 'readout', attributes: { 'aria-live': 'polite' } }, first, second);
@@ -32,8 +32,7 @@ export function createReadout() {
   };
 }
 
-/** {element, show({dark, scale, ticks, before, after})}: a bar of a scale's colours with its numbers, between what stands
- * before and after it. */
+/** Creates {element, show({dark, scale, ticks, before, after})}: a colour bar with ticks between two elements. */
 export function createLegend() {
   const box = make('div', { className: 'scale' });
   const element = make('div', { className: 'legend' });
@@ -47,7 +46,7 @@ export function createLegend() {
       );
       box.replaceChildren(bar, ...marks);
       const words = `${before.textContent}\n${after.textContent}`;
-      if (words !== said) element.replaceChildren(before, box, after); // else the focus and an open tip stay
+      if (words !== said) element.replaceChildren(before, box, after); // otherwise the focus and an open tip stay
       said = words;
     },
   };
@@ -55,7 +54,7 @@ export function createLegend() {
 
 const word = text => make('span', { textContent: text });
 
-/** What a legend shows of weights up to `most`, or of differences. */
+/** Returns the legend's content for weights up to `most`, or for differences. */
 export const weightLegend = (most, difference) => ({
   scale: difference ? 'diverging' : 'sequential',
   ticks: colourTicks(Number(most.toPrecision(2)), difference),
@@ -63,7 +62,7 @@ export const weightLegend = (most, difference) => ({
   after: difference ? word(_('constant is higher →')) : termElement('square-root', _('square-root scale')),
 });
 
-/** What the two lines say of the cell (i, j) of a matrix, or of none: [first, second]. */
+/** Returns the two lines about the cell (i, j) of a matrix, or about no cell. */
 export function cellReading({ data, view, values }, i, j) {
   if (i === null || i === undefined)
     return [_('Point at a cell, or use the arrow keys, for its value.'), _(LOOKS[view])];
@@ -80,7 +79,7 @@ export function cellReading({ data, view, values }, i, j) {
   return [[`${place} `, number], _('constant {constant} − live {live}', { constant, live })];
 }
 
-/** A row's entropy in words, or its sum where it is no distribution. */
+/** Returns the sentence about a row's entropy, or about its sum if the row is no distribution. */
 export function rowReading(value, i, count) {
   const { sum, entropy, most } = rowStatistics(value, i, count);
   if (Math.abs(sum - 1) > 0.005) return _('this row sums to {sum}', { sum: sum.toFixed(3) });

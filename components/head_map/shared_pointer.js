@@ -1,11 +1,11 @@
-// Several maps on a page show the same text: what is pointed at in one of them is marked in all.
+// Several maps on a page show the same text: a cell under the pointer in one map is marked in all maps.
 
 import { mounted } from '../runtime/stale.js';
 import { setAttribute } from '../widgets/dom.js';
 
 let busy = false;
 
-/** Marks (query, key), or nothing, in the other maps of the page that have as many of both. */
+/** Marks the cell (query, key), or none, in the page's other maps of the same size. */
 export function pointTogether(state, i, j) {
   if (busy || !state.data) return;
   busy = true;
@@ -19,7 +19,7 @@ export function pointTogether(state, i, j) {
         other.data.columns.length === state.data.columns.length &&
         other.view !== 'mask';
       if (!alike) continue;
-      setAttribute(other.readout.element, 'aria-live', 'off'); // one key is one sentence, not one of each map
+      setAttribute(other.readout.element, 'aria-live', 'off'); // one announcement per key, not one per map
       other.matrix.point(i ?? null, j);
     }
   } finally {

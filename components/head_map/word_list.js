@@ -1,4 +1,4 @@
-// The text as flowing words: the one that is pointed at is framed, those that it looks at are tinted.
+// The text as flowing words: the word under the pointer is framed, the words that it attends to are tinted.
 
 import { contrastColour, cssColour } from '../core/attention/scales.js';
 import { isSpecialToken, narrowTokens, nextWord, wordGaps } from '../core/attention/words.js';
@@ -6,20 +6,20 @@ import { tokenText, truncate } from '../core/format.js';
 import { _ } from '../core/texts.js';
 import { isWideToken, joinTokens, make, setAttribute, setText, tokenElement } from '../widgets/dom.js';
 
-const LONG = 48; // tokens from which the words are set smaller
-const LONGER = 96; // and smaller still
-const SCROLLS = 160; // from which they scroll
+const LONG = 48; // tokens; above, the words are smaller
+const LONGER = 96; // tokens; above, smaller still
+const SCROLLS = 160; // tokens; above, the list scrolls
 
 /**
- * {element, show(tokens, rest), paint(shown), at(), point(index)}. Words are counted through all lines: queries first, and
- * after them the keys, where those are other tokens. Calls `onPoint(index)` when another word is to be shown.
+ * Creates {element, show(rows, titles, start), paint(content), at(), point(index)}. Words are numbered through all rows:
+ * queries, then keys if these are other tokens. Calls `onPoint(index)` when another word becomes the current one.
  */
 export function createWordList(onPoint) {
   const element = make('div', {
     className: 'words',
     attributes: { role: 'listbox', 'aria-label': _('Words: choose one to see what it attends to') },
   });
-  let spans = []; // {span, number (its small), step}
+  let spans = []; // {span, number (the label's element), step}
   let [pointed, kept, rest] = [null, null, 0];
   let framed = null;
 
@@ -36,7 +36,7 @@ export function createWordList(onPoint) {
   const boxes = () => spans.map(({ span }) => ({ x: span.offsetLeft + span.offsetWidth / 2, y: span.offsetTop }));
 
   element.addEventListener('pointerover', event => {
-    const index = under(event); // none in the gaps: what was pointed at stays
+    const index = under(event); // null in the gaps between words: the current word stays
     if (index !== null && event.pointerType === 'mouse') change(index, kept);
   });
   element.addEventListener('pointerleave', event => {
@@ -53,7 +53,7 @@ export function createWordList(onPoint) {
     const index = under(event);
     const next = index === null ? undefined : nextWord(boxes(), index, event.key);
     if (next === undefined) return;
-    if (next === null && kept === null) return; // nothing to let go of: large type may end
+    if (next === null && kept === null) return; // Escape then leaves the large type
     event.preventDefault();
     change(null, next);
     spans[at()].span.focus({ preventScroll: next === null });
@@ -96,7 +96,7 @@ export function createWordList(onPoint) {
     element,
     at,
     point: index => change(null, index),
-    /** @param {string[][]} rows of tokens, one or two; `titles` of two @param {number} start the word shown at rest */
+    /** Shows one or two rows of tokens, two with `titles`; `start` is the current word while none is pointed at. */
     show(rows, titles, start) {
       const same = String(element.dataset.tokens) === JSON.stringify(rows);
       rest = start;
@@ -124,7 +124,7 @@ export function createWordList(onPoint) {
         const key = `${dark} ${scale} ${step} ${faded}`;
         if (word.key !== key) {
           word.key = key;
-          // Where the scale has the ground's own colour there is nothing to see: the page shows through.
+          // A step with the page's background colour is left transparent.
           const bare = step === (scale === 'diverging' ? 128 : 0) || !steps.has(index);
           word.span.style.setProperty('--tint', bare ? '' : cssColour(dark, scale, step / 255));
           word.span.style.color = bare || faded ? '' : contrastColour(dark, scale, step / 255);

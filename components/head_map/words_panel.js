@@ -1,4 +1,4 @@
-// The Words view of the large map: what is tinted, of which heads, and what is said of it.
+// The Words view of the large map: tinted words, the choice of heads, and the sentence about the tint.
 
 import { accumulateMask, cellValues } from '../core/attention/pattern.js';
 import {
@@ -18,23 +18,23 @@ import { make, setAttribute, setText } from '../widgets/dom.js';
 import { rowReading, weightLegend } from './readout.js';
 import { createWordList } from './word_list.js';
 
-const TAKEN = [0, 0.25, 0.5, 0.75, 1].map(at => ({ at, label: `${100 * at}%` })); // ticks of what F takes away
+const TAKEN = [0, 0.25, 0.5, 0.75, 1].map(at => ({ at, label: `${100 * at}%` })); // ticks of the share that F masks
 
-/** {element, show(), refresh()}: `show` when data or choices changed, `refresh` when the grids beside the map did. */
+/** Creates {element, show(), refresh()}: `show` for new data or choices, `refresh` for new data of the grids. */
 export function createWordsPanel(state, readout, legend) {
   const words = createWordList(() => paint());
   const scopes = scopeButtons(state);
   const element = make('div', { className: 'reading' }, scopes.element, words.element);
-  let now = null; // {what, row(i): the numbers of query i, about, value}; null where there is nothing
+  let now = null; // {what, row(i): the numbers of query i, about, value}; null if there are none
 
   const paint = () => {
     const { data, dark } = state;
     const own = data.columns === data.rows;
     const [n, index] = [data.rows.length, words.at()];
-    const isKey = !own && index >= n; // of two rows the second: then the words that look at it are tinted
+    const isKey = !own && index >= n; // a word of the second row: the queries that attend to it are tinted
     const row = !now ? [] : isKey ? data.rows.map((_, i) => now.row(i)[index - n]) : Array.from(now.row(index));
     const what = isKey && now?.what === 'share' ? 'seen' : now?.what;
-    const first = own || isKey ? 0 : n; // the place of the first tinted word
+    const first = own || isKey ? 0 : n; // position of the first tinted word
     const pruned = state.mean === 'head' && state.view === 'used' && data.gate === 0;
     words.paint({
       dark,
@@ -77,7 +77,7 @@ export function createWordsPanel(state, readout, legend) {
   return panel;
 }
 
-/** Head, its layer's mean, or the mean of all: {element, show(data)}. */
+/** Creates the choice of head, mean of its layer, or mean of all heads: {element, show(data)}. */
 function scopeButtons(state) {
   const choose = mean => {
     if (mean === state.mean) return;
@@ -118,7 +118,7 @@ function scopeButtons(state) {
   };
 }
 
-/** What the words are tinted by; null where there is nothing: all heads are pruned, or their maps are still to come. */
+/** Returns the numbers of the tint; null if all heads are pruned or their thumbnails have not arrived. */
 function tinted(state) {
   const { data, view, mean } = state;
   const [queries, keys] = [data.rows.length, data.columns.length];
@@ -144,7 +144,7 @@ function tinted(state) {
   return { what: 'share', row: shares(value), value };
 }
 
-/** What is said under the sentence: how the row is spread, or what the numbers are. */
+/** Returns the line under the sentence: the row's entropy, or an explanation of the numbers. */
 function secondLine({ mean }, { what, about, value }, i, count) {
   if (about) return _('Above 64 tokens the mean is computed from thumbnails, so it is approximate.');
   if (mean !== 'head') return _('The mean over heads, weighted by their gates.');

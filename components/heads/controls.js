@@ -1,11 +1,11 @@
-// The controls below the grids: state and gate of what is selected; and, of the whole model, the scale of its scores.
+// The controls below the grids: state and gate of the selected heads, and the score scale of the whole model.
 
 import { pressedState, scopeName, selectedStates } from '../core/head_state.js';
 import { _, N_ } from '../core/texts.js';
 import { make, setAttribute, setText } from '../widgets/dom.js';
 import { addTip, glossaryText } from '../widgets/tip.js';
 
-// What the scores are multiplied by; of relu² / n, what n is.
+// Factor of the scores; for relu² / n, the value of n.
 const POLICIES = {
   trained: N_('as trained'),
   sqrt: '1/√d',
@@ -14,7 +14,7 @@ const POLICIES = {
   length: N_('n = length'),
 };
 
-/** What the scores of all heads are multiplied by: {element, show(now, data)}. */
+/** Creates the choice of the score scale of all heads: {element, show(now, data)}. */
 function scaleOf(state) {
   const note = make('p', { className: 'note', attributes: { role: 'status' } });
   const element = make('fieldset', { className: 'scale' });
@@ -31,7 +31,7 @@ function scaleOf(state) {
     const length = Number(base.value);
     const kept = Number.isInteger(length) && length >= 2 && length <= 9999;
     state.send({ type: 'scale', policy, base: kept ? length : state.now.scale.base });
-    base.value = ''; // shows again what holds
+    base.value = ''; // `show` writes the valid value
     state.refresh();
   };
   for (const one of radios) one.onchange = () => sendScale(one.value);
@@ -54,16 +54,16 @@ function scaleOf(state) {
         one.parentElement.hidden = !policies.includes(one.value);
       }
       base.parentElement.hidden = now.scale.policy !== 'logn';
-      // What Python says of a scale is about the one that it has answered.
+      // Python's note is about the last scale that it has answered.
       const answered = now.scale.policy === scale.policy && now.scale.base === scale.base;
       setText(note, (answered && scale.note) || '');
-      // What is being typed stays.
+      // A value that is being typed stays.
       if (state.root.getRootNode().activeElement !== base || base.value === '') base.value = now.scale.base;
     },
   };
 }
 
-/** {element, show(now, data)}; `now` as presentState makes it. */
+/** Creates the controls: {element, show(now, data)}; `now` as pendingState returns it. */
 export function createHeadControls(state, hint) {
   const send = change => {
     state.send({ type: 'heads', ...state.now.selection, ...change });
@@ -80,7 +80,7 @@ export function createHeadControls(state, hint) {
   ];
   for (const [its, change] of changes)
     its.onclick = () => {
-      // Not `disabled`, which would take it from the keyboard, and its reason with it.
+      // Not `disabled`: the button stays reachable by keyboard, with the reason as its description.
       if (its.getAttribute('aria-disabled') !== 'true') send(change());
     };
 
@@ -117,7 +117,7 @@ export function createHeadControls(state, hint) {
     scale.element,
   );
 
-  /** Why the three buttons cannot be pressed, if they cannot. */
+  /** Shows why a button has no effect, if it has none. */
   const showReasons = ({ can_constant: can, title }, several, states) => {
     const closed = states.length ? '' : _('Learned gates pruned this in training: it cannot be changed');
     const missing = can

@@ -1,12 +1,12 @@
-// What the grids offer for download; files of all numbers are made by the server.
+// Downloads of the grids: a picture of all heads, and files of all numbers, which the server makes.
 
 import { gridPicture } from '../core/picture/maps.js';
 import { _, N_ } from '../core/texts.js';
 import { keySelector } from '../runtime/streamlit.js';
 
-const PATIENCE = 30_000; // ms until the server must have answered
+const PATIENCE = 30_000; // ms to wait for the server
 
-/** What the menu of the grids offers; the numbers of all heads are not here, and are asked of Python. */
+/** Returns the content of the grids' download menu. */
 export function gridOffer(state) {
   const { grids, arrays, model, files } = state.data;
   return {
@@ -28,7 +28,7 @@ const FILES = {
   npz: N_('All numbers, NumPy (.npz)'),
 };
 
-/** Asks Python for the button that fetches a file, and presses it when it is there. */
+/** Requests a file from Python, which adds a download button to the page, and presses that button. */
 async function fetch(state, what) {
   const number = state.send({ type: 'take', what });
   const until = performance.now() + PATIENCE;

@@ -1,4 +1,4 @@
-// One kind's heads as a table of tiles, layers down and heads across; several of them make the board.
+// The heads of one attention block as a table of tiles, layers down and heads across.
 
 import { colourTable, tileSteps } from '../core/attention/scales.js';
 import { inScope, stateName } from '../core/head_state.js';
@@ -44,7 +44,7 @@ function tile(kind, layer, head) {
   return { cell, canvas, role };
 }
 
-/** {element, tiles: layers of {cell, canvas}, paint(data, tiles, dark, model), show(now)}. */
+/** Creates {element, tiles: layers of {cell, canvas}, paint(data, tiles, dark, model), show(now, all), at, placeOf}. */
 export function createHeadGrid({ kind, title, layers, heads }) {
   const of = name => (title ? _('{name}, {kind}', { name, kind: title }) : name);
   const tiles = range(layers).map(layer => range(heads).map(head => tile(kind, layer, head)));
@@ -99,13 +99,13 @@ export function createHeadGrid({ kind, title, layers, heads }) {
     table,
   );
   const buttons = Array.from(table.querySelectorAll('button'));
-  let painted = null; // {shape, packed} of the pictures, as they are
-  let shown = ''; // of `show`
+  let painted = null; // {shape, packed} of the drawn thumbnails
+  let shown = ''; // key of the state that `show` drew
 
   return {
     element,
     tiles,
-    /** @param {string} model whose heads these are, for whoever hears and does not see where a grid stands */
+    /** Draws the thumbnails; `model` names the grid for screen readers. */
     paint(data, packed, dark, model) {
       const whose = [model, title].filter(Boolean).join(', ');
       setAttribute(table, 'aria-label', whose ? _('Heads: {title}', { title: whose }) : _('Heads'));
@@ -161,9 +161,9 @@ export function createHeadGrid({ kind, title, layers, heads }) {
         button.classList.toggle('whole', whole);
       }
     },
-    /** What stands in a row and column, as gridStep counts. */
+    /** Returns the tile or header at a row and column, counted as in gridStep. */
     at: (row, column) => table.children[row].querySelectorAll('[data-scope]')[column],
-    /** {row, column} of a tile or header. */
+    /** Returns {row, column} of a tile or header. */
     placeOf: ({ dataset: { layer, head } }) => ({ row: Number(layer) + 1, column: Number(head) + 1 }),
   };
 }

@@ -1,5 +1,5 @@
-// The grids of all heads, one a kind. What they show is what Python sent plus the events that Python has not answered
-// yet, so a click shows at once and a late answer never turns it back.
+// The grids of all heads, one per attention block. They show Python's data with the unanswered events applied, so a click
+// shows at once and a late answer never reverts it.
 
 import { gridStep, tileSide } from '../core/attention/layout.js';
 import { clampSelection, keyChange, pendingState, selectedStates } from '../core/head_state.js';
@@ -12,7 +12,7 @@ import { createHeadControls } from './controls.js';
 import { gridOffer } from './download.js';
 import { createHeadGrid } from './grid.js';
 
-const HEIGHT = 400; // px that the tiles may take
+const HEIGHT = 400; // px for all tiles
 const KEYS = ['c', 'p', 'r', '+', '=', '-'];
 
 function create(state) {
@@ -44,7 +44,7 @@ let keysEverywhere = true;
 try {
   keysEverywhere = localStorage.getItem(KEPT) === null;
 } catch {
-  // nothing is kept: it holds for as long as the page does
+  // storage is not allowed: the choice lasts until the page is closed
 }
 
 function keepKeys(everywhere) {
@@ -57,8 +57,8 @@ function keepKeys(everywhere) {
   }
 }
 
-/** What keys do, and whether letters do it wherever the focus is: those who speak to their machine, or miss keys, may
- * not want that (WCAG 2.1.4). */
+/** Creates the line about keys, with the choice whether single letters work on the whole page (WCAG 2.1.4): speech input
+ * and mistyped keys can trigger them. */
 function hint() {
   const keys = _('Keys: arrows · C constant · P prune · R live · + − gate');
   const box = make('input', { type: 'checkbox', checked: keysEverywhere });
@@ -95,7 +95,7 @@ function build(state, grids) {
   const focused = addressOf(state.root.getRootNode().activeElement);
   const titled = grids.length > 1;
   state.grids = grids.map(grid => createHeadGrid({ ...grid, title: titled ? grid.title : null }));
-  // Many layers with few heads each: the controls stay on the first screen.
+  // The height of all tiles is limited, so that the controls stay on the first screen.
   state.board.style.setProperty('--most', `${tileSide(grids, HEIGHT)}px`);
   state.board.replaceChildren(...state.grids.map(({ element }) => element));
   if (focused) targetOf(state, focused)?.focus({ preventScroll: true });
@@ -111,11 +111,11 @@ const targetOf = ({ board }, { kind, scope, layer, head }) =>
 function showGrids(state) {
   const { grids, now, root, board, awaitsText, waiting, data } = state;
   if (!now) return;
-  // Asked elsewhere (undo, another text) or of all heads (the scale): every number may change.
+  // An event of another component, or one for all heads, may change every number.
   const own = waiting().findLast(({ type }) => type === 'heads')?.sequence ?? data.answered ?? 0;
   const all = awaitsText || questions.newest(['numbers']) > own;
   for (const grid of grids) grid.show(now, all);
-  // One stop for the tab key: where the focus is, else the selected head.
+  // The tab key stops once: at the focused tile, else at the selected head.
   const focused = root.getRootNode().activeElement;
   const { kind, layer, head } = now.selection;
   const chosen = grids[data.grids.findIndex(grid => grid.kind === kind)]?.tiles[layer]?.[head]?.cell;
@@ -126,7 +126,7 @@ function showGrids(state) {
   state.stop = stop;
 }
 
-/** What a tile or a header stands for; a header keeps the other half of the selected head. */
+/** Returns the selection of a tile or a header; a header keeps the selected layer or head that it does not set. */
 const addressed = (old, { kind, scope, layer, head }) => ({
   kind,
   layer: Number(layer) < 0 ? old.layer : Number(layer),
@@ -134,7 +134,7 @@ const addressed = (old, { kind, scope, layer, head }) => ({
   scope,
 });
 
-/** Selects what a tile or a header stands for. */
+/** Selects the heads of a tile or a header. */
 function select(state, target) {
   const old = state.now.selection;
   const next = clampSelection(addressed(old, target.dataset), state.data.grids);
@@ -155,16 +155,16 @@ function walk(state, event) {
   const next = gridStep(grids, from, event.key, event.ctrlKey || event.metaKey);
   if (!next) return;
   const element = state.grids[next.grid].at(next.row, next.column);
-  // Passing over a header does not select its row: Enter does.
+  // A header is only focused; Enter selects its heads.
   if (element.dataset.scope === 'head') select(state, element);
   else element.focus();
   state.refresh();
 }
 
-/** Does what a key says to the tile that has the focus, else to what is selected; false if it says nothing. */
+/** Applies a key to the focused tile, else to the selected heads; returns false if the key changes nothing. */
 function act(state, key, target) {
   const { now, data } = state;
-  const place = target?.closest?.('[data-scope]'); // a tile, or what stands for a row, a column or all
+  const place = target?.closest?.('[data-scope]'); // a tile, or the header of a row, a column or all
   const address = place ? addressed(now.selection, place.dataset) : now.selection;
   const grid = data.grids.find(({ kind }) => kind === address.kind);
   const states = selectedStates({ ...now, selection: address });
@@ -176,9 +176,8 @@ function act(state, key, target) {
 }
 
 /**
- * The keys C, P, R, + and -, wherever the focus is but where letters are typed, and in dialogs; or on the grids alone.
- * Heard before the page is: Streamlit's own C and R would clear its caches, or run everything again and take the focus
- * away.
+ * Handles the keys C, P, R, + and - on the whole page except in text fields, menus and dialogs, or on the grids only. It
+ * runs before Streamlit's own handlers, whose C clears caches and whose R runs the app again.
  */
 export function onHeadKey(event) {
   const key = event.key?.toLowerCase();
@@ -201,7 +200,7 @@ export function onHeadKey(event) {
   if (!event.repeat || key === '+' || key === '=' || key === '-') state.act(key, path[0]);
 }
 
-/** What the grids beside a map were sent: of several maps on a page, the n-th map's are those of the n-th component. */
+/** Returns the data of the grids beside a map: on a page with several maps, the n-th grids belong to the n-th map. */
 export function gridsBeside(map) {
   const inOrder = Array.from(mounted).sort((a, b) => {
     const [one, other] = [a, b].map(({ root }) => root.getRootNode().host);

@@ -1,4 +1,4 @@
-// A step of a lesson. The elements stay from step to step; the focus goes to the new step's heading.
+// A step of a lesson. Elements are reused from step to step; the focus moves to the new step's heading.
 
 import { choiceMarks, lessonAnswer, lessonKey } from '../core/lesson_text.js';
 import { _, stateQuery } from '../core/texts.js';
@@ -57,7 +57,7 @@ function create(state) {
     const chosen = event.target.closest('button');
     if (chosen) answer(state, Number(chosen.dataset.index));
   });
-  state.root.keys?.abort(); // as the toolbar's: another version of the library must be able to end it
+  state.root.keys?.abort(); // kept on the element, so that another version of the library can end the listener
   state.root.keys = new AbortController();
   document.addEventListener('keydown', event => press(state, event), { signal: state.root.keys.signal });
   return {
@@ -87,7 +87,7 @@ const open = (state, to) => {
   state.send({ type: 'step', to });
 };
 
-/** One step on, counted from one that is still on its way: no quick second press is lost. */
+/** Goes one step on, counted from the last unanswered step event, so that quick presses are not lost. */
 function go(state, way) {
   const { stops } = state.data;
   const on = stops.findIndex(({ to }) => to === state.waiting().findLast(({ type }) => type === 'step')?.to);
@@ -103,7 +103,7 @@ function answer(state, choice) {
 }
 
 function press(state, event) {
-  if (!state.data || event.defaultPrevented) return; // an Escape that ended something smaller
+  if (!state.data || event.defaultPrevented) return; // an Escape that closed a menu or a tip
   const path = event.composedPath();
   const isOwn = path.includes(state.root) || state.data.teach;
   const way = lessonKey(event, isOwn);

@@ -1,4 +1,4 @@
-// The links to the pages. A plain click is an event, in order with all others; a click for a new tab is a link.
+// The links to the pages. A plain click sends an event, in order with all others; other clicks follow the link.
 
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
@@ -22,21 +22,21 @@ function create(state) {
   return { list };
 }
 
-/** The page that was asked for last. */
+/** Returns the page that was requested last. */
 const shown = state => state.waiting().at(-1)?.page ?? state.data.present;
 
-/** The address of a page with the present state. */
+/** Returns the link to a page with the current state. */
 const address = (query, page, first) => {
   const params = new URLSearchParams(query);
   params.delete('page');
-  // An address without anything is a first visit's.
+  // A link without parameters would open the first visit.
   return `?${new URLSearchParams(page === first && params.size ? params : [['page', page], ...params])}`;
 };
 
 function update(state, { pages, query }) {
   const present = shown(state);
   const [first] = pages[0];
-  // The elements stay, and with them the focus.
+  // Elements are reused, so that the focus stays.
   if (state.list.children.length !== pages.length)
     state.list.replaceChildren(...pages.map(([page, title]) => make('a', { textContent: title, dataset: { page } })));
   for (const link of state.list.children) {

@@ -1,5 +1,5 @@
-// The line under the text box. Both live regions are always there: a screen reader announces what changes in a region
-// that it knows, not one that appears with its text.
+// The line under the text box. Both live regions always exist, because screen readers announce only changes inside of
+// regions that already exist.
 
 import { visibleText } from '../core/format.js';
 import { defineComponent } from '../runtime/component.js';

@@ -1,4 +1,4 @@
-// A first visit's experiment. The elements stay, so that bars, arcs and answer move from before to after.
+// The experiment of a first visit. Elements are reused, so that bars, arcs and answer move from before to after.
 
 import { formatPercent } from '../core/format.js';
 import { _ } from '../core/texts.js';
@@ -6,7 +6,7 @@ import { defineComponent } from '../runtime/component.js';
 import { make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
-const LEAST = 0.02; // of the weight; less is no arc
+const LEAST = 0.02; // smaller weights have no arc
 
 function create(state) {
   const part = (tag, className, attributes) => make(tag, { className, attributes });
@@ -69,7 +69,7 @@ function update(state, data) {
   if (state.digit.textContent !== data.answer) {
     setText(state.digit, data.answer);
     state.digit.classList.remove('new');
-    void state.digit.offsetWidth; // so that the animation begins again
+    void state.digit.offsetWidth; // restarts the animation
     if (changed || state.drawn) state.digit.classList.add('new');
   }
   state.root.classList.toggle('wrong', !data.right);
@@ -116,20 +116,20 @@ function update(state, data) {
 
 const part = (tag, className) => make(tag, { className });
 
-/** As many children as entries; those that are there stay. */
+/** Makes the number of children equal to the number of entries; existing children are reused. */
 function fill(element, entries, create) {
   while (element.children.length > entries.length) element.lastChild.remove();
   while (element.children.length < entries.length) element.append(create());
 }
 
-/** An arc from the last token to each that it looks at, as thick as the weight. */
+/** Draws an arc from the last token to each token that it attends to, as thick as the weight. */
 function drawArcs({ arcs, line }, { tokens, changed }) {
   const middle = ({ offsetLeft, offsetWidth }) => offsetLeft + offsetWidth / 2;
   const [width, height] = [line.offsetWidth, 92];
   arcs.setAttribute('viewBox', `0 0 ${width} ${height}`);
   arcs.setAttribute('width', width);
   arcs.setAttribute('height', height);
-  const count = Math.max(0, tokens.length - 1); // of places to look at: first the arcs as trained, then those of now
+  const count = Math.max(0, tokens.length - 1); // arcs of the unmodified model, followed by as many arcs after the change
   while (arcs.children.length < 2 * count) arcs.append(document.createElementNS(SVG, 'path'));
   while (arcs.children.length > 2 * count) arcs.lastChild.remove();
   const from = middle(line.lastChild);

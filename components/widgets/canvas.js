@@ -1,13 +1,13 @@
-// Pixels and letters onto a canvas.
+// Drawing on a canvas: the font, and a matrix as pixels.
 
 import { matrixPixels } from '../core/attention/scales.js';
 
-/** The font of .streamlit/config.toml, for letters of `size` px. */
+/** Returns the CSS font of .streamlit/config.toml at `size` px. */
 export const canvasFont = size =>
   `${size}px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', 'Noto Sans CJK SC', 'Noto Sans SC', 'PingFang SC', ` +
   "'Microsoft YaHei', sans-serif";
 
-/** Paints a matrix into a canvas, one pixel a cell; `step` as matrixPixels takes it. */
+/** Paints a matrix into a canvas, one pixel per cell; `step` as in matrixPixels. */
 export function paintMatrix(canvas, rows, columns, table, step) {
   canvas.width = columns;
   canvas.height = rows;

@@ -1,4 +1,4 @@
-// Elements of the page: creating them, changing them only where something changes, and the texts of tokens.
+// Elements of the page: creating them, and writing to them only when a value changes.
 
 import { joinsPrevious } from '../core/attention/words.js';
 import { tokenText, truncate } from '../core/format.js';
@@ -6,7 +6,7 @@ import { splitStarred } from '../core/lesson_text.js';
 
 const WIDE = 16; // characters of a token
 
-/** Where keys are letters, or choose: none of them is a command of ours. */
+/** Elements in which keys type text or choose; there the app's keyboard commands are off. */
 export const TEXT_INPUTS =
   'textarea, select, [contenteditable], input:not([type="range"], [type="radio"], [type="checkbox"], [type="button"])';
 
@@ -36,7 +36,7 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** A text in which the names of controls stand between stars; set only if it changes. */
+/** Sets a text only if it changes; names of controls between stars become bold: `Press *Prune*.` */
 export function setStarredText(element, text) {
   if (element.dataset.text === text) return;
   element.dataset.text = text;
@@ -45,13 +45,13 @@ export function setStarredText(element, text) {
   );
 }
 
-/** A token's element. */
+/** Creates the element of a token: isolated from the text direction around it, and cut to 40 characters. */
 export const tokenElement = token => make('bdi', { textContent: truncate(tokenText(token), 40) });
 
-/** Whether a token may be wider than its place, and is to be cut off there. */
+/** Whether a token is long enough to be wider than its box. */
 export const isWideToken = token => token.length > WIDE;
 
-/** The elements of tokens; those that stay on the line of the one before, in a span with it. */
+/** Groups the elements of tokens that must stay on one line in spans: no line begins with a full stop. */
 export function joinTokens(tokens, elements) {
   const stays = joinsPrevious(tokens);
   const groups = [];
@@ -70,5 +70,5 @@ export function pointerPosition(element, { clientX, clientY }) {
   return [(clientX - left) / zoom, (clientY - top) / zoom];
 }
 
-/** The element that a component draws into, inside the shadow root that Streamlit gives it. */
+/** Returns the element that a component draws into, inside Streamlit's shadow root. */
 export const rootOf = parent => parent.querySelector('.root');

@@ -1,4 +1,4 @@
-// The menu that lets a picture be taken away: as SVG, PNG, CSV, or one HTML file; made here, when it is asked for.
+// The download menu of a picture: SVG, PNG, CSV, or one HTML file, made in the browser on request.
 
 import { toCsv } from '../core/csv.js';
 import { standalonePage } from '../core/picture/standalone.js';
@@ -8,11 +8,11 @@ import { make } from './dom.js';
 import { createMenu } from './menu.js';
 import { OFFLINE_SCRIPT } from './offline_script.js';
 
-const SIDE = 16_000; // px of a canvas that every browser still makes
-const KEPT = 60_000; // ms until the browser may forget a file that was saved
+const SIDE = 16_000; // px, the longest side of a canvas that every browser can make
+const KEPT = 60_000; // ms until the URL of a saved file is revoked
 const ICON = 'M8 2v8M4.500 7L8 10.500 11.500 7M2.500 13.500h11';
 
-/** The address of the present state, as others can open it: not embedded, and without a place on the page. */
+/** Returns the link to the current state, without the parameters of an embedded page and without a fragment. */
 export function stateLink() {
   const query = new URLSearchParams(location.search);
   query.delete('embed');
@@ -27,7 +27,7 @@ function save(content, type, name) {
   setTimeout(() => URL.revokeObjectURL(url), KEPT);
 }
 
-/** A picture at twice its size, as a blob. */
+/** Returns a picture as a PNG blob at twice its size. */
 async function rasterised({ width, height, tree }) {
   const url = URL.createObjectURL(new Blob([toMarkup(tree)], { type: 'image/svg+xml' }));
   try {
@@ -43,7 +43,7 @@ async function rasterised({ width, height, tree }) {
   }
 }
 
-/** {kind: (offer) => file}: what can be made here. */
+/** Format -> function that makes and saves the file. */
 const MAKE = {
   svg: ({ framed, name }) =>
     save(`<?xml version="1.0" encoding="UTF-8"?>\n${toMarkup(framed().tree)}\n`, 'image/svg+xml', name('svg')),

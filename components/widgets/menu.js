@@ -1,8 +1,8 @@
-// A button with a menu, as the toolbar and the pictures have it.
+// A button with a menu, for the toolbar and for pictures; SVG trees as elements.
 
 import { make, setAttribute } from './dom.js';
 
-/** A tree of core/svg.js as elements. */
+/** Creates SVG elements from a tree of core/picture/svg.js. */
 export function svgElement(node) {
   if (typeof node === 'string') return document.createTextNode(node);
   const [tag, attributes, ...children] = node;
@@ -12,15 +12,14 @@ export function svgElement(node) {
   return element;
 }
 
-/** An icon from a path in a box of 16 by 16: fonts differ in which signs they have. */
+/** Creates an icon from a path in a 16 x 16 box; fonts differ in the symbols that they contain. */
 export const iconElement = path =>
   svgElement(['svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true', class: 'icon' }, ['path', { d: path }]]);
 
 /**
- * {element, button, close(), rename(name)}: the button and, while it is open, its menu; arrows, Home, End, Escape and
- * Tab as in any menu.
+ * Creates {element, button, close(), rename(name)}: a button and its menu, with the usual keys of a menu.
  * @param {{icon: string, text: string, name?: string, className?: string, entries: () => {text: string, act: () => void,
- *   checked?: boolean}[]}} what `entries` are asked for when the menu opens; with `checked` they are a choice
+ *   checked?: boolean}[]}} menu `entries` is called when the menu opens; entries with `checked` are radio items
  */
 export function createMenu({ icon, text, name = text, className = '', entries }) {
   const button = make(
@@ -62,7 +61,7 @@ export function createMenu({ icon, text, name = text, className = '', entries })
     menu.replaceChildren(...entries().map(item));
     menu.classList.remove('leftwards');
     menu.hidden = false;
-    // To the left where it would leave the screen.
+    // The menu opens to the left if it would leave the screen.
     menu.classList.toggle('leftwards', menu.getBoundingClientRect().right > document.documentElement.clientWidth - 8);
     setAttribute(button, 'aria-expanded', true);
     const chosen = Array.from(menu.children).find(({ ariaChecked }) => ariaChecked === 'true');
@@ -84,7 +83,7 @@ export function createMenu({ icon, text, name = text, className = '', entries })
     else if (event.key === 'Escape') close(true);
     else {
       if (event.key === 'Tab') close(true);
-      event.stopPropagation(); // letters are keys of the heads, and here they are none
+      event.stopPropagation(); // letters are shortcuts of the heads, but not inside a menu
       return;
     }
     event.preventDefault();

@@ -1,5 +1,5 @@
-// What runs in a picture that was taken away as a page (core/standalone.js): it tells what the pointer or the arrow
-// keys are at. What can be pointed at are the parts of the picture that have a <title>.
+// The script of a downloaded HTML file (core/picture/standalone.js): shows the <title> of the mark under the pointer, or
+// of the mark that the arrow keys reached.
 
 export const OFFLINE_SCRIPT = `
 const told = document.getElementById('told'), svg = document.querySelector('svg'), rest = told.textContent;

@@ -1,5 +1,5 @@
-// Tips: what a word of the glossary (assets/glossary.json) means, beside the control or the label that bears it. One
-// bubble for the page, in the browser's top layer, where nothing cuts it off.
+// Tips: the glossary's explanation (assets/glossary.json) of a control or a label. The page has one bubble, in the
+// browser's top layer, where no container clips it.
 
 import { tipPosition } from '../core/attention/layout.js';
 import { pageData } from '../core/page_data.js';
@@ -7,18 +7,18 @@ import { _ } from '../core/texts.js';
 import { appElement, keyedElement } from '../runtime/streamlit.js';
 import { make, setAttribute } from './dom.js';
 
-const REST = 400; // ms that a pointer rests before the bubble comes
-const GRACE = 150; // ms to move from the word into the bubble
-const SETTLES = 300; // ms after the focus came in which the page scrolls to it
-const HOLD = 500; // ms of touching a control, whose short touch presses it
+const REST = 400; // ms that the pointer rests on an element before its tip opens
+const GRACE = 150; // ms for moving the pointer from the element into the tip
+const SETTLES = 300; // ms after a focus change in which the browser scrolls to the element
+const HOLD = 500; // ms of a long touch on a control; a short touch presses the control
 
 let bubble = null;
 let owner = null; // the element whose tip is shown
 let timer = 0;
-let settled = 0; // when the page has scrolled to the element that has the focus
-let pressed = ''; // the widget, by its key, that was pressed and not left since: what that opened is in sight
+let settled = 0; // time at which the browser has scrolled to the focused element
+let pressed = ''; // key of the widget that was pressed and that the pointer has not left: its list is open
 
-/** What a term means, in the visitor's language. */
+/** Returns the explanation of a term of the glossary, in the visitor's language. */
 export const glossaryText = key => _(pageData.glossary[key][1]);
 
 function hide() {
@@ -38,14 +38,14 @@ function show(element, key) {
     attributes: { role: 'tooltip', popover: 'manual' },
     style: { color: css.backgroundColor, background: css.color },
   });
-  bubble.addEventListener('pointerenter', () => clearTimeout(timer)); // who reads it may point at it
+  bubble.addEventListener('pointerenter', () => clearTimeout(timer)); // a reader may move the pointer into the tip
   bubble.addEventListener('pointerleave', hide);
   document.body.append(bubble);
   bubble.showPopover?.();
   place();
 }
 
-/** Puts the bubble beside its element, wherever that is now. */
+/** Places the bubble beside its element. */
 function place() {
   const { left, top } = tipPosition(owner.getBoundingClientRect(), bubble.getBoundingClientRect(), {
     width: document.documentElement.clientWidth,
@@ -59,9 +59,9 @@ const later = (act, wait) => {
   timer = setTimeout(act, wait);
 };
 
-/** Gives an element, or what stands in it, the tip of a term: on hover, on focus by keyboard, on touch. */
+/** Adds a term's tip to an element: on hover, on keyboard focus, on touch. Returns the element. */
 export function addTip(element, key) {
-  const inside = event => event.composedPath().find(node => node.dataset?.tip) === element; // the innermost tip counts
+  const inside = event => event.composedPath().find(node => node.dataset?.tip) === element; // the innermost tip wins
   element.dataset.tip = key;
   setAttribute(element, 'aria-description', glossaryText(key));
   element.addEventListener('pointerenter', event => {
@@ -90,11 +90,11 @@ export function addTip(element, key) {
   return element;
 }
 
-/** A word with a tip that the tab key reaches. */
+/** Creates a word with a tip; the tab key stops at the word. */
 export const termElement = (key, textContent) =>
   addTip(make('span', { className: 'term', tabIndex: 0, textContent }), key);
 
-// Streamlit's own widgets, by their keys: a label that is not shown has no room for a sign of help.
+// Streamlit's widgets with a hidden label, which has no room for a help icon: key -> term.
 const WIDGETS = {
   text: 'text',
   model: 'model',
@@ -121,7 +121,7 @@ function onWidget(event) {
   if (!found || owner === found[0] || (event.type === 'pointerover' && event.pointerType !== 'mouse')) return;
   if (event.type === 'focusin' && !event.target.matches(':focus-visible')) return;
   if (event.type === 'focusin') setAttribute(event.target, 'aria-description', glossaryText(found[1]));
-  // What is typed in stays in sight: the tip waits for a rest of the pointer, and goes with the first letter.
+  // A tip would cover the text field that has the focus: there only the pointer opens it.
   if (event.type === 'focusin' && event.target.matches('input, textarea')) return;
   later(() => show(...found), REST);
 }
@@ -138,14 +138,14 @@ function onPress(event) {
   if (found || (owner && !event.composedPath().some(node => node === owner || node === bubble))) hide();
 }
 
-/** What begins the tips of widgets, and what ends every tip: Escape, a press elsewhere, typing, scrolling. */
+/** Listens for what opens the tips of widgets, and for what closes any tip: Escape, a press outside, typing, scrolling. */
 export function listenForTips() {
   globalThis.attentionLabTips?.abort();
   const { signal } = (globalThis.attentionLabTips = new AbortController());
   const options = { signal, capture: true };
   const onKey = event => {
     if (event.key !== 'Escape' || !owner) return;
-    event.preventDefault(); // it ends nothing else
+    event.preventDefault(); // Escape closes the tip and nothing else
     hide();
   };
   document.addEventListener('keydown', onKey, options);

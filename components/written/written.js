@@ -1,4 +1,4 @@
-// What a model of two texts writes, as trained and under the plan; words that differ are marked.
+// The output text of an encoder-decoder, unmodified and after the plan; differing words are marked.
 
 import { diffWords, visibleText } from '../core/format.js';
 import { _ } from '../core/texts.js';
@@ -21,7 +21,7 @@ function update({ trained, planned }, { before, after }) {
   show(planned, changed ? _('With your changes') : '', 'ins', now);
 }
 
-/** A live region: written anew only if it says something else. */
+/** Writes a live region only if its text changes. */
 function show(line, name, tag, pieces) {
   const said = JSON.stringify([name, pieces]);
   if (line.dataset.said === said) return;

@@ -1,28 +1,31 @@
-// Where things are: the large map on its canvas, and the walk with arrow keys through map and grids.
+// Positions: of the large map on its canvas, of tips, and of the next cell or tile for an arrow key.
 
 const SIDE = 400; // px, the largest plot; the height does not depend on the number of tokens, so typing moves nothing
 const TOP = 62; // px for the key tokens
 const CELL = 100; // px, the largest cell
 const LEAST = 80; // px, the smallest plot
-const ROOMY = 220; // px, that a plot keeps where the screen is low
+const ROOMY = 220; // px, the smallest plot on a low screen
 
 /**
- * The map's places in px: the plot begins at (x, y), `cell` is a cell's side, `left` the room for query tokens.
- * @param {number} width of the canvas; `ratio` is the screen's device pixel ratio.
- * @param {number} room px of height that there is for all of it; where there is less, the plot gets smaller, down to ROOMY.
+ * Returns the map's positions in px: the plot begins at (x, y), `cell` is a cell's side, `left` the width for query tokens.
+ * @param {number} width of the canvas
+ * @param {number} ratio the device pixel ratio
+ * @param {number} rows
+ * @param {number} columns
+ * @param {number} room px of height for the whole map; with less the plot shrinks to ROOMY at least
  */
 export function mapLayout(width, ratio, rows, columns, room = Infinity) {
   const left = width < 440 ? 74 : 96;
   const widest = Math.max(LEAST, Math.min(SIDE, width - left - 4));
   const side = Math.min(widest, Math.max(ROOMY, room - TOP - 4));
   const fit = Math.min(CELL, side / Math.max(rows, columns));
-  const whole = Math.floor(fit * ratio) / ratio; // sharp edges where a cell is large enough to lose a part of a pixel
+  const whole = Math.floor(fit * ratio) / ratio; // whole device pixels, so that edges are sharp; tiny cells keep fractions
   const cell = fit >= 4 ? whole : fit;
   const x = Math.max(0, Math.floor((width - left - side) / 2)) + left;
   return { width, height: TOP + side + 4, ratio, cell, x, y: TOP, left, right: cell * columns, bottom: cell * rows };
 }
 
-/** [query, key] under a point of the canvas; null outside of the map, and above the diagonal of a causal one. */
+/** Returns [query, key] at a point of the canvas; null outside of the map and above the diagonal of a causal map. */
 export function cellAt({ x, y, cell, right, bottom }, px, py, causal) {
   if (px < x || py < y || px >= x + right || py >= y + bottom) return null;
   const [i, j] = [Math.floor((py - y) / cell), Math.floor((px - x) / cell)];
@@ -31,7 +34,7 @@ export function cellAt({ x, y, cell, right, bottom }, px, py, causal) {
 
 const clamp = (value, length) => Math.max(0, Math.min(length - 1, value));
 
-/** Where a key moves the crosshair from `at` (null: it appears at the last query); undefined if it is no such key. */
+/** Returns the crosshair's next cell for a key, null for Escape, undefined for other keys; from null: the last query. */
 export function mapStep(at, key, rows, columns, causal) {
   const [i, j] = at ?? [rows - 1, 0];
   const moves = {
@@ -51,8 +54,8 @@ export function mapStep(at, key, rows, columns, causal) {
 }
 
 /**
- * Where a key moves the focus in the grids; null if nowhere. Row and column 0 are the headers, tiles begin at 1.
- * Over an edge one comes to the next grid's first tiles, or to the last of the one before.
+ * Returns the next position of the focus in the grids for a key, or null. Row and column 0 are the headers; tiles begin at
+ * 1. Beyond an edge come the next grid's first tiles, or the last tiles of the grid before.
  * @param {{layers: number, heads: number}[]} grids
  * @param {{grid: number, row: number, column: number}} at
  */
@@ -82,10 +85,10 @@ export function gridStep(grids, { grid, row, column }, key, control = false) {
   }
 }
 
-const HEADING = 66; // px that a further grid's title and head numbers take
-const TILE = [26, 96]; // px, the smallest that can still be pressed, and the largest
+const HEADING = 66; // px of the title and the head numbers of each further grid
+const TILE = [26, 96]; // px, the smallest tile that can be pressed, and the largest
 
-/** px that a tile may take, so that all layers of all grids have a place in `height`. */
+/** Returns the side of a tile in px, so that all layers of all grids fit in `height`. */
 export function tileSide(grids, height) {
   const layers = grids.reduce((sum, grid) => sum + grid.layers, 0);
   const room = height - HEADING * (grids.length - 1);
@@ -95,7 +98,7 @@ export function tileSide(grids, height) {
 const GAP = 6; // px between a word and its tip, and between a tip and the window's edge
 
 /**
- * Where a tip of this size stands, {left, top} in px of the window: under its word if there is room, else above it.
+ * Returns {left, top} of a tip in px of the window: under its word if there is room, else above it.
  * @param {{left: number, top: number, bottom: number, width: number}} word
  */
 export function tipPosition(word, { width, height }, screen) {

@@ -1,14 +1,14 @@
-// What the player of selective attention says. `memory` is {tokens, selected (S, packed), mask (F of accumulateMask)}.
+// Sentences of the player of selective attention. `memory` is {tokens, selected (S, packed), mask (F of accumulateMask)}.
 
 import { formatPercent, quoteToken } from '../format.js';
 import { cellIndex } from '../payload.js';
 import { _ } from '../texts.js';
 import { maskedShare } from './pattern.js';
 
-const LEAST = 0.005; // of S, which would be written as 0.00
-const MOST = 3; // tokens that are named at once
+const LEAST = 0.005; // a smaller S would be printed as 0.00
+const MOST = 3; // tokens in a sentence
 
-/** Tokens and how strongly each asks or is asked to be forgotten, strongest first; empty where nothing is. */
+/** Returns the list of tokens with their S, largest first; empty if all are below LEAST. */
 const strongest = (tokens, pairs) =>
   pairs
     .filter(([, strength]) => strength > LEAST)
@@ -17,7 +17,7 @@ const strongest = (tokens, pairs) =>
     .map(([index, strength]) => `${quoteToken(tokens[index])} (S ${strength.toFixed(2)})`)
     .join(', ');
 
-/** What the token of query `t` asks to forget. */
+/** Returns the sentence that lists the keys which query `t` masks. */
 export function maskingSentence({ tokens, selected }, t) {
   const place = cellIndex(true);
   const token = quoteToken(tokens[t]);
@@ -28,7 +28,7 @@ export function maskingSentence({ tokens, selected }, t) {
   return others ? _('{token} masks {others}', { token, others }) : _('{token} masks no token', { token });
 }
 
-/** Who asked to forget token `j`, of those who have been read up to query `t`, and what the next query has left of it. */
+/** Returns the sentence that lists the queries up to `t` which mask token `j`, and the weight left for query t + 1. */
 export function maskedSentence({ tokens, selected, mask }, t, j) {
   const place = cellIndex(true);
   const token = quoteToken(tokens[j]);

@@ -1,8 +1,8 @@
-// The mathematics of what is shown: F from S, the weights that it leaves, differences, what a row comes to.
+// Mathematics of attention patterns: F from S, masked weights, differences, sum and entropy of a row.
 
 import { cellIndex } from '../payload.js';
 
-/** F, (n + 1) rows of n: F[i, j] = sum of S[k, j] over k < i. Row n is what the next token would see. */
+/** Returns F, (n + 1) rows of n: F[i, j] = sum of S[k, j] over k < i. Row n is the mask of the next token. */
 export function accumulateMask(selected, n) {
   const place = cellIndex(true);
   const mask = new Float32Array((n + 1) * n);
@@ -12,10 +12,10 @@ export function accumulateMask(selected, n) {
   return mask;
 }
 
-/** The part of e^score that `mask`, an entry of F, takes away. */
+/** Returns the share of e^score that `mask`, an entry of F, removes: 1 - e^-F. */
 export const maskedShare = mask => 1 - Math.exp(-mask);
 
-/** The weights of query t: softmax(scores - F) over the keys up to t; without F if `mask` is null. */
+/** Returns the attention weights of query t: softmax(scores - F) over the keys up to t; without F if `mask` is null. */
 export function patternRow(scores, mask, n, t) {
   const place = cellIndex(true);
   const logits = Array.from({ length: t + 1 }, (_, j) => scores[place(t, j)] - (mask ? mask[t * n + j] : 0));
@@ -25,7 +25,7 @@ export function patternRow(scores, mask, n, t) {
   return powers.map(power => power / sum);
 }
 
-/** The names of the views that a head's payload allows. */
+/** Returns the names of the views that a head's payload has numbers for. */
 export const availableViews = ({ arrays }) => [
   'used',
   'live',
@@ -33,7 +33,7 @@ export const availableViews = ({ arrays }) => [
   ...(arrays.selected && arrays.scores ? ['mask'] : []),
 ];
 
-/** (query, key) -> the number that a view of a head shows there. */
+/** Returns (query, key) -> value of a view of a head. */
 export function cellValues({ arrays, used, causal, columns }, view) {
   const place = cellIndex(causal, columns.length);
   if (view === 'difference') return (i, j) => arrays.constant.data[place(i, j)] - arrays.live.data[place(i, j)];
@@ -43,11 +43,11 @@ export function cellValues({ arrays, used, causal, columns }, view) {
 
 const largest = numbers => numbers.reduce((most, value) => Math.max(most, value), 0);
 
-/** What takes a head's strongest colour: 1 where rows are distributions, else its largest weight. */
+/** Returns the weight with the strongest colour: 1 if rows are distributions, else the head's largest weight. */
 export const largestWeight = ({ arrays, distribution }) =>
   Math.max(distribution ? 1 : 1e-9, ...['live', 'constant', 'used'].map(name => largest(arrays[name]?.data ?? [])));
 
-/** {sum, entropy (nats), most (ln of the number of keys)} of the row of a query that sees `count` keys. */
+/** Returns {sum, entropy (nats), most (ln count)} of the row of a query that attends to `count` keys. */
 export function rowStatistics(value, i, count) {
   let [sum, entropy] = [0, 0];
   for (let j = 0; j < count; j += 1) {

@@ -1,16 +1,16 @@
-// Colour scales, from assets/colours.json. The stops are close together and even in perceived lightness, so straight
-// lines between them are enough.
+// Colour scales of assets/colours.json. Their stops are close and even in perceived lightness, so colours between stops
+// are interpolated linearly in RGB.
 
 import { pageData } from '../page_data.js';
 import { cellIndex } from '../payload.js';
 
 const STEPS = 256;
-const DARKEST = Math.sqrt(1.05 * 0.05) - 0.05; // luminance to which black and white have the same contrast
+const DARKEST = Math.sqrt(1.05 * 0.05) - 0.05; // luminance at which black and white have the same contrast
 const tables = new Map();
 
 const channels = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16));
 
-/** 256 opaque pixels (Uint32, as putImageData wants them) of a scale: 'sequential' or 'diverging'. */
+/** Returns 256 opaque pixels (Uint32 for putImageData) of a scale: 'sequential' or 'diverging'. */
 export function colourTable(dark, scale) {
   const key = `${dark} ${scale}`;
   if (!tables.has(key)) {
@@ -28,17 +28,17 @@ export function colourTable(dark, scale) {
   return tables.get(key);
 }
 
-/** The CSS gradient of a scale, left to right. */
+/** Returns the CSS gradient of a scale, left to right. */
 export const cssGradient = (dark, scale) =>
   `linear-gradient(90deg, ${pageData.colours[dark ? 'dark' : 'light'][scale].join(', ')})`;
 
-/** A scale's colour at `part`, 0 to 1, as CSS. */
+/** Returns the CSS colour of a scale at `part`, 0 to 1. */
 export function cssColour(dark, scale, part) {
   const pixel = colourTable(dark, scale)[Math.round(Math.min(1, Math.max(0, part)) * (STEPS - 1))];
   return `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
 }
 
-/** The same of a step, 0 to 255, as files want it: `#rrggbb`. */
+/** Returns the colour of a step, 0 to 255, as `#rrggbb`. */
 export function hexColour(dark, scale, step) {
   const pixel = colourTable(dark, scale)[step];
   const pair = shift => ((pixel >> shift) & 255).toString(16).padStart(2, '0');
@@ -47,7 +47,7 @@ export function hexColour(dark, scale, step) {
 
 const linear = value => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
 
-/** Black or white, whichever has the higher contrast to a scale's colour at `part`: at least 4.58 to 1 (WCAG 2.2). */
+/** Returns black or white, whichever has the higher contrast to the colour at `part`: at least 4.58:1 (WCAG 2.2). */
 export function contrastColour(dark, scale, part) {
   const [red, green, blue] = cssColour(dark, scale, part)
     .match(/\d+/g)
@@ -55,16 +55,16 @@ export function contrastColour(dark, scale, part) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > DARKEST ? '#000' : '#fff';
 }
 
-/** Steps of the scale for a weight: the root spreads out the many small ones. */
+/** Returns the step for a weight: 255 * sqrt(weight / most), because most weights are small. */
 export const weightStep = (weight, most = 1) =>
   Math.round(Math.sqrt(Math.min(1, Math.max(0, weight / most))) * (STEPS - 1));
 
-/** Steps of the diverging scale for a difference, -most to most: rooted like weights, zero in the middle. */
+/** Returns the step of the diverging scale for a difference, -most to most: signed square root, 0 in the middle. */
 export const differenceStep = (value, most = 1) =>
   Math.round((0.5 + 0.5 * Math.sign(value) * Math.sqrt(Math.min(1, Math.abs(value / most)))) * (STEPS - 1));
 
 /**
- * A matrix as pixels, one a cell; cells that `step` gives undefined for stay clear.
+ * Returns a matrix as pixels, one per cell; cells without a step are transparent.
  * @param {(i: number, j: number) => number | undefined} step row, column -> 0 to 255
  */
 export function matrixPixels(rows, columns, table, step) {
@@ -78,7 +78,7 @@ export function matrixPixels(rows, columns, table, step) {
   return pixels;
 }
 
-/** (i, j) -> step of the scale of one thumbnail, the `index`th of the packed `tiles` (uint8, as `thumbnails` of Python makes them). */
+/** Returns (i, j) -> step of thumbnail number `index` in the packed `tiles` (uint8, models/labs/thumbnails.py). */
 export function tileSteps(tiles, index, { rows, columns, causal }) {
   const size = causal ? (rows * (rows + 1)) / 2 : rows * columns;
   const place = cellIndex(causal, columns);
@@ -86,11 +86,10 @@ export function tileSteps(tiles, index, { rows, columns, causal }) {
 }
 
 /**
- * The ticks of a scale that goes to `most`: {at, label, fine}; at in [0, 1] along the bar, `fine` may be left out where
- * there is little room.
+ * Returns the ticks of a scale up to `most`: {at, label, fine}; `at` in [0, 1] along the bar, `fine` ticks are optional.
  */
 export function colourTicks(most, difference) {
-  // Where the largest weight is not 1, numbers are long: fewer of them fit.
+  // If the largest weight is not 1, labels are long and fewer of them fit.
   const weights = most === 1 ? [0, 0.01, 0.1, 0.25, 0.5, 1] : [0, 0.1, 0.25, 0.5, 1];
   const differences = most >= 0.1 ? [-1, -0.5, -0.1, 0, 0.1, 0.5, 1] : [-1, -0.25, 0, 0.25, 1];
   const round = value => String(Number(Math.abs(value).toPrecision(2)));

@@ -1,25 +1,26 @@
-// The Words view without its page: how much each word looks at each other one, in shares, steps of a scale and sentences.
+// Numbers and sentences of the Words view: how much each token attends to each other token.
 
 import { quoteToken } from '../format.js';
 import { _ } from '../texts.js';
 import { maskedShare } from './pattern.js';
 import { differenceStep, tileSteps, weightStep } from './scales.js';
 
-const LEAST = 0.01; // of a row: what is less is neither told nor written
-const TOLD = 4; // words that a sentence names
+const LEAST = 0.01; // smaller shares are not mentioned
+const TOLD = 4; // words in a sentence
 const WRITTEN = 6; // words with their number beside them
 
-/** The names of what a word's tint can be about: one head, the mean of its layer, the mean of all heads. */
+/** The patterns that the tint can show: one head, the mean of its layer, the mean of all heads. */
 export const MEANS = ['head', 'layer', 'all'];
 
 /**
- * {value, exact}: (query, key) -> the mean of the heads' weights as used, each counted by its gate; null if all gates
- * are closed. Made of the grid's thumbnails: they round a weight to 1/255 of its root, and of maps beyond 64 tokens
- * they hold the largest weight of a block, so that the mean is no longer `exact`.
- * @param {{rows: number, columns: number, causal: boolean, gates: number[][]}} grid as the payload of the grids has it
+ * Returns {value, exact}: (query, key) -> mean of the patterns after the plan, weighted by the gates; null if all gates are
+ * 0. The mean is computed from thumbnails, which store 255 * sqrt(weight) rounded and, above 64 tokens, the largest weight
+ * of each block: then it is not `exact`.
+ * @param {{rows: number, columns: number, causal: boolean, gates: number[][]}} grid of the payload
  * @param {Uint8Array} tiles of that grid
- * @param {number | null} layer whose heads count; null for all layers
- * @param {number} queries, keys: how many the map itself has
+ * @param {number | null} layer the layer to average; null for all layers
+ * @param {number} queries of the full map
+ * @param {number} keys of the full map
  */
 export function meanPattern(grid, tiles, layer, queries, keys) {
   const heads = grid.gates.flatMap((row, l) =>
@@ -36,42 +37,42 @@ export function meanPattern(grid, tiles, layer, queries, keys) {
   return { value, exact: tall === 1 && wide === 1 };
 }
 
-const MOST_SIDE = 64; // of a thumbnail, as in models/thumbnails.py
+const MOST_SIDE = 64; // px, the largest side of a thumbnail; MAX_SIDE in models/labs/thumbnails.py
 
-/** Whether a grid's thumbnails are of maps with so many queries and keys: a new text may have come to one of the two. */
+/** Whether a grid's thumbnails belong to maps of this size: grid and map may receive a new text at different times. */
 export const fitsThumbnails = ({ rows, columns }, queries, keys) =>
   [
     [rows, queries],
     [columns, keys],
   ].every(([side, count]) => side === Math.ceil(count / Math.ceil(count / MOST_SIDE)));
 
-/** (query, key) -> the part of the key's weight that F has taken away when the query is read; F as accumulate gives it. */
+/** Returns (query, key) -> share of the key's weight that F masks for the query; F as accumulateMask returns it. */
 export const maskedShares = (mask, n) => (i, j) => maskedShare(mask[i * n + j]);
 
-/** A row of numbers: value(i, j) of the first `count` keys. */
+/** Returns value(i, j) of the first `count` keys. */
 export const rowValues = (value, i, count) => Float64Array.from({ length: count }, (_, j) => value(i, j));
 
-/** The same as parts of their sum; zeros where there is nothing. Rows of relu² need not sum to 1. */
+/** Returns a row divided by its sum, or zeros. Rows of relu² attention need not sum to 1. */
 export function rowShares(row) {
   const sum = row.reduce((a, b) => a + b, 0);
   return sum > 0 ? row.map(value => value / sum) : row.map(() => 0);
 }
 
-/** The places of the largest numbers, by size whatever their sign, the largest first; none below `least`. */
+/** Returns the positions of the numbers with the largest absolute values, largest first; none below `least`. */
 export const strongestPositions = (row, most, least = LEAST) =>
   Array.from(row.keys())
     .filter(j => Math.abs(row[j]) >= least)
     .sort((a, b) => Math.abs(row[b]) - Math.abs(row[a]) || a - b)
     .slice(0, most);
 
-/** The place of a number on its scale, 0 to 255: of a `share` or a `change` as in the matrix, of what is `taken` as
- * in the player of F. `most` takes the strongest colour. */
+/** Returns a number's step on its colour scale, 0 to 255: linear for the share that F masks (`taken`), else as in the
+ * matrix. `most` has the strongest colour. */
 export function wordStep(what, value, most = 1) {
   if (what === 'change') return differenceStep(value, most);
   return what === 'taken' ? Math.round(255 * value) : weightStep(value, most);
 }
 
-/** A number as it stands beside a word: a whole percentage, of changes with its sign. */
+/** Returns the label of a number beside a word: a whole percentage, with a sign for changes. */
 export function wordNumber(what, value) {
   const percent = Math.round(100 * Math.abs(value));
   if (what === 'change') return `${value < 0 ? '−' : '+'}${percent}`;
@@ -79,7 +80,7 @@ export function wordNumber(what, value) {
   return `${percent}%`;
 }
 
-/** The numbers that stand beside words: a Map from the place of a word to its number. */
+/** Returns the labels beside words: a Map from a word's position to its label. */
 export const labelledNumbers = (what, row) =>
   new Map(strongestPositions(row, WRITTEN).map(j => [j, wordNumber(what, row[j])]));
 
@@ -121,8 +122,8 @@ export function wordSentence({ what, word: token, words: tokens, row, self = nul
 const MARK = /^(<[^<>]+>|\[(?!MASK\])[A-Z]+\])$/;
 
 /**
- * Whether a token is no word of the text but a mark that the model's reader put at its beginning or its end. Those of
- * our own models come in the visitor's language.
+ * Whether a token is a special token that the tokenizer added at the beginning or the end. Those of the released models
+ * are shown in the visitor's language.
  */
 export function isSpecialToken(tokens, index) {
   const token = tokens[index];
@@ -132,8 +133,8 @@ export function isSpecialToken(tokens, index) {
 }
 
 /**
- * Of each token whether a gap goes before it: parts of one word stand together. Tokens say so by a leading blank, or
- * by `##` where they go on with a word; where none says anything, each is a word.
+ * Returns for each token whether a gap comes before it, because pieces of one word have no gap between them. A new word
+ * has a leading blank, or a continued word a leading `##`; in a tokenizer without either, each token is a word.
  */
 export function wordGaps(tokens) {
   const blank = token => /^\s/.test(token);
@@ -148,13 +149,13 @@ export function wordGaps(tokens) {
 
 const CLOSES = /^\s*[.,;:!?…)\]}”’%]+$/;
 
-/** Of each token whether it stays on the line of the one before it: no line begins with a full stop. */
+/** Returns for each token whether it stays on the line of the token before it: no line begins with a full stop. */
 export const joinsPrevious = tokens =>
   tokens.map((token, i) => i > 0 && CLOSES.test(token) && tokens[i - 1] !== '\n' && !isSpecialToken(tokens, i - 1));
 
 const isShort = token => Array.from(token?.trim() ?? '').length === 1;
 
-/** Of each token whether it is one character beside another such: their numbers would stand over each other. */
+/** Returns for each token whether it is one character beside another one, so that their labels would overlap. */
 export const narrowTokens = tokens =>
   tokens.map((token, i) => isShort(token) && (isShort(tokens[i - 1]) || isShort(tokens[i + 1])));
 
@@ -162,7 +163,7 @@ const nearest = (boxes, line, x) =>
   line.reduce((best, i) => (Math.abs(boxes[i].x - x) < Math.abs(boxes[best].x - x) ? i : best));
 
 /**
- * Where a key moves from one word to another: their places in the text; null for Escape, undefined for other keys.
+ * Returns the position of the next word for a key; null for Escape, undefined for other keys.
  * @param {{x: number, y: number}[]} boxes of the words: the middle, and the top of their line
  */
 export function nextWord(boxes, at, key) {

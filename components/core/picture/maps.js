@@ -1,4 +1,4 @@
-// A head's map and the grids of all heads as pictures and tables to take away.
+// Pictures and tables for download: one head's map, and the grids of all heads.
 
 import { colourTicks, differenceStep, hexColour, tileSteps, weightStep } from '../attention/scales.js';
 import { formatWeight, isolateDirection, quoteToken, tokenText, truncate } from '../format.js';
@@ -7,21 +7,21 @@ import { pageData } from '../page_data.js';
 import { _ } from '../texts.js';
 import { colourBar, PAPER, textWidth, toPx } from './svg.js';
 
-const CELL = [9, 36]; // px, the least and the most a cell takes
-const WHOLE = 560; // px that a map takes if its cells allow it
-const LABEL = 190; // px that a token's label takes at most
+const CELL = [9, 36]; // px, the smallest and the largest cell
+const WHOLE = 560; // px of a map, within the limits of CELL
+const LABEL = 190; // px, the longest label of a token
 const TILE = 88; // px, a head's side in the grid
 const GAP = 8;
 const FADED = 0.22; // of a pruned head's weights, as on the screen
 
-/** Over what is pruned; one stroke alone could be taken for a diagonal of the pattern. */
+/** Returns the cross over a pruned head; a single line could be read as a diagonal of the pattern. */
 const cross = (width, height) =>
   [
     [0, height],
     [height, 0],
   ].map(([y1, y2]) => ['line', { x2: width, y1, y2, stroke: PAPER.ink, 'stroke-width': 2 }]);
 
-/** What a cell says when it is pointed at. */
+/** Returns the text of a cell's tooltip. */
 const told = (rows, columns, i, j, value, difference) =>
   _('query {i} {query} → key {j} {key}: {value}', {
     i: i + 1,
@@ -39,7 +39,7 @@ const shown = (token, size) => {
 };
 
 /**
- * One head's map: a rectangle a cell, a text a token, and the scale.
+ * Returns one head's map: a rectangle per cell, a text per token, and the colour scale.
  * @param {{rows: string[], columns: string[], causal: boolean, value: (i: number, j: number) => number, most: number,
  *   difference: boolean, pruned: boolean}} map
  */
@@ -105,7 +105,7 @@ export function mapPicture({ rows, columns, causal, value, most, difference, pru
   return { width: left + Math.max(width, 500), height: top + height + 48, nodes };
 }
 
-/** The same numbers as a table: a row for each query and key that it can see. */
+/** Returns the map's numbers as a table: a row for each query and key of the pattern. */
 export const mapTable = ({ rows, columns, causal, value, name }) => ({
   columns: ['query', 'query token', 'key', 'key token', name],
   rows: rows.flatMap((query, i) =>
@@ -113,7 +113,7 @@ export const mapTable = ({ rows, columns, causal, value, name }) => ({
   ),
 });
 
-/** The cells of one thumbnail that are not empty, a path for each colour. */
+/** Returns the non-zero cells of one thumbnail as a path per colour. */
 function paths(tiles, index, grid) {
   const step = tileSteps(tiles, index, grid);
   const drawn = new Map();
@@ -129,7 +129,7 @@ function paths(tiles, index, grid) {
   return [...drawn].map(([value, d]) => ['path', { d, fill: hexColour(false, 'sequential', value) }]);
 }
 
-/** All heads, layers down and heads across, a grid for each kind, with what was done to them. */
+/** Returns all heads with their states, layers down and heads across, a grid per attention block. */
 export function gridPicture(grids, tilesOf) {
   const { ink, faint, line, panel } = PAPER;
   const nodes = [];

@@ -1,4 +1,4 @@
-// A picture as one HTML file that needs nothing else: it works without a network, and tells what is pointed at.
+// A picture as one HTML file: works without a network and shows the values under the pointer.
 
 import { escapeXml, toMarkup } from './svg.js';
 
@@ -12,15 +12,15 @@ svg:focus-visible { outline: 2px solid #3f3d9e; }
 `;
 
 /**
- * The file.
- * @param {{title: string, rest: string, tree: object[], script: string, language: string}} what `tree`: a framePicture
- *   picture; `rest`: what stands under it while nothing is pointed at; `script`: what runs in the file
+ * Returns the file's text.
+ * @param {{title: string, rest: string, tree: object[], script: string, language: string}} picture `tree`: of
+ *   framePicture; `rest`: text under the picture while nothing is pointed at; `script`: of the file
  */
 export function standalonePage({ title, rest, tree: [tag, attributes, ...children], script, language = 'en' }) {
   const named = { ...attributes, role: 'application', tabindex: '0', 'aria-label': title, 'aria-describedby': 'told' };
   return [
     `<!doctype html><html lang="${escapeXml(language)}"><head><meta charset="utf-8">`,
-    // No request can leave this file, whatever text it holds.
+    // The policy blocks every request of this file, whatever its texts contain.
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; ",
     "script-src 'unsafe-inline'\">",
     '<meta name="viewport" content="width=device-width, initial-scale=1">',

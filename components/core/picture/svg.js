@@ -1,9 +1,10 @@
-// Pictures as trees: [tag, attributes, ...children], where a string is text. The page draws them, and files hold them.
+// SVG pictures as trees: [tag, attributes, ...children]; a string is text. The page draws the trees, and files contain
+// them as XML.
 
 import { truncate } from '../format.js';
 import { pageData } from '../page_data.js';
 
-/** The colours of what is taken away: for paper, whatever the screen's theme is. */
+/** The colours of downloaded pictures: for paper, whatever the page's theme is. */
 export const PAPER = {
   ink: '#1b1b26',
   faint: '#5b5b68',
@@ -16,16 +17,16 @@ export const PAPER = {
 export const SVG_FONT = 'system-ui, -apple-system, "Segoe UI", "DejaVu Sans", "Noto Sans CJK SC", sans-serif';
 
 const SIGNS = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-// What XML 1.0 has no place for: most control characters, and halves of surrogate pairs.
+// Characters that XML 1.0 does not allow: most control characters, and lone surrogates.
 const UNKNOWN = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
-/** Any text as text of XML and of HTML, in an attribute or outside of one. */
+/** Escapes a text for XML and HTML, inside and outside of attributes. */
 export const escapeXml = text =>
   String(text)
     .replace(UNKNOWN, '\ufffd')
     .replace(/[&<>"']/g, sign => SIGNS[sign]);
 
-/** A tree as XML. */
+/** Returns a tree as XML. */
 export function toMarkup(node) {
   if (typeof node === 'string') return escapeXml(node);
   const [tag, attributes, ...children] = node;
@@ -35,7 +36,7 @@ export function toMarkup(node) {
     : `<${tag}${named.join('')}/>`;
 }
 
-/** A length in px without digits that nobody sees. */
+/** Returns a length in px with two decimals at most. */
 export const toPx = value => String(Math.round(100 * value) / 100);
 
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\u{1f300}-\u{1faff}]/u;
@@ -50,10 +51,10 @@ const widthOf = sign =>
           ? 0.66
           : 0.58;
 
-/** About how wide a text is, px at a font size: what is taken away is made without a page to measure on. */
+/** Returns the approximate width of a text in px: this code also runs without a page to measure on. */
 export const textWidth = (text, size) => size * Array.from(text).reduce((sum, sign) => sum + widthOf(sign), 0);
 
-/** A text in lines of at most `width` px, broken between words, and inside of one that is too long; at most `most`. */
+/** Returns at most `most` lines of at most `width` px; words that are too long are broken. */
 export function wrapText(text, width, size, most = Infinity) {
   const lines = [''];
   for (const piece of text.match(/\s+|[^\s]+/g) ?? []) {
@@ -68,20 +69,20 @@ export function wrapText(text, width, size, most = Infinity) {
     : [...shown.slice(0, most - 1), truncate(shown[most - 1], 60).replace(/…?$/, '…')];
 }
 
-/** A text cut to about `room` px. */
+/** Returns a text cut to about `room` px. */
 export function fitText(text, room, size) {
   let [count, shown] = [Array.from(text).length, text];
   while (count > 4 && textWidth(shown, size) > room) shown = truncate(text, (count -= 1));
   return shown;
 }
 
-const MARGIN = 20; // px around what is taken away
-const LEAST = 480; // px that its texts have at least
+const MARGIN = 20; // px around a downloaded picture
+const LEAST = 480; // px, the smallest width of its texts
 
 /**
- * A picture to take away: title, the drawing, what it shows, and where it comes from.
+ * Returns a picture for download: title, drawing, explanation, citation and link.
  * @param {{title: string, about: string[], picture: {width: number, height: number, nodes: object[]}, citation: string,
- *   link: string}} what `about` are sentences, `citation` a line, `link` the address of the state
+ *   link: string}} content `about` are sentences, `citation` is a line, `link` the link to the state
  */
 export function framePicture({ title, about, picture, citation, link }) {
   const { ink, faint, ground } = PAPER;
@@ -158,11 +159,11 @@ export function colourBar({ x, y, width, scale, ticks, before, after, theme = PA
   ];
 }
 
-const LONGEST = 120; // characters of a file's name, which with its folder must fit in what a system allows
+const LONGEST = 120; // characters of a file's name; systems limit the length of a path
 
 /**
- * A name for a file from what is in it, made of small letters, digits, - and _; never empty, never hidden. Of many
- * parts the first and the last stay, and of the others as many as there is room for.
+ * Returns a file's name from its content's names: lower-case letters, digits, - and _. The first and the last part always
+ * stay; of the others, as many as fit.
  */
 export function fileName(parts, ending) {
   const safe = parts
