@@ -34,3 +34,12 @@ def made(drop: float = 0.05, learned: float = 0.0, name: str = "masked-softmax",
     return {"name": name, "weights": weights, "metric": {}, "title": name, "address": name, "layers": LAYERS,
             "heads": HEADS, "parameters": 1000, "command": f"python -m models.studies.papa {name}", "cpu_seconds": 7,
             "elsewhere": not card.exists(), "tasks": tasks}
+
+
+def needing_heads(found: dict[str, Any], lost: float = 0.5) -> dict[str, Any]:
+    """The same, with so much of each score lost when all heads are pruned."""
+    for its in found["tasks"].values():
+        base = its["scores"]["learned 0 0"]
+        its["scores"][f"removed {COUNTS[-1]} 0"] = {seed: {"score": its["score"] * (1 - lost)}
+                                                    for seed, its in base.items()}
+    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from models.studies import claims
-from models.studies.claims import Claim, Statement, Verdict
+from models.studies.claims import WORDS, Claim, Statement, Verdict
 
 FINDINGS = Path(__file__).resolve().parents[1] / "docs" / "findings.md"
 COLUMNS = ("Statement", "Source", "Here", "Seeds", "Verdict", "Reason")
@@ -16,7 +16,8 @@ HEAD = """# What the models show
 
 Every statement of the papers that can be checked on small models, the source's number, ours, and a verdict that rules
 compute. The models have 0.5 to 4.7 million parameters and were trained for minutes to an hour and a half, so a verdict
-is about these models and not about the paper. ± is the standard deviation over seeds or probes.
+is about these models and not about the paper. ± is the standard deviation over seeds or probes; † marks a number of
+the source that was not checked in the paper itself.
 
 `python -m tools.findings` writes this file from `models/studies/claims/verdicts.json`;
 [assets/method.md](../assets/method.md) says how everything was trained, measured and judged, and the Results page has
@@ -26,7 +27,7 @@ tables and charts of each statement.
 
 def rows(claim: Claim) -> list[tuple[str, ...]]:
     """Returns the cells of a claim's statements, in the order of COLUMNS."""
-    return [(its.text, its.source, its.ours, seeds(its.verdict), f"**{its.verdict.word}**", reason(its))
+    return [(its.text, its.sourced, its.ours, seeds(its.verdict), f"**{its.verdict.word}**", reason(its))
             for its in claim.statements]
 
 
@@ -46,7 +47,8 @@ def reason(statement: Statement) -> str:
 
 def text() -> str:
     """Returns the whole page."""
-    lines = [HEAD, f"| {' | '.join(COLUMNS)} |", f"|{' --- |' * len(COLUMNS)}"]
+    legend = [f"- **{word}**: {sentence}." for word, sentence in WORDS.items()]
+    lines = [HEAD, *legend, "", f"| {' | '.join(COLUMNS)} |", f"|{' --- |' * len(COLUMNS)}"]
     for claim in claims.read():
         lines.append(f"| **{claim.title}** ({claim.source}) |{' |' * (len(COLUMNS) - 1)}")
         lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows(claim)]

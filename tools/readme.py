@@ -16,7 +16,7 @@ import models
 from app.panels.choice.card import card_of, headline
 from models.nets.attention import TYPES
 from models.studies import claims
-from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE
+from models.studies.claims import WORDS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "docs/models.md", "docs/speed.md")
@@ -50,7 +50,7 @@ def released() -> str:
 def verdicts() -> str:
     """Returns a sentence with the number of statements that have each verdict."""
     words = [statement.verdict.word for claim in claims.read() for statement in claim.statements]
-    each = ", ".join(f"{word} {words.count(word)}" for word in (HOLDS, PART, FAILS, UNSURE, OPEN))
+    each = ", ".join(f"{word} {words.count(word)}" for word in WORDS)
     return f"Of {len(words)} statements: {each}.\n"
 
 

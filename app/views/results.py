@@ -1,5 +1,4 @@
-"""The Results page: each source's claims, statement by statement, with our numbers beside theirs, a verdict that a rule
-computed, a chart, and the command that measures it again."""
+"""The Results page: every statement with the source's number, ours and a verdict; details, chart and command folded."""
 
 from __future__ import annotations
 
@@ -22,11 +21,28 @@ from components import chart, charts
 from components.charts import Spec
 from models.storage.damage import CheckpointError
 from models.studies import claims, series
-from models.studies.claims import FAILS, HOLDS, OPEN, PART, UNSURE, Chart, Claim, Statement, verdict_file
+from models.studies.claims import (
+    BUILT,
+    FADES,
+    FAILS,
+    HOLDS,
+    ONCE,
+    OPEN,
+    PART,
+    UNSURE,
+    WORDS,
+    Chart,
+    Claim,
+    Statement,
+    verdict_file,
+)
+from models.studies.claims.statement import UNVERIFIED
 
 Colour = Literal["green", "orange", "blue", "red", "gray"]
 BADGES: dict[str, tuple[Colour, str]] = {
-    HOLDS: ("green", ":material/check_circle:"), PART: ("orange", ":material/contrast:"),
+    HOLDS: ("green", ":material/check_circle:"), ONCE: ("green", ":material/looks_one:"),
+    FADES: ("orange", ":material/trending_down:"), PART: ("orange", ":material/contrast:"),
+    BUILT: ("gray", ":material/functions:"),
     UNSURE: ("blue", ":material/balance:"), FAILS: ("red", ":material/cancel:"), OPEN: ("gray", ":material/schedule:")}
 
 
@@ -36,9 +52,8 @@ def page() -> None:
 
 def _claims() -> None:
     with st.container(key="about-claims"):
-        st.markdown(_("Papers say what these kinds of attention do. Here is each statement that can be checked, the "
-                      "source's number, ours from the small models of this site, and a verdict that a rule computes "
-                      "from the numbers. A verdict is about these models and this training, not about the paper."))
+        st.markdown(_("Compare what papers say of attention with what our small models show. A verdict is about these "
+                      "models and this training, not about the paper."))
     stamp = _stamp()
     try:
         found = _found(stamp)
@@ -58,29 +73,30 @@ def _claims() -> None:
         st.caption(_("These models have yet to be trained again, at a learning rate that turned out better. Until "
                      "then their weights are not compared with others. The results over several seeds are of models "
                      "that were trained at the better rate. {names}", names=literal(", ".join(claim.waiting))))
-    groups = [(word, [its for its in claim.statements if its.verdict.word == word]) for word in BADGES]
-    _overview([(word, its) for word, its in groups if its])
+    statements = sorted(claim.statements, key=lambda its: [*BADGES].index(its.verdict.word))
+    _summary(statements)
     specs = _specs(claim.key, stamp)
     shown: list[Statement] = []
-    for _word, statements in groups:
-        for statement in statements:
-            serving.give_way()
-            above = next((its for its in shown if its.table == statement.table and its.table), None)
-            _statement(statement, specs.get(statement.key), above)
-            shown.append(statement)
+    for statement in statements:
+        serving.give_way()
+        above = next((its for its in shown if its.table == statement.table and its.table), None)
+        _statement(statement, specs.get(statement.key), above)
+        shown.append(statement)
     _trainings(claim, specs.get(CURVES))
     with st.expander(_("How all this was measured")):
         st.markdown(translated(METHOD.read_text(encoding="utf-8")))
 
 
-def _overview(groups: Sequence[tuple[str, Sequence[Statement]]]) -> None:
-    """All statements by verdict, each a link to its place below."""
-    with st.container(gap="medium", key="verdicts"):
-        for word, statements in groups:
+def _summary(statements: Sequence[Statement]) -> None:
+    """Draws the number of statements per verdict with a legend, which one can read in a minute."""
+    words = [its.verdict.word for its in statements]
+    with st.container(horizontal=True, gap="small", key="verdicts"):
+        for word in dict.fromkeys(words):
             colour, icon = BADGES[word]
-            with st.container(gap="xsmall", key=f"group-{colour}"):
-                st.badge(_("{verdict}: {count}", verdict=_(word), count=len(statements)), icon=icon, color=colour)
-                st.markdown("\n".join(f"- [{plain(_(its.text))}](#{its.key})" for its in statements))
+            st.badge(_("{verdict}: {count}", verdict=_(word), count=words.count(word)), icon=icon, color=colour,
+                     help=_("{sentence}.", sentence=_(WORDS[word])))
+    if not all(its.verified for its in statements):
+        st.caption(_("{mark} not checked in the paper itself", mark=UNVERIFIED))
 
 
 def _trainings(claim: Claim, spec: Spec | None) -> None:
@@ -115,50 +131,60 @@ def _unbroken(cell: str) -> str:
 
 
 def _statement(statement: Statement, spec: Spec | None, above: Statement | None) -> None:
-    """One card. `above`: an earlier one with the same table, which is not shown again."""
-    colour, icon = BADGES[statement.verdict.word]
-    spread = any(" ± " in cell for row in statement.table for cell in row.values())
-    is_wide = len(columns_of(statement)) > (WIDE_SPREAD if spread else WIDE) or len(statement.table) > LONG
+    """Draws one statement: verdict, source and our number; details folded.
+
+    Args:
+        above: an earlier statement with the same table, which is not shown again.
+    """
+    verdict = statement.verdict
+    colour, icon = BADGES[verdict.word]
     with st.container(border=True, key=f"claim-{colour}-{statement.key}"):
-        words, picture = st.columns(2, gap="large") if spec else (st.container(), None)
-        with words:
-            st.subheader(plain(_(statement.text)), anchor=statement.key)
-            st.badge(_(statement.verdict.word), icon=icon, color=colour)
-            if statement.verdict.why:
-                st.caption(_("{why}.", why=plain(_(statement.verdict.why))))
-            st.markdown(linked(_("Source: {source}. *{sure}*  \nAsked here: {rule}.",
-                                 source=plain(_(statement.source)), sure=plain(_(statement.sure)),
-                                 rule=plain(_(statement.rule)))))
-            if statement.reason and statement.verdict.word in (PART, FAILS):
-                how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested \
-                    else _("a guess, not tested")
-                st.markdown(_("Likeliest reason (*{how}*): {reason}", how=how, reason=plain(_(statement.reason))))
-            if above is not None:
-                st.markdown(_("Its numbers are those of the table above: [{statement}](#{key})",
-                              statement=plain(_(above.text)), key=above.key))
-            elif not is_wide:
-                _table(statement.table)
-            with st.container(horizontal=True, vertical_alignment="top"):
-                st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv",
-                                   mime="text/csv", key=f"csv-{statement.key}", on_click="ignore",
-                                   icon=":material/download:")
-                with st.popover(_("Measure it again")):
-                    st.code(statement.command, language="bash", wrap_lines=True)
-        if picture is not None and statement.chart is not None and spec is not None:
-            with picture:
-                what = _(statement.chart.title)
-                chart(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
-                      what="results", about=[what], alt=_(statement.chart.alt))
-        if is_wide and above is None:
-            _table(statement.table)
+        st.subheader(plain(_(statement.text)), anchor=statement.key)
+        with st.container(horizontal=True, gap="small"):
+            st.badge(_(verdict.word), icon=icon, color=colour)
+            if verdict.word in (PART, FAILS) and verdict.seeds == 1:
+                st.badge(_("one training"), color="gray")
+        st.markdown(linked(_("**Source**: {source}  \n**Here**: {ours}", source=plain(_(statement.sourced)),
+                             ours=plain(_unbroken(_(statement.ours))))))
+        with st.expander(_("Details: rule, reason, table, chart")):
+            _details(statement, spec, above)
+
+
+def _details(statement: Statement, spec: Spec | None, above: Statement | None) -> None:
+    verdict = statement.verdict
+    lines = [_("The source's number rests on: {basis}.", basis=plain(_(statement.basis))),
+             _("Rule: {rule}.", rule=plain(_(statement.rule)))]
+    if verdict.why:
+        lines.append(_("Reason of the verdict: {why}.", why=plain(_(verdict.why))))
+    if verdict.p is not None and verdict.q is not None:
+        lines.append(_("Chance: p = {p:.3g}; corrected for all statements q = {q:.3g} (5% decides).", p=verdict.p,
+                       q=verdict.q))
+    if statement.reason and verdict.word in (PART, FAILS, FADES):
+        how = _("tested: {test}", test=plain(_(statement.tested))) if statement.tested else _("a guess, not tested")
+        lines.append(_("Likeliest explanation (*{how}*): {reason}", how=how, reason=plain(_(statement.reason))))
+    st.markdown(linked("  \n".join(lines)))
+    if statement.parts:
+        st.markdown(_("**Effect sizes** with limits at 95% on either side, and one-sided p-values:"))
+        _table(statement.parts)
+    if above is not None:
+        st.markdown(_("Its numbers are those of the table above: [{statement}](#{key})",
+                      statement=plain(_(above.text)), key=above.key))
+    else:
+        _table(statement.table)
+    if statement.chart is not None and spec is not None:
+        what = _(statement.chart.title)
+        chart(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
+              what="results", about=[what], alt=_(statement.chart.alt))
+    with st.container(horizontal=True, vertical_alignment="top"):
+        st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv",
+                           mime="text/csv", key=f"csv-{statement.key}", on_click="ignore",
+                           icon=":material/download:")
+        with st.popover(_("Measure it again")):
+            st.code(statement.command, language="bash", wrap_lines=True)
 
 
 METHOD = Path(__file__).parents[2] / "assets" / "method.md"
 CURVES = "learning curves"  # among a claim's charts
-
-
-WIDE, WIDE_SPREAD = 7, 5  # columns of a table that half a page has room for; of one with ±, which breaks no line
-LONG = 20  # rows that would leave the other half bare
 
 
 def columns_of(statement: Statement) -> list[str]:

@@ -19,7 +19,22 @@ import models
 from app.state import session
 from app.views import results
 from models import catalogue
-from models.studies.claims import FAILS, HOLDS, KEYS, OPEN, PART, UNSURE, Chart, Claim, Statement, Verdict, read
+from models.studies.claims import (
+    BUILT,
+    FADES,
+    FAILS,
+    HOLDS,
+    KEYS,
+    ONCE,
+    OPEN,
+    PART,
+    UNSURE,
+    Chart,
+    Claim,
+    Statement,
+    Verdict,
+    read,
+)
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.judge import judge
 from models.studies.series import style
@@ -41,8 +56,14 @@ def waiting(app: AppTest) -> list[str]:
     return [its.value.replace("\\", "") for its in app.caption if "have yet to be trained again" in its.value]
 
 
+def level(text: str) -> str:
+    """With ordinary spaces, and one sign for hyphen and minus."""
+    return text.replace("\u00a0", " ").replace("-", "−")
+
+
 def texts(app: AppTest) -> str:
-    shown = "\n".join(element.value for kind in ("markdown", "caption") for element in app.get(kind)).replace("\\", "")
+    shown = "\n".join(element.value for kind in ("markdown", "caption", "subheader")
+                      for element in app.get(kind)).replace("\\", "")
     return re.sub(r"\[([^\]]*)\]\(https://[^)]*\)", r"\1", shown)  # a paper's number is a link
 
 
@@ -56,13 +77,14 @@ def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
     for statement in claim.statements:
         assert statement.text in shown
         assert statement.source in shown
-        assert statement.sure in shown
+        assert statement.basis in shown and statement.ours.replace("-", "−") in level(shown)
     assert {element.value for element in app.code} >= {statement.command for statement in claim.statements}
     # Beside the statements: the models of the claim, and the rates that were tried for them.
     # A table that two statements share is shown once, and the second one says where.
     tables = [its.table for its in claim.statements]
     distinct = [table for place, table in enumerate(tables) if table not in tables[:place]]
-    assert len(app.table) == len(distinct) + bool(claim.trainings) + bool(claim.rates)
+    parts = sum(bool(its.parts) for its in claim.statements)
+    assert len(app.table) == len(distinct) + parts + bool(claim.trainings) + bool(claim.rates)
     assert shown.count("those of the table above") == len(tables) - len(distinct)
     assert len(app.get("download_button")) == len(claim.statements)
     drawn = [header for header, _ in all_sent(app, "chart")]
@@ -133,9 +155,13 @@ def test_models_that_wait_to_be_trained_again_are_named(monkeypatch):
     assert not waiting(opened())
 
 
+GRADES = (FADES, ONCE, BUILT)
+
+
 def made_up() -> list[Claim]:
     """A statement of each verdict, with and without charts and test."""
-    verdicts = zip((HOLDS, PART, FAILS, OPEN, UNSURE), itertools.cycle(CHARTS), ("", "a second training", "", "", ""),
+    tested = ("", "a second training", *[""] * 6)
+    verdicts = zip((HOLDS, PART, FAILS, OPEN, UNSURE, *GRADES), itertools.cycle(CHARTS), tested,
                    strict=False)
     return [Claim("made", "Made up: for this test", "Nobody", "Nothing", (), "stories", [
         Statement(f"made-{i}", f"Statement {i} is $1 *bold*", "1.0", "0.9", "sure.", "asked", Verdict(word, "because"),
@@ -148,10 +174,10 @@ def test_verdicts_are_words_and_reasons_say_whether_they_were_tested(monkeypatch
     app = opened()
     assert not app.exception
     shown = texts(app)
-    for word in (HOLDS, PART, FAILS, OPEN, UNSURE):
+    for word in (HOLDS, PART, FAILS, OPEN, UNSURE, *GRADES):
         assert f"{word}: 1" in shown
         assert f": {word}]" in shown  # of a badge
-    assert shown.count("Likeliest reason") == 2  # only where a statement does not hold, or in part
+    assert shown.count("Likeliest explanation") == 3  # only where a statement does not hold, in part, or fades
     assert "tested: a second training" in shown
     assert "a guess, not tested" in shown
     assert "Statement 0 is $1 *bold*" in shown

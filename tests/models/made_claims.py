@@ -18,6 +18,7 @@ from models.studies.per_text import ASKED, RIGHT
 from models.studies.transfer import transfer_study
 from models.tasks.assignment import ALL, ELSEWHERE, LATE
 from tests.made_papa import made as a_study
+from tests.made_papa import needing_heads
 
 
 def times(metric: Any, factor: float) -> Any:
@@ -50,12 +51,17 @@ def with_texts(metric: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def timed(quartiles: dict[str, list[float]]) -> list[dict[str, Any]]:
-    """Rows of random's speed against each of these."""
+def timed(ranges: dict[str, list[float]]) -> list[dict[str, Any]]:
+    """Rows of random's speed against each of these, in blocks that are evenly between two values."""
     keys = ("what", "texts", "tokens")
-    return [dict(zip(keys, its, strict=True)) | {"against": against, "median": 1.0, "quartiles": measured}
+    return [dict(zip(keys, its, strict=True)) | {"against": against, "median": 1.0, "quartiles": measured,
+                                                 "blocks": blocks(*measured)}
             for its in product(synthesizer.TIMED, synthesizer.TEXTS, synthesizer.TOKENS)
-            for against, measured in quartiles.items()]
+            for against, measured in ranges.items()]
+
+
+def blocks(low: float, high: float) -> list[float]:
+    return [low + (high - low) * i / 29 for i in range(30)]
 
 
 def answered(share: float) -> dict[str, list[float]]:
@@ -169,7 +175,8 @@ def as_the_sources_have_it(made: Made) -> None:
                         "softmax_entropy": [3.0, 2.0], "softmax_change": 0.5},
         "speed": {"rows": timed({"softmax": [0.7, 0.9], "fused softmax": [0.7, 0.9]}), "repetitions": 60},
         "training_speed": {"rows": [
-            {"name": name, "median": 0.9, "quartiles": [0.85, 0.95]} for name in pace.COMPARED]}})
+            {"name": name, "median": 0.9, "quartiles": [0.85, 0.95], "blocks": blocks(0.85, 0.95)}
+            for name in pace.COMPARED]}})
     for name in ("dense", "random", "factorized-random", "random-softmax"):
         made.card(f"translation-{name}", {"bleu": synthesizer.BLEU[name]})
     made.card(pace.PLAIN, {"bleu": synthesizer.BLEU["softmax"]})
@@ -184,7 +191,7 @@ def as_the_sources_have_it(made: Made) -> None:
     made.measured("stories-selective.pieces.json", {"metric": {"perplexity": 36.0}, "layers": layers})
 
     for i, drop in enumerate((0.01, 0.015, 0.02, 0.025, 0.03)):
-        made.measured(f"model-{i}.papa.json", a_study(drop, 0.02, f"model-{i}", 0.5 + drop))
+        made.measured(f"model-{i}.papa.json", needing_heads(a_study(drop, 0.02, f"model-{i}", 0.5 + drop)))
 
     transferred = {"middle": 0.6, "random": 0.5, "dense": 0.5, "dense-softmax": 0.61, "random-softmax": 0.6}
     for i, (name, moment) in enumerate(transfer_study.MODELS.items()):

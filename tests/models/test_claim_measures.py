@@ -57,13 +57,26 @@ def test_the_fused_model_computes_what_softmax_does():
 
 
 def test_speed_is_a_ratio_of_both(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(measure, "REPETITIONS", 3)
+    monkeypatch.setattr(measure, "BLOCKS", 3)
     monkeypatch.setattr(measure, "_seconds", lambda work, model: 1.0 if model.longest else 2.0)  # random has tables
     rows = measure.speed(None, Path())["rows"]
     assert {(row["what"], row["against"], row["texts"], row["tokens"]) for row in rows} == {
         (what, against, texts, tokens) for what in ("attention layer", "whole model")
         for against in ("softmax", "fused softmax") for texts in (1, 8) for tokens in (128, 256)}
     assert all(row["median"] == row["quartiles"][0] == row["quartiles"][1] == 0.5 for row in rows)
+    assert all(row["blocks"] == [0.5] * 3 for row in rows)
+
+
+def test_a_block_alternates_both_and_divides_their_sums():
+    order = []
+    times = {"one": iter([1.0, 3.0]), "other": iter([2.0, 2.0])}
+
+    def timed(name: str) -> float:
+        order.append(name)
+        return next(times[name])
+
+    assert measure.block_ratio(lambda: timed("one"), lambda: timed("other"), 2) == 1.0
+    assert order == ["one", "other"] * 2
 
 
 def test_training_speed_is_a_ratio_on_the_same_batches_of_one_shape(monkeypatch: pytest.MonkeyPatch):
@@ -86,7 +99,8 @@ def test_training_speed_is_a_ratio_on_the_same_batches_of_one_shape(monkeypatch:
     found = pace.training_speed(Path(), Path())
     assert [row["name"] for row in found["rows"]] == [*pace.COMPARED] and len(pace.COMPARED) == 8
     assert all(row["median"] == row["quartiles"][0] == row["quartiles"][1] == 0.8 for row in found["rows"])
-    assert found["shape"] == [2, 9] and found["repetitions"] == pace.REPETITIONS
+    assert all(row["blocks"] == [0.8] * pace.BLOCKS for row in found["rows"])
+    assert found["shape"] == [2, 9] and found["blocks"] == pace.BLOCKS
     for (one, first), (other, second) in zip(seen[::2], seen[1::2], strict=True):
         assert one == pace.PLAIN != other and first is second and first.tokens.shape == (2, 9)
 

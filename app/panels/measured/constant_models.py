@@ -17,12 +17,11 @@ from components.charts import Spec
 from components.constant_charts import loss_chart
 from models.storage.damage import CheckpointError
 from models.studies import series, store
-from models.studies.claims.evidence import Evidence
-from models.studies.claims.sources.transfer import cell, common, found
 from models.studies.papa import results
 from models.studies.papa.probe_modes import LEARNED
 from models.studies.papa.results import KIND, Study, deviation
 from models.studies.transfer import transfer_study
+from models.studies.transfer.results import cell, common, encoders_of
 
 ENCODERS = "python -m models.studies.transfer.encoders"
 Stamp = tuple[tuple[str, tuple[int, ...]], ...]  # name of each study, and what changes with its file
@@ -86,7 +85,7 @@ def _transfer(stamp: Stamp) -> None:
 @caches.remembered(4)
 def _rows(stamp: Stamp) -> list[tuple[str, str, str]]:
     """Kind of attention, and its mean score each way; nothing while only one was measured."""
-    encoders = found(Evidence())
+    encoders = encoders_of(lambda moment: store.read(moment, transfer_study.KIND) or {})
     probed, tuned = ({kind: cell([*its.scores(way, common(encoders, way)).values()]) for kind, its in encoders.items()}
                      for way in transfer_study.WAYS)
     rows = [(kind, probed[kind], tuned[kind]) for kind, its in encoders.items() if its.tasks]

@@ -8,12 +8,16 @@ One file per claim in sources/; verdict.py has the rules, evidence.py reads the 
 """
 
 from models.studies.claims.statement import (
+    BUILT,
+    FADES,
     FAILS,
     HOLDS,
     KEYS,
+    ONCE,
     OPEN,
     PART,
     UNSURE,
+    WORDS,
     Chart,
     Claim,
     Statement,
@@ -21,4 +25,5 @@ from models.studies.claims.statement import (
 )
 from models.studies.claims.verdict_file import read
 
-__all__ = ["FAILS", "HOLDS", "KEYS", "OPEN", "PART", "UNSURE", "Chart", "Claim", "Statement", "Verdict", "read"]
+__all__ = ["BUILT", "FADES", "FAILS", "HOLDS", "KEYS", "ONCE", "OPEN", "PART", "UNSURE", "WORDS", "Chart", "Claim",
+           "Statement", "Verdict", "read"]

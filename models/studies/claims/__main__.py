@@ -60,7 +60,7 @@ def described(claim: Claim) -> str:
     for statement in claim.statements:
         lines += [f"\n  {statement.verdict.word.upper()}: {statement.text}",
                   *textwrap.wrap(statement.verdict.why, 110, initial_indent="    ", subsequent_indent="    "),
-                  *textwrap.wrap(f"source: {statement.source}", 110, initial_indent="    ",
+                  *textwrap.wrap(f"source: {statement.sourced}", 110, initial_indent="    ",
                                  subsequent_indent="      ")]
         lines += ["    " + " | ".join(row.values()) for row in statement.table]
     return "\n".join(lines)

@@ -12,6 +12,7 @@ from models.studies.claims import KEYS, method
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.sources import disagreement, gated, heads, normalisation, papa, selective, synthesizer
 from models.studies.claims.statement import Claim
+from models.studies.claims.verdict import corrected
 
 MODULES = dict(zip(KEYS, (synthesizer, selective, normalisation, papa, heads, disagreement, gated), strict=True))
 
@@ -26,11 +27,14 @@ def judge(evidence: Evidence | None = None) -> list[Claim]:
         CheckpointError: a file of the evidence is damaged; the message names it.
     """
     evidence = evidence or Evidence()
-    return [judge_claim(key, evidence) for key in MODULES]
+    claims = [judge_claim(key, evidence) for key in MODULES]
+    verdicts = iter(corrected([statement.verdict for claim in claims for statement in claim.statements]))
+    return [replace(claim, statements=[replace(statement, verdict=next(verdicts)) for statement in claim.statements])
+            for claim in claims]
 
 
 def judge_claim(key: str, evidence: Evidence) -> Claim:
-    """Returns the claim of this key with its verdicts, its models' trainings and learning curves."""
+    """Returns the claim of this key with its verdicts, not yet corrected for all statements."""
     claim = MODULES[key].claim(evidence)
     return replace(claim, trainings=method.trainings(evidence, claim.models),
                    curves=method.curves(evidence, claim.models), rates=method.sweep(claim.family),

@@ -9,6 +9,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,7 +39,8 @@ from models.training.trainer import precision_for, train
 
 FACTORS = (0.25, 0.6, 1.0, 1.7, 4.0)  # on scores; powers of two alone would change no bit of any number
 DISCOUNT = 0.75  # taken from every pair that was seen, for those that were not (Ney, Essen and Kneser 1994)
-REPETITIONS = 60  # of each timing
+BLOCKS, PAIRS = 30, 4  # interleaved blocks of each timing; repetitions of both models per block
+WARM_UP = 5  # untimed repetitions
 LEVEL = 0.02  # standard deviation of scores that make nearly even weights; learned tables begin so
 
 
@@ -161,9 +163,12 @@ def _relu2_rows(scores: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def speed(data: Path, runs: Path) -> dict[str, Any]:
-    """Time of random over time of softmax, forward, untrained (time does not depend on the weights): the repetitions
-    of both alternate, each pair gives a ratio, and median and quartiles of the ratios are kept. Softmax is our own,
-    whose weights can be seen, and torch's fused one, which never has them in memory."""
+    """Returns the time of random over the time of softmax in BLOCKS, forward, untrained: time does not depend on the
+    weights.
+
+    Within a block the repetitions of both alternate, and the block's ratio is that of their sums. Softmax is our own,
+    whose weights can be seen, and torch's fused one, which never has them in memory.
+    """
     random = Transformer(RECIPES["stories-random"].config).eval()
     others = dict(zip(AGAINST, (Transformer(RECIPES["stories-softmax"].config).eval(), fused()), strict=True))
     rows = []
@@ -176,11 +181,24 @@ def speed(data: Path, runs: Path) -> dict[str, Any]:
             for what, work in ((layer, lambda m, x=x, r=rotary: m.blocks[0].attention(x, r, UNTOUCHED)),
                                (model, lambda m, ids=ids: m.logits(m(ids)))):
                 for against, other in others.items():
-                    ratios = [_seconds(work, random) / _seconds(work, other) for _ in range(REPETITIONS + 5)][5:]
-                    first, median, third = statistics.quantiles(ratios, n=4)
-                    rows.append({"what": what, "against": against, "texts": texts, "tokens": tokens,
-                                 "median": round(median, 3), "quartiles": [round(first, 3), round(third, 3)]})
-    return {"rows": rows, "repetitions": REPETITIONS}
+                    randoms, softmaxes = partial(_seconds, work, random), partial(_seconds, work, other)
+                    block_ratio(randoms, softmaxes, WARM_UP)
+                    ratios = [block_ratio(randoms, softmaxes) for _ in range(BLOCKS)]
+                    rows.append({"what": what, "against": against, "texts": texts, "tokens": tokens} | summary(ratios))
+    return {"rows": rows, "blocks": BLOCKS, "pairs": PAIRS}
+
+
+def block_ratio(one: Callable[[], float], other: Callable[[], float], pairs: int = PAIRS) -> float:
+    """Returns the seconds of one over those of the other, of so many repetitions of both by turns."""
+    seconds = [(one(), other()) for _ in range(pairs)]
+    return sum(first for first, _ in seconds) / sum(second for _, second in seconds)
+
+
+def summary(ratios: Sequence[float]) -> dict[str, Any]:
+    """Returns median, quartiles and the blocks themselves, which the verdicts are decided by."""
+    first, median, third = statistics.quantiles(ratios, n=4)
+    return {"median": round(median, 3), "quartiles": [round(first, 3), round(third, 3)],
+            "blocks": [round(ratio, 4) for ratio in ratios]}
 
 
 def fused() -> Transformer:

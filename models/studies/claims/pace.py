@@ -18,7 +18,7 @@ from models.training.trainer import faster_precision, objective_of, optimisers_o
 PLAIN = "translation-softmax-one-pass"
 COMPARED = tuple(name for name, recipe in RECIPES.items()
                  if name.startswith("translation-") and recipe.steps == SHORT["translation"] and name != PLAIN)
-REPETITIONS = 16  # pairs of steps
+BLOCKS = 30  # interleaved pairs of steps
 UNTIMED = 2  # in which kernels are compiled, and memory is asked for
 
 
@@ -41,13 +41,13 @@ class Training:
 
 
 def training_speed(data: Path, runs: Path) -> dict[str, Any]:
-    """Steps a second over softmax's, median and quartiles of pairs of steps, on batches of the commonest shape: each
+    """Returns steps per second over softmax's in BLOCKS of one step of each, on batches of the commonest shape: each
     other shape would be compiled for each model."""
     recipe, corpus = RECIPES[PLAIN], task_of(PLAIN, data, runs).corpus
-    batches = [corpus.batch(step, recipe.steps, 0) for step in range(4 * (REPETITIONS + UNTIMED))]
+    batches = [corpus.batch(step, recipe.steps, 0) for step in range(4 * (BLOCKS + UNTIMED))]
     shapes = [batch.tokens.shape for batch in batches]
     shape = max(shapes, key=shapes.count)
-    batches = [batch for batch in batches if batch.tokens.shape == shape][:REPETITIONS + UNTIMED]
+    batches = [batch for batch in batches if batch.tokens.shape == shape][:BLOCKS + UNTIMED]
     precision = faster_precision(torch.device("cpu"))
     rows = []
     for name in COMPARED:
@@ -55,6 +55,7 @@ def training_speed(data: Path, runs: Path) -> dict[str, Any]:
         plain, its = Training(PLAIN, precision), Training(name, precision)
         ratios = [plain.seconds(batch) / its.seconds(batch) for batch in batches][UNTIMED:]
         first, median, third = statistics.quantiles(ratios, n=4)
-        rows.append({"name": name, "median": round(median, 3), "quartiles": [round(first, 3), round(third, 3)]})
-    return {"against": PLAIN, "repetitions": len(batches) - UNTIMED, "shape": list(shape), "precision": precision,
+        rows.append({"name": name, "median": round(median, 3), "quartiles": [round(first, 3), round(third, 3)],
+                     "blocks": [round(ratio, 4) for ratio in ratios]})
+    return {"against": PLAIN, "blocks": len(batches) - UNTIMED, "shape": list(shape), "precision": precision,
             "rows": rows}

@@ -6,12 +6,22 @@ from dataclasses import dataclass, field
 
 from pydantic import ConfigDict, with_config
 
-from models.messages import N_
+from models.messages import N_, told
 from models.studies.claims.stored_text import Points, Table, Text
 
 KEYS = ("synthesizer", "selective", "normalisation", "papa", "heads", "disagreement", "gated")  # of claims, in order
 HOLDS, PART, FAILS = N_("holds"), N_("holds in part"), N_("does not hold here")
+UNVERIFIED = "†"  # behind a number of the source that was not checked in the paper itself
+FADES, ONCE, BUILT = N_("fades with training"), N_("seen once"), N_("by construction")
 UNSURE, OPEN = N_("inconclusive"), N_("not measured yet")
+WORDS = {HOLDS: N_("every part is clear, by three trainings or more, and at least half of the effect is still there "
+                   "after the longest training"),
+         FADES: N_("every part is clear, but less than half of the effect is left after the longest training"),
+         ONCE: N_("every part is clear by the choice of texts, but from fewer than three trainings"),
+         BUILT: N_("it follows from what is computed or trained for, so it could hardly be otherwise"),
+         PART: N_("some parts clearly hold, others clearly do not"),
+         FAILS: N_("a part clearly does not hold, and no part clearly holds"),
+         UNSURE: N_("the numbers cannot tell"), OPEN: N_("a part that could decide is not measured")}
 _STORED = with_config(ConfigDict(extra="forbid"))  # as verdict_file.py reads them
 
 
@@ -25,12 +35,18 @@ class Verdict:
         why: the reason in words.
         seeds: trainings that differ by their seed, in the part with the fewest; 0 where no training comes into it.
         steps: of these trainings; 0 where they have no common number.
+        p: two-sided p-value of what the word says; None where chance has no share.
+        q: the same corrected for all statements (Benjamini-Hochberg).
+        parts: rows of a table: value, limits and p-value of each part that is one number.
     """
 
     word: Text
     why: Text
     seeds: int = 0
     steps: int = 0
+    p: float | None = None
+    q: float | None = None
+    parts: Table = field(default_factory=list)
 
 
 @_STORED
@@ -66,14 +82,15 @@ class Statement:
     Attributes:
         key: of the claim, a dash, a word; also names its download.
         text: the sentence.
-        source: the source's number in words; starts with `not recoverable` where nobody whom we read has it.
+        source: the source's number in words; starts with `no number` where none is available.
         ours: our number in words, with its spread.
-        sure: how sure that number is.
+        basis: what the source's number rests on, as `abstract` or `figure, no table`.
         rule: what is asked of our numbers, in words.
         verdict: computed.
         table: rows of one table, theirs and ours.
         chart: None while there is nothing to draw.
         reason: likeliest reason if it does not hold.
+        verified: False where the number was not checked in the paper itself.
         tested: what showed that reason; empty for a guess.
         command: recomputes our numbers.
     """
@@ -82,7 +99,7 @@ class Statement:
     text: Text
     source: Text
     ours: Text
-    sure: Text
+    basis: Text
     rule: Text
     verdict: Verdict
     table: Table
@@ -90,6 +107,17 @@ class Statement:
     command: str
     reason: Text = ""
     tested: Text = ""
+    verified: bool = True
+
+    @property
+    def parts(self) -> list[dict[str, str]]:
+        """The verdict's parts."""
+        return self.verdict.parts
+
+    @property
+    def sourced(self) -> str:
+        """The source's number, with UNVERIFIED behind it where that is due."""
+        return self.source if self.verified else told("{source} {mark}", source=self.source, mark=UNVERIFIED)
 
 
 @_STORED

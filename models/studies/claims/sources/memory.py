@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from numpy import ndarray
 
@@ -96,14 +96,13 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
         key, text,
         told("16x less memory of attention at a context of 512, 25x at 1,024, 47x at 2,048, at softmax's perplexity"),
         _ours(curves, reached, limit),
-        told("Read in the paper's abstract. That this is with the memory loss, and 5x at 512 without it, was told to "
-             "us and not read."),
+        told("abstract; that this is with the memory loss, and 5x at 512 without it, is from a summary of the paper"),
         rule, conclude(checks), table, chart if points else None,
         f"for name in {models}; do python -m models.studies.corpus.forgetting $name; done\n"
         "python -m models.studies.claims",
         told("With the memory loss a model may read worse before anything is dropped, and then no memory is enough. "
              "Without it, a model that reads better to begin with has room to forget; and in so short a context the "
-             "oldest tokens are not far away. In the source the gain grows with the context."))
+             "oldest tokens are not far away. In the source the gain grows with the context."), verified=False)
 
 
 def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Reach | None],
@@ -123,18 +122,22 @@ def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Rea
 
 def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
     """Is it so for any of them?"""
-    outcomes = [UNKNOWN if its is None else its.beyond(MOST) for its in reached.values()]
-    outcome = next(word for word in (YES, UNKNOWN, UNCLEAR, NO) if word in outcomes)
+    parts = [Check("", UNKNOWN, 0) if its is None else its.beyond(MOST) for its in reached.values()]
+    best = min(parts, key=lambda part: (YES, UNKNOWN, UNCLEAR, NO).index(part.outcome))
     known = max((its.factor for its in reached.values() if its is not None), default=0)
-    return [Check(told("more than half of the memory dropped, here up to {known:g}x", known=known), outcome)]
+    return [replace(best, what=told("more than half of the memory dropped, here up to {known:g}x", known=known))]
 
 
 def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
-    return [Check(told("{title}: {theirs:g}x less memory, here {known:g}x", title=told(title), theirs=THEIRS[title],
-                       known=its.factor) if its and its.factor else
-                  told("{title}: {theirs:g}x less memory, here not even with all of it", title=told(title),
-                       theirs=THEIRS[title]),
-                  UNKNOWN if its is None else its.at_least(THEIRS[title])) for title, its in reached.items()]
+    checks = []
+    for title, its in reached.items():
+        part = Check("", UNKNOWN, 0) if its is None else its.at_least(THEIRS[title])
+        what = told("{title}: {theirs:g}x less memory, here {known:g}x", title=told(title), theirs=THEIRS[title],
+                    known=its.factor) if its and its.factor else \
+            told("{title}: {theirs:g}x less memory, here not even with all of it", title=told(title),
+                 theirs=THEIRS[title])
+        checks.append(replace(part, what=what))
+    return checks
 
 
 def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows) -> Check:
@@ -150,21 +153,30 @@ class Reach:
     """How much less memory is still enough.
 
     Attributes:
-        factor: the largest up to which the loss is clearly no worse than with all of softmax's; 0 if it never is.
+        factor: the largest up to which the loss is clearly no worse than with all of softmax's memory; 0 if it never
+            is.
         lost: the smallest at which it clearly is worse than that; infinite if it never is.
-        measured: all that were looked at.
+        measured: factor -> the test of that factor.
     """
 
     factor: float
     lost: float
-    measured: tuple[float, ...]
+    measured: Mapping[float, Check]
 
-    def at_least(self, wanted: float) -> str:
-        """Does it reach so far? Not, where it was lost up to the first factor that would show it."""
-        shows = min((its for its in self.measured if its >= wanted), default=math.inf)
-        return YES if self.factor >= wanted else NO if self.lost <= shows < math.inf else UNCLEAR
+    def at_least(self, wanted: float) -> Check:
+        """Tests whether so much less memory is still enough: at each factor up to the first one that would show it.
 
-    def beyond(self, least: float) -> str:
+        Factors are tested in a fixed order, so the largest p-value of them is that of all; that one of them is not
+        enough has the smallest, times their number.
+        """
+        shows = min((factor for factor in self.measured if factor >= wanted), default=math.inf)
+        tested = [check for factor, check in self.measured.items() if factor <= shows]
+        outcome = YES if self.factor >= wanted else NO if self.lost <= shows < math.inf else UNCLEAR
+        last = tested[-1] if tested else Check("", UNCLEAR, 1)
+        return replace(last, outcome=outcome, p_true=max((its.p_true or 0.0 for its in tested), default=1.0),
+                       p_false=min(1.0, len(tested) * min((its.p_false or 0.0 for its in tested), default=1.0)))
+
+    def beyond(self, least: float) -> Check:
         return self.at_least(math.nextafter(least, math.inf))
 
 
@@ -172,8 +184,8 @@ def _reach(windows: Windows, whole: ndarray | None, best_of: int = 1) -> Reach |
     """Window by window; None while that is not measured."""
     if not windows or whole is None:
         return None
-    outcomes = {factor: below_in_texts("", windows[factor] - whole, math.log1p(TOLERANCE), best_of).outcome
-                for factor in sorted(windows)}
-    enough = list(itertools.takewhile(lambda factor: outcomes[factor] == YES, outcomes))
-    return Reach(max(enough, default=0.0), min((its for its, word in outcomes.items() if word == NO), default=math.inf),
-                 tuple(outcomes))
+    tested = {factor: below_in_texts("", windows[factor] - whole, math.log1p(TOLERANCE), best_of)
+              for factor in sorted(windows)}
+    enough = list(itertools.takewhile(lambda factor: tested[factor].outcome == YES, tested))
+    return Reach(max(enough, default=0.0), min((factor for factor, check in tested.items() if check.outcome == NO),
+                                               default=math.inf), tested)

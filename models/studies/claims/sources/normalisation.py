@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from models.messages import N_, listed, told
 from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
-from models.studies.claims.statement import Chart, Claim, Statement, Verdict
+from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import (
     UNKNOWN,
     Check,
@@ -33,8 +34,8 @@ SQRT = {64: 43.27, 128: 36.53, 256: 23.02, 512: 15.12}
 HEADS = 0.75  # share of heads in which the mean's verdict must be true
 UNCHANGED = 1e-5  # largest change of a weight that counts as rounding
 
-QUALITATIVE = told("Read in the post, which has no numbers for it.")
-TABLE = told("Read in the post's table. It compares with 1/√d only; the control at a constant temperature is ours.")
+QUALITATIVE = told("the post's words, no numbers")
+TABLE = told("table of the post, against 1/√d only; the control at a constant temperature is ours")
 
 
 def accuracy(length: int) -> Callable[[Metric], float]:
@@ -225,12 +226,12 @@ def _entropy(evidence: Evidence) -> Statement:
         told("a derivation: entropy ≈ ln n − 0.24 λ d, so λ must grow as ln n; no measured entropies"),
         told("growth {values} nats", values=tables.each([
             (name, f"{statistics.fmean(values):.2f}") for name, values in grown.items() if values])),
-        told("Read in the post; its constants are approximations for vectors on a sphere. Half of it is algebra: a "
-             "larger factor on fixed scores never raises entropy. What is measured is that the model's own scores do "
-             "not undo that, and that the factor does not overshoot."),
+        told("derivation in the post, with approximations for vectors on a sphere; a larger factor on fixed scores "
+             "never raises entropy, so what is measured is that the model's scores do not undo that"),
         told("one model, masked-softmax, read both ways: from 64 to 512 tokens the mean entropy grows less with log "
              "n, and so it does in {heads:.0%} of the heads; ± is the spread over heads", heads=HEADS),
-        conclude(checks), rows, chart if points else None, "python -m models.studies.corpus.lengths masked-softmax",
+        conclude(checks, by_construction=True), rows, chart if points else None,
+        "python -m models.studies.corpus.lengths masked-softmax",
         told("Heads that look at fixed distances have an entropy of their own that no temperature decides."))
 
 
@@ -252,19 +253,18 @@ def _relu2(evidence: Evidence) -> Statement:
                       N_("here, softmax"): told("{value:.4f} nats", value=found["softmax_entropy"][index])})
         points += [{"name": name, "x": factor, "seed": 0, "value": found[f"{key}_entropy"][index]}
                    for name, key in (("relu²", "relu2"), ("softmax", "softmax"))]
-    verdict = conclude(checks)
+    verdict = conclude(checks, by_construction=True)
     if found:
-        verdict = Verdict(verdict.word, told("{why}. On scores of {scores}, the largest change of a weight is "
-                                             "{change:.0e}", why=verdict.why, scores=found["scores"],
-                                             change=found["relu2_change"]))
+        verdict = replace(verdict, why=told("{why}. On scores of {scores}, the largest change of a weight is "
+                                            "{change:.0e}", why=verdict.why, scores=found["scores"],
+                                            change=found["relu2_change"]))
     return Statement(
         "normalisation-relu2", told("No factor on the scores changes the entropy of relu²."),
         told("relu² admits no entropy-invariant version: positive homogeneity cancels a temperature"),
         told("largest change of a weight: {values}", values=tables.each([
             (name, f"{found[f'{key}_change']:.0e}") for name, key in (("relu²", "relu2"), ("softmax", "softmax"))]
             if found else [])),
-        told("Read in the post. It is algebra: relu(c s)² = c² relu(s)², and c² cancels when a row is divided by its "
-             "sum."),
+        told("algebra in the post: relu(c s)² = c² relu(s)², and c² cancels when a row is divided by its sum"),
         told("with scores times 1/4 to 4, no weight of a row that is divided by its sum changes by more than "
              "{unchanged:.5f}, while softmax's do", unchanged=UNCHANGED),
         verdict,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
+from typing import Any
 
 from models.messages import N_, listed, told
 from models.studies.claims import commands, tables
@@ -42,7 +43,7 @@ TITLES = {"softmax": N_("softmax"), "softmax-wide": N_("softmax, twice the heads
 
 
 def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs: str, against: str = "softmax",
-          also: tuple[str, str] | None = None, beside: str = "", **words: str) -> Statement:
+          also: tuple[str, str] | None = None, beside: str = "", **words: Any) -> Statement:
     """Selective attention, plain or with the memory loss, against softmax, plain or wide.
 
     Args:
@@ -79,8 +80,8 @@ def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement
                  key="selective-perplexity",
                  text=told("Selective attention has a lower perplexity than softmax at the same size."),
                  source=told("equal to a standard transformer with about twice the heads and parameters of "
-                             "attention; its perplexities are not recoverable"),
-                 sure=told("Read in the paper's abstract; a summary adds “consistently better, growing with size”."),
+                             "attention; no perplexities"),
+                 basis=told("abstract"),
                  rule=told("perplexity below softmax's, beyond chance; parameters, data and steps are equal. Those "
                            "that were trained and are read at 512 tokens decide nothing"),
                  reason=told("The training may be too short for the mask to pay."))
@@ -95,7 +96,7 @@ def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
                  "softmax", key="selective-wide",
                  text=told("Selective attention reads as well as softmax with twice the heads."),
                  source=told("equal to a standard transformer with about twice the heads and parameters of attention"),
-                 sure=told("Read in the paper's abstract; its perplexities are not recoverable."),
+                 basis=told("abstract"),
                  rule=told("perplexity above that of softmax with twice the heads, each as wide, by less than "
                            "{margin:.0%}, beyond chance; data and steps are equal. And twice the heads must help "
                            "softmax itself: to read as well as what is no better than softmax would be nothing",
@@ -108,8 +109,8 @@ def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statemen
     check = no_worse(told("with the memory loss not above softmax"), between, texts=texts)
     return _pair(samples, "selective-memory", [check], told("1 or less"), key="selective-loss",
                  text=told("Trained to forget more (memory loss), it is still no worse than softmax."),
-                 source=told("not recoverable: no number for this in what we read"),
-                 sure=told("The abstract has the memory that is saved at equal perplexity, see below."),
+                 source=told("no number for this; the abstract has the memory saved at equal perplexity"),
+                 basis=told("abstract"),
                  rule=told("perplexity above softmax's by less than 1%, beyond chance"),
                  reason=told("The memory loss asks for forgetting from the first step, before the model knows what "
                              "it can do without."))
@@ -141,12 +142,11 @@ def _blimp(evidence: Evidence) -> Statement:
         (told("{name} {value:.1%}", name=name, value=its["accuracy"]) for name, its in found.items()), "; "))
     return Statement(
         "selective-blimp", told("Selective attention also does better on tests that nobody trained it for."),
-        told("not recoverable: better on HellaSwag; its accuracies are in no text that we read"),
+        told("better on HellaSwag; no accuracies"),
         told("{values} of the pairs right", values=tables.each([
             (name, f"{found[name]['accuracy']:.1%} ± {1.96 * found[name]['accuracy_error']:.1%}")
             for name in ("selective", "softmax") if name in found])),
-        told("HellaSwag asks for more than so small a model knows; ours is BLiMP, pairs of sentences of which one is "
-             "grammatical."),
+        told("a summary of the paper; BLiMP stands in for HellaSwag, which asks for more than so small a model knows"),
         told("without any training for it, selective gives the grammatical sentence of a pair the higher probability "
              "more often than softmax, beyond chance: the same pairs for both, and BLiMP's 67 paradigms drawn again. "
              "By chance half are right; ± is the 95% interval by the choice of pairs. The others decide nothing"),
@@ -155,7 +155,7 @@ def _blimp(evidence: Evidence) -> Statement:
                   "pairs": tables.NOTHING}],
         chart if points else None,
         f"python -m models.studies.corpus.blimp {' '.join(f'stories-{name}' for name in found or BLIMP)}",
-        told("Grammar of single sentences, of a dozen words, leaves little to forget."))
+        told("Grammar of single sentences, of a dozen words, leaves little to forget."), verified=False)
 
 
 def _pieces(evidence: Evidence) -> Statement:
@@ -182,15 +182,20 @@ def _pieces(evidence: Evidence) -> Statement:
             (title, f"{statistics.fmean(found['layers'][best][kind]):.2f}") for kind, title in (
                 ("names", told("name in pieces")), ("others", told("other word in pieces")), ("words", told("words")))]
             if less else [])),
-        told("The example was told to us, not read in the paper; ours counts over held-out texts."),
+        told("an example in a summary of the paper; here a count over held-out texts"),
         told("in some layer of stories-selective, the second piece of a capitalised word votes more against the "
              "first than a word does against the word before it, beyond chance: windows drawn again, the best of all "
-             "layers. F grows by these votes. Words in pieces that are not capitalised stand beside and decide "
-             "nothing; a capitalised word need not be a name. A name is among the examples of the stories models"),
-        conclude([below_in_texts(told("more votes against first pieces in layer {layer}", layer=best + 1),
-                                 less[best] if less else None, best_of=max(1, len(less)))]),
+             "layers; and more than the second piece of a split word that is not capitalised, since otherwise any "
+             "split word does it. F grows by these votes. A capitalised word need not be a name"),
+        conclude([below_in_texts(told("more votes against a name's first piece than against a word in layer {layer}",
+                                      layer=best + 1), less[best] if less else None, best_of=max(1, len(less))),
+                  below_in_texts(told("more votes against a name's first piece than against another word's there"),
+                                 [other - name for name, other in zip(found["layers"][best]["names"],
+                                                                      found["layers"][best]["others"], strict=True)]
+                                 if less else None)]),
         rows or [{"layer": tables.NOTHING, "source": tables.NOTHING}],
         chart if points else None, "python -m models.studies.corpus.word_pieces stories-selective",
-        told("A tokenizer of 4,096 pieces splits more names than one of 32,000, and the pieces say less alone."))
+        told("A tokenizer of 4,096 pieces splits more names than one of 32,000, and the pieces say less alone."),
+        verified=False)
 
 

@@ -15,7 +15,7 @@ from models.studies.claims.statement import Chart, Statement
 from models.studies.claims.verdict import Samples, below, conclude, differences
 
 ALONE, MIXED = ("dense", "random", "factorized-random"), "random-softmax"
-LOST = 0.05  # of softmax's BLEU; in the source the lowest of the three has lost 0.014
+TWICE = 2  # times the largest share of BLEU that one of the three loses in the source
 
 
 def bleu(metric: Metric) -> float:
@@ -64,18 +64,18 @@ def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, flo
     alt = listed((told("{kind} {value:.2f}", kind=p["name"], value=p["value"]) for p in points), "; ")
     models = [PLAIN, *(f"translation-{name}" for name in (*ALONE, MIXED))]
     return Statement(
-        "synthesizer-best", told("Random + softmax translates best of all."),
+        "synthesizer-best", told("After one pass over the pairs random + softmax translates best of all."),
         told("BLEU 28.47, of the other kinds that learn their scores 27.27 to 27.68, softmax 27.67, softmax with as "
              "many parameters 27.97 (WMT'14 English to German). Not in its own language modelling: perplexity 40.05, "
              "softmax 38.21, dense + softmax 37.27"),
         _ours(samples, titles),
-        told("Read in a complete copy of the paper's tables, not in the paper itself."),
+        told("tables, in a copy of the paper"),
         told("more BLEU than softmax and than each of three Synthesizers alone, beyond chance; random + dense, "
              "factorised dense and dense + softmax were not trained to translate here. Perplexities in language "
              "modelling stand beside and decide nothing"),
         conclude(checks), rows, Chart("dots", points, "BLEU", alt=alt) if any(samples.values()) else None,
         commands.evaluated(models, f"python -m models.studies.corpus.sentences {' '.join(models)}"),
-        told("All had one pass over the pairs, in which a table may learn as fast as a mixture."))
+        told("All had one pass over the pairs, in which a table may learn as fast as a mixture."), verified=False)
 
 
 def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float]) -> Statement:
@@ -85,9 +85,10 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
     """
     plain = evidence.samples(PLAIN, bleu)
     samples = {name: evidence.samples(f"translation-{name}", bleu) for name in (*ALONE, MIXED)}
+    lost = TWICE * (1 - min(theirs[name] for name in ALONE) / theirs["softmax"])
     between = {name: _compared(evidence, PLAIN, f"translation-{name}") for name in samples}
-    checks = [below(told("{kind}: less than {lost:.0%} of BLEU lost", kind=titles[name], lost=LOST), between[name][0],
-                    -math.log(1 - LOST), between[name][1]) for name in ALONE]
+    checks = [below(told("{kind}: less than {lost:.1%} of BLEU lost", kind=titles[name], lost=lost), between[name][0],
+                    -math.log(1 - lost), between[name][1]) for name in ALONE]
     checks.append(below(told("{kind} above softmax", kind=titles[MIXED]), between[MIXED][0], texts=between[MIXED][1]))
     names = [PLAIN, *(f"translation-{name}" for name in samples)]
     every = {"softmax": plain, **samples}
@@ -104,14 +105,17 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
                   for name, its in over.items()), "; ")
     return Statement(
         "synthesizer-translation",
-        told("With Synthesizers models translate nearly as well, and with random + softmax better."),
+        told("After one pass over the pairs models with Synthesizers translate nearly as well, and with random + "
+             "softmax better."),
         told("BLEU 27.27 to 27.43 alone, 28.47 random + softmax, 27.67 softmax (WMT'14 English to German)"),
         _ours(every, titles),
-        told("Read in a complete copy of the paper's tables, not in the paper itself."),
-        told("each of three alone loses less than {lost:.0%} of softmax's BLEU, and random + softmax has more than "
-             "softmax; beyond chance. All have one pass over the pairs", lost=LOST),
+        told("tables, in a copy of the paper"),
+        told("each of three alone loses less than {lost:.1%} of softmax's BLEU, twice what one of them loses at most "
+             "in the source, and random + softmax has more than softmax; beyond chance. After one pass training is "
+             "far from over: softmax gains 11 BLEU in four more", lost=lost),
         conclude(checks), rows,
         Chart("dots", points, told("BLEU divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
         if any(over.values()) else None,
         commands.evaluated(names, f"python -m models.studies.corpus.sentences {' '.join(names)}"),
-        told("Cross-attention, which is softmax in all of them, can do much of what the others cannot."))
+        told("Cross-attention, which is softmax in all of them, can do much of what the others cannot."),
+        verified=False)

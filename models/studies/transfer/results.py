@@ -1,0 +1,66 @@
+"""Numbers of the transfer study as pages and claims read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from models.studies.papa.results import LEAST, deviation
+from models.studies.papa.tasks.corpora import CORPORA
+from models.studies.transfer.transfer_study import MODELS, WAYS
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """Scores of one attention type; a type that was not measured has no tasks.
+
+    Attributes:
+        kind: `softmax`, or one of encoders.SYNTHESIZERS.
+        tasks: task -> way -> seed -> score.
+        loss: on hidden words after the pretraining, nats; None if it is not known.
+    """
+
+    kind: str
+    tasks: Mapping[str, Mapping[str, Mapping[int, float]]]
+    loss: float | None
+
+    def scores(self, way: str, tasks: Sequence[str]) -> dict[int, float]:
+        """Returns seed -> mean over the tasks; empty unless all are measured."""
+        if not tasks or not all(key in self.tasks for key in tasks):
+            return {}
+        rows = [self.tasks[key][way] for key in tasks]
+        return {seed: fmean(row[seed] for row in rows) for seed in set.intersection(*map(set, rows))}
+
+
+def encoders_of(read: Callable[[str], Mapping[str, Any]]) -> dict[str, Encoder]:
+    """Returns the encoders by attention type, softmax first.
+
+    Args:
+        read: name of a pretraining's moment -> its measurement, empty where there is none.
+    """
+    return {kind: _encoder(kind, read(moment))
+            for kind, moment in zip(("softmax", *(its for its in MODELS if its != "middle")), MODELS.values(),
+                                    strict=True)}
+
+
+def _encoder(kind: str, study: Mapping[str, Any]) -> Encoder:
+    if not study:
+        return Encoder(kind, {}, None)
+    tasks = {key: {way: {int(seed): float(its) for seed, its in study["tasks"][key][way].items()} for way in WAYS}
+             for key in CORPORA if key in study["tasks"]}
+    return Encoder(kind, tasks, float(study["moment"]["validation_loss"]))
+
+
+def common(encoders: Mapping[str, Encoder], way: str) -> list[str]:
+    """Returns the tasks that every encoder was measured on, and that softmax has a score in."""
+    known = [its for its in encoders.values() if its.tasks]
+    return [key for key in CORPORA if known and all(key in its.tasks for its in known)
+            and "softmax" in encoders and encoders["softmax"].tasks
+            and fmean(encoders["softmax"].tasks[key][way].values()) >= LEAST]
+
+
+def cell(values: Sequence[float]) -> str:
+    """Returns `0.512 ± 0.003`: mean and standard deviation; a dash of no values."""
+    return f"{fmean(values):.3f} ± {deviation(tuple(values)):.3f}" if values else "–"
