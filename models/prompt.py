@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from models.messages import told
+
 LONGEST_TEXT = 16_384  # characters of an input text that are read: 32 a token, where a page reads most
 
 
@@ -16,6 +18,15 @@ def readable(text: str) -> str:
     A lone surrogate cannot be encoded; it becomes a question mark.
     """
     return text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+
+
+def trailing_space(text: str) -> str:
+    """Returns a hint where a text to be continued ends in a space, which most next tokens begin with; else nothing.
+
+    Args:
+        text: as it was typed.
+    """
+    return told("the text ends in a space, which changes the prediction: remove it") if text[-1:].isspace() else ""
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,22 @@ Gates of all kinds stand in one row of numbers, in the order of Kind.addresses; 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
+from models.errors import InputError
 from models.kind import TEXT, Kind
 from models.lab import Lab, UnderGates
+from models.messages import told
 from models.plan import Address, HeadPlan
 from models.prompt import Prompt
 from models.trace import Said
 
 NUMBERS = 16 * 2**20  # of probabilities in one pass: 64 MB
+MAPS = 16 * 2**20  # numbers in the maps that are in memory at once: one layer's, or all layers' with gradients
+TOKENS = 4096  # of all copies of the text in one pass
 
 
 @dataclass(frozen=True)
@@ -28,11 +32,15 @@ class Question:
         places: P positions in the row of tokens that predictions stand in.
         targets: P ids: the right answers where they are known, else what the untouched model says itself.
         known: True if the right answers are known.
+        tokens: of the longest row of the text.
+        vocabulary: V of the predictions.
     """
 
     places: tuple[int, ...]
     targets: tuple[int, ...]
     known: bool
+    tokens: int = field(default=1, compare=False)
+    vocabulary: int = field(default=1, compare=False)
 
     @classmethod
     def of(cls, before: Said, index: int | None = None) -> Question:
@@ -44,15 +52,16 @@ class Question:
         """
         if not before.outputs:
             raise ValueError("This text asks for no prediction")
+        sizes = max(len(row) for row in before.rows.values()), len(before.outputs[0].distribution)
         if index is not None:
             output = before.outputs[index if -len(before.outputs) <= index < len(before.outputs) else -1]
             known = output.target >= 0
-            return cls((output.position,), (output.target if known else int(output.order[0]),), known)
+            return cls((output.position,), (output.target if known else int(output.order[0]),), known, *sizes)
         targets = {place: target for place, target in enumerate(before.prompt.targets) if target >= 0}
         if before.outputs[0].row == TEXT and targets:
-            return cls(tuple(targets), tuple(targets.values()), True)
+            return cls(tuple(targets), tuple(targets.values()), True, *sizes)
         return cls(tuple(output.position for output in before.outputs),
-                   tuple(int(output.order[0]) for output in before.outputs), False)
+                   tuple(int(output.order[0]) for output in before.outputs), False, *sizes)
 
 
 class Gating:
@@ -67,6 +76,9 @@ class Gating:
     def __init__(self, kinds: Sequence[Kind], under_gates: UnderGates, question: Question) -> None:
         self._kinds, self._under_gates, self.question = kinds, under_gates, question
         self.heads: list[Address] = [address for kind in kinds for address in kind.addresses]
+        if len(question.places) * question.vocabulary > NUMBERS:
+            raise InputError(told("{count} predictions over {vocabulary:,} tokens are too many at once: choose one "
+                                  "prediction", count=len(question.places), vocabulary=question.vocabulary))
         with torch.no_grad():
             self.before = self.log_probabilities(torch.ones(1, len(self.heads)))[0]  # (P, V) of the untouched model
 
@@ -85,7 +97,22 @@ class Gating:
     def divergence(self, gates: Tensor) -> Tensor:
         """(B, heads) -> (B,) KL(untouched ‖ gated) in nats, the mean over the places."""
         after = self.log_probabilities(gates)
-        return (self.before.exp() * (self.before - after)).sum(-1).mean(-1)
+        # Of a token that a bias of -inf has switched off, both logarithms are -inf; it adds nothing.
+        ratio = (self.before - after).masked_fill(self.before.isneginf(), 0.0)
+        found = (self.before.exp() * ratio).sum(-1).mean(-1)
+        return found if torch.is_grad_enabled() else found.clamp_min(0.0)  # rounding gives -4e-7 for no change
+
+    @property
+    def rows(self) -> int:
+        """Most rows of gates in one pass without gradients."""
+        maps = max(kind.heads for kind in self._kinds) * self.question.tokens**2
+        return max(1, min(NUMBERS // self.before.numel(), MAPS // maps, TOKENS // self.question.tokens))
+
+    @property
+    def rows_with_gradients(self) -> int:
+        """Most rows of gates in one pass that keeps what gradients need."""
+        maps = len(self.heads) * self.question.tokens**2
+        return max(1, min(NUMBERS // self.before.numel(), MAPS // max(1, maps)))
 
     def loss(self, gates: Tensor) -> Tensor:
         """(B, heads) -> (B,) nats of the targets, the mean over the places."""
@@ -93,9 +120,9 @@ class Gating:
         return -self.log_probabilities(gates).gather(-1, targets).squeeze(-1).mean(-1)
 
     def in_parts(self, measure: Callable[[Tensor], Tensor], gates: Tensor) -> Tensor:
-        """`measure` of many rows, without gradients and without more memory than NUMBERS."""
+        """`measure` of many rows, without gradients and with the memory of `rows` of them."""
         with torch.no_grad():
-            return torch.cat([measure(part) for part in gates.split(max(1, NUMBERS // self.before.numel()))])
+            return torch.cat([measure(part) for part in gates.split(self.rows)])
 
     def alone(self, measure: Callable[[Tensor], Tensor]) -> Tensor:
         """(heads,) what `measure` says with each head pruned by itself."""

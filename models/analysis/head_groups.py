@@ -9,6 +9,7 @@ there, twice, with a push on each a towards 1 (G+) and towards 0 (G-):
     low in both                  interfering: the answers are better without it, even where everything pushes it in
     high in G+, low in G-        irrelevant: it goes where it is pushed
     low in G+, high in G-        undecided: the two fits found different ways; a matter of other heads
+    near one half in either      undecided
 
 With scores G- (facilitating), 1 - G+ (interfering) and G+ (1 - G-) (irrelevant), as in the paper's section 3.
 """
@@ -31,7 +32,7 @@ ALONE, PUSHED = 30, 80  # steps of the first fit, and of the two after it
 PUSH = 0.01  # nats a unit of a
 RATE = 0.3  # Adam's, of a
 LIMIT = 4.0  # of a where pushes end: gates of 0.018 and 0.982
-HALF = 0.5  # from here on a gate is high
+HALF, MARGIN = 0.5, 0.1  # a gate is high from 0.6 on, and low up to 0.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,14 @@ class Groups:
 
 
 def group_of(kept: float, removed: float) -> str:
-    """The group of a head by its gate under the push towards 1 and the one under the push towards 0."""
+    """Returns the group of a head; a gate within MARGIN of one half is neither high nor low, and leaves it undecided.
+
+    Args:
+        kept: its gate under the push towards 1.
+        removed: its gate under the push towards 0.
+    """
+    if min(abs(kept - HALF), abs(removed - HALF)) < MARGIN:
+        return UNDECIDED
     if kept >= HALF:
         return FACILITATING if removed >= HALF else IRRELEVANT
     return UNDECIDED if removed >= HALF else INTERFERING
@@ -76,8 +84,7 @@ def fit(gating: Gating, push: float = PUSH, tell: Callable[[int, int], None] = l
                 raise CancelledError
             with turn():
                 pushes = (directions * a.clamp(-LIMIT, LIMIT)).sum()
-                loss = gating.loss(a.sigmoid()).sum() - push * pushes
-                (a.grad,) = torch.autograd.grad(loss, a)
+                a.grad = _gradient(gating, a, push * pushes)
                 optimiser.step()
             done += 1
             tell(done, total)
@@ -88,3 +95,13 @@ def fit(gating: Gating, push: float = PUSH, tell: Callable[[int, int], None] = l
     with turn():
         untouched, *without = gating.in_parts(gating.loss, rows).tolist()
     return Groups(kept, removed, untouched, dict(zip(GROUPS, without, strict=True)))
+
+
+def _gradient(gating: Gating, a: Tensor, gained: Tensor) -> Tensor:
+    """Gradient of the loss minus what the pushes gained, with as many rows in one pass as memory allows."""
+    if len(a) <= gating.rows_with_gradients:
+        return torch.autograd.grad(gating.loss(a.sigmoid()).sum() - gained, a)[0]
+    total = torch.autograd.grad(-gained, a)[0]
+    for row in range(len(a)):
+        total = total + torch.autograd.grad(gating.loss(a[row:row + 1].sigmoid()).sum(), a)[0]
+    return total

@@ -50,6 +50,8 @@ class Curve:
 
     def offer(self, sets: Tensor) -> Tensor:
         """Tries (S, heads) bool sets, keeps those that are better than what is there; (S,) their KL."""
+        if not len(sets):  # a model of one head has no set between all and none
+            return torch.empty(0)
         divergences = self.gating.in_parts(self.gating.divergence, sets.float())
         for stays, divergence in zip(sets, divergences.tolist(), strict=True):
             size = int(stays.sum())
@@ -91,8 +93,7 @@ def learn(gating: Gating, tokens: int, seed: int = 0, steps: int = STEPS,
         with turn():
             strength = unit * WEAKEST * (STRONGEST / WEAKEST) ** (step / max(1, steps - 1))
             gates = hard_concrete.quantile(log_a, _in_pairs(draws, count, generator(STREAM, seed, step)))
-            loss = gating.divergence(gates).mean() + strength * hard_concrete.penalty(log_a)
-            (log_a.grad,) = torch.autograd.grad(loss, log_a)
+            log_a.grad = _gradient(gating, gates, log_a, strength)
             optimiser.step()
             if (step + 1) % LOOK == 0 or step + 1 == steps:
                 curve.offer(_most_open(log_a.detach(), SETS))
@@ -110,6 +111,18 @@ def polish(curve: Curve, bound: float = BOUND, cancelled: Callable[[], bool] = l
         with turn():
             if not _spared(curve, bound) and not _exchanged(curve, bound):
                 return curve
+
+
+def _gradient(gating: Gating, gates: Tensor, log_a: Tensor, strength: float) -> Tensor:
+    """Gradient of the loss by ln a, with as many draws in one pass as memory allows."""
+    parts = gates.split(gating.rows_with_gradients)
+    if len(parts) == 1:
+        loss = gating.divergence(gates).mean() + strength * hard_concrete.penalty(log_a)
+        return torch.autograd.grad(loss, log_a)[0]
+    total = torch.autograd.grad(strength * hard_concrete.penalty(log_a), log_a, retain_graph=True)[0]
+    for part in parts:
+        total = total + torch.autograd.grad(gating.divergence(part).sum() / len(gates), log_a, retain_graph=True)[0]
+    return total
 
 
 def _in_pairs(draws: int, count: int, random: torch.Generator) -> Tensor:

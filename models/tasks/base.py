@@ -60,6 +60,7 @@ class Reader:
         hides: True if words of the text can be hidden from the model.
         sees: True if it reads a picture in place of a text.
         only_english: True if all that it was trained to read is English.
+        controls: words that are read as control tokens when they are typed, like [SEP].
         target_limit: most tokens of a generated text, of an encoder-decoder; 0 for `limit`.
         cuts_oldest: True if of a text over the limit the oldest turns are left out, not the end.
     """
@@ -79,6 +80,7 @@ class Reader:
     hides = False
     sees = False
     only_english = False
+    controls: tuple[str, ...] = ()
     target_limit = 0
     cuts_oldest = False
 

@@ -117,7 +117,7 @@ class MaskedReader(HidesWords, StoriesReader):
             last = match.end()
         plain += piece[last:]
         origin += range(last, len(piece))
-        encoding = self.tokenizer.encode(plain, add_special_tokens=False)
+        encoding = self.typed.encode(plain, add_special_tokens=False)
         ends = [right for _, right in hidden]
         closed = set(ends)
         for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):

@@ -26,7 +26,7 @@ from models.errors import InputError
 from models.generate.sampling import generator
 from models.messages import N_, told
 from models.nets.transformer import Transformer
-from models.prompt import Prompt, readable
+from models.prompt import Prompt, readable, trailing_space
 from models.storage.damage import broken
 from models.storage.datasets import DATA, files
 from models.tasks.base import Batch, Corpus, Metric, Reader
@@ -37,6 +37,9 @@ BOS = "<|endoftext|>"  # id 0: starts every window and stands between documents
 CONTEXT = 256  # tokens a window, BOS included
 TOKENS = 2048  # a step, whatever the context
 VALIDATION_TOKENS = 16_384  # that each point of a learning curve is measured on, half of them from each corpus
+# What a word processor makes of typed text -> the same as the data has it.
+TYPED = {**dict.fromkeys("\u00a0\u202f\u2007\u2009", " "), "\u2060": "", "\ufeff": "", "…": "...", "ﬀ": "ff", "ﬁ": "fi",
+         "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
 HELD_OUT_BOOKS = (  # none has a sequel or a prequel among the training books
     "e-nesbit_the-railway-children", "h-g-wells_the-time-machine", "rudyard-kipling_just-so-stories",
     "anna-sewell_black-beauty",
@@ -88,18 +91,27 @@ class StoriesReader(Reader):
         return tokenizer
 
     @functools.cached_property
+    def typed(self) -> Tokenizer:
+        """Returns the tokenizer of typed texts: characters that the data does not have become those that it has."""
+        tokenizer = tokenizer_from(TOKENIZER)
+        tokenizer.encode_special_tokens = True
+        tokenizer.normalizer = normalizers.Sequence([
+            *(normalizers.Replace(typed, known) for typed, known in TYPED.items()), tokenizer.normalizer])
+        return tokenizer
+
+    @functools.cached_property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
         return token_labels(self.tokenizer)
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
         limit = limit or self.limit
-        encoding = self.tokenizer.encode(readable(text), add_special_tokens=False)
+        encoding = self.typed.encode(readable(text), add_special_tokens=False)
         ids = [0, *encoding.ids]
         if len(ids) == 1:
             raise InputError(told("Type the beginning of a story, like Once upon a time"), 0, len(text))
         left_out, ids = max(0, len(ids) - limit), ids[:limit]
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), (len(ids) - 1,), (*ids[1:], -1), left_out,
-                      encoding.offsets[len(ids) - 2][1])
+                      encoding.offsets[len(ids) - 2][1], "" if left_out else trailing_space(text))
 
 
 class StoriesCorpus(Corpus):

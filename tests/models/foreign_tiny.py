@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import io
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -121,15 +122,30 @@ def save_tokenizer(make: str, head: str, folder: Path) -> None:
 @functools.cache
 def folder_of(name: str) -> Path:
     """A folder with the tiny model of this name; made once."""
-    config_name, model_name, numbers, make = ARCHITECTURES[name]
-    folder = Path(tempfile.mkdtemp(prefix="tiny-")) / name
+    return made(Path(tempfile.mkdtemp(prefix="tiny-")) / name, *ARCHITECTURES[name])
+
+
+def made(folder: Path, config_name: str, model_name: str, numbers: Mapping[str, Any], make: str,
+         change: Callable[[Any], None] | None = None) -> Path:
+    """A tiny model in a folder, as a person would have it.
+
+    Args:
+        folder: to write into.
+        config_name, model_name: classes of transformers.
+        numbers: of the config.
+        make: of the tokenizer; empty for none.
+        change: applied to the model before it is written.
+    """
     words = {"vocab_size": WORDS[make]} if make else {}
-    config = getattr(transformers, config_name)(**words, **numbers)
+    config = getattr(transformers, config_name)(**{**words, **numbers})
     torch.manual_seed(0)
     model = getattr(transformers, model_name)(config)
     roughen(model)
     if getattr(model, "generation_config", None) is not None:
         model.generation_config.max_length = 20
+    if change is not None:
+        with torch.no_grad():
+            change(model)
     model.save_pretrained(folder)
     if make:
         head = "both" if config.is_encoder_decoder else "decoder" if "Causal" in model_name or "LMHead" in model_name \

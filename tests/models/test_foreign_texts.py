@@ -28,6 +28,7 @@ from models.kind import TEXT as TYPED
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.reading.texts import unmark
 from models.labs.foreign.reading.vision import open_picture
+from models.labs.foreign.running import writing
 from models.labs.foreign.running.vector_shift import vector_shift
 from models.labs.foreign.running.writing import with_target
 
@@ -117,11 +118,13 @@ def test_continuation_is_transformers_greedy(name: str):
     lab = lab_of(name)
     prompt = lab.read("The cat sat")
     with torch.inference_mode():
-        ids = eager_of(name).generate(torch.tensor([prompt.ids]), max_new_tokens=8, do_sample=False, min_length=0)
-    expected = [lab.task.pieces[i] for i in ids[0, len(prompt.ids):].tolist() if i != 3]
-    assert list(lab.generate(prompt, count=8)) == expected
+        ids = eager_of(name).generate(torch.tensor([prompt.ids]), max_new_tokens=8, do_sample=False, min_length=0,
+                                      suppress_tokens=lab.task.without_token or None)
+    expected = [i for i in ids[0, len(prompt.ids):].tolist() if i != 3]
+    assert list(writing.continue_text(lab, lab.task, prompt, HeadPlan(), 8)) == expected
+    assert len(list(lab.generate(prompt, count=8))) in (len(expected), len(expected) + 1)
     every = HeadPlan().with_heads(lab.kinds[0].addresses, gate=0.0)
-    assert list(lab.generate(prompt, every, count=8)) != expected
+    assert list(writing.continue_text(lab, lab.task, prompt, every, 8)) != expected
 
 
 @pytest.mark.parametrize("name", ["t5", "bart", "marian"])
@@ -132,10 +135,11 @@ def test_what_is_written_is_transformers_greedy(name: str):
     never = [[i] for i in {0, model.generation_config.decoder_start_token_id}]
     with torch.inference_mode():
         ids = model.generate(torch.tensor([prompt.ids]), max_length=20, do_sample=False, num_beams=1,
-                             bad_words_ids=never, use_cache=False)[0].tolist()
+                             bad_words_ids=[*never, *([i] for i in lab.task.without_token)],
+                             use_cache=False)[0].tolist()
     given = with_target(lab, prompt)
     assert list(given.target[:19]) == ids[:19]
-    assert [len(list(lab.generate(prompt, count=count))) for count in (1, 3)] == [1, 3]
+    assert [len(list(writing.write(lab, lab.task, prompt, HeadPlan(), count))) for count in (1, 3)] == [1, 3]
     trace = models.run(lab, TEXT)
     assert trace.rows[TARGET] == tuple(lab.task.pieces[i] for i in given.target)
     assert trace.rows[TYPED] == prompt.tokens and all(output.row == TARGET for output in trace.outputs)

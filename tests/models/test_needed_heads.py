@@ -216,6 +216,8 @@ def test_groups_by_value():
     """By the definition: high in both, low in both, and the two others."""
     assert [group_of(*pair) for pair in ((0.9, 0.8), (0.1, 0.2), (0.9, 0.1), (0.1, 0.9))] == \
         [FACILITATING, INTERFERING, IRRELEVANT, UNDECIDED]
+    assert [group_of(*pair) for pair in ((0.47, 0.43), (0.55, 0.9), (0.1, 0.45), (0.61, 0.61))] == \
+        [UNDECIDED, UNDECIDED, UNDECIDED, FACILITATING]
 
 
 # Measures.

@@ -28,17 +28,22 @@ _MARKS = "".join(sign for sign in map(chr, range(0x300, 0x11FFF)) if unicodedata
 _WORD = re.compile(rf"\[[^\[\]]+\]|[\w{_MARKS}\u200c\u200d’'-]+")
 
 
-def words(text: str) -> list[tuple[int, int, str, bool]]:
-    """(start, stop, word, is hidden) of each word, without `[MASK]`, whose word nobody knows."""
-    known = (m for m in _WORD.finditer(text) if m[0] != MASK)
+def words(text: str, controls: Collection[str] = ()) -> list[tuple[int, int, str, bool]]:
+    """Returns (start, stop, word, is hidden) of each word, without `[MASK]`, whose word nobody knows.
+
+    Args:
+        text: as it was typed.
+        controls: words that the model's tokenizer reads as control tokens, `[SEP]` for example; they hide nothing.
+    """
+    known = (m for m in _WORD.finditer(text) if m[0] != MASK and m[0] not in controls)
     return [(m.start(), m.end(), m[0].strip("[]"), m[0].startswith("["))
             for m in itertools.islice(known, MOST_WORDS)]
 
 
-def with_hidden(text: str, chosen: Collection[int]) -> str:
+def with_hidden(text: str, chosen: Collection[int], controls: Collection[str] = ()) -> str:
     """The text in which exactly the chosen words, counted as `words` does, are in brackets."""
     parts, last = [], 0
-    for index, (start, stop, word, _hidden) in enumerate(words(text)):
+    for index, (start, stop, word, _hidden) in enumerate(words(text, controls)):
         parts += [text[last:start], f"[{word}]" if index in chosen else word]
         last = stop
     return "".join([*parts, text[last:]])
@@ -54,9 +59,14 @@ def labels(found: Iterable[str]) -> list[str]:
     return shown
 
 
-def draw(text: str) -> None:
-    """One button a word."""
-    found = words(text)
+def draw(text: str, controls: Collection[str] = ()) -> None:
+    """Draws one button per word.
+
+    Args:
+        text: as it was typed.
+        controls: as in `words`.
+    """
+    found = words(text, controls)
     shown = labels(word for _start, _stop, word, _hidden in found)
     st.session_state[session.HIDDEN] = [i for i, (*_, hidden) in enumerate(found) if hidden]
     st.pills(_("Hide words"), range(len(found)), selection_mode="multi", key=session.HIDDEN,
@@ -66,16 +76,19 @@ def draw(text: str) -> None:
 def on_hidden(shown: str) -> None:
     """`shown`: the text whose words were on the buttons; the box may be ahead of them."""
     chosen, text = session.widget(session.HIDDEN, list), session.history().present.text
-    chosen = None if chosen is None else carried(shown, text, chosen)
+    if chosen is None:
+        return
+    reader = catalogue.find(session.history().present.model).task
+    chosen = carried(shown, text, chosen, reader.controls)
     if chosen is not None:
-        reader = catalogue.find(session.history().present.model).task
-        events.set_text(with_hidden(text, chosen), asked=newly_asked(reader, text, chosen))
+        events.set_text(with_hidden(text, chosen, reader.controls), asked=newly_asked(reader, text, chosen))
 
 
-def carried(shown: str, text: str, chosen: Collection[int]) -> Collection[int] | None:
+def carried(shown: str, text: str, chosen: Collection[int],
+            controls: Collection[str] = ()) -> Collection[int] | None:
     """The chosen words of a text that was typed on since: those that came are hidden as they stand. None where the
     words are others, so that a choice among the old ones means nothing."""
-    old, new = words(shown), words(text)
+    old, new = words(shown, controls), words(text, controls)
     if [its[2] for its in old[:-1]] != [its[2] for its in new[:max(0, len(old) - 1)]]:  # the last one may have grown
         return None
     return [*chosen, *(i for i in range(len(old), len(new)) if new[i][3])]
@@ -84,11 +97,12 @@ def carried(shown: str, text: str, chosen: Collection[int]) -> Collection[int] |
 def newly_asked(reader: Reader, text: str, chosen: Collection[int]) -> int:
     """Which prediction is the one about a word that is hidden now and was not: so many come before it. LAST if no word
     was newly hidden."""
-    new = [i for i, (*_at, hidden) in enumerate(words(text)) if i in chosen and not hidden]
+    new = [i for i, (*_at, hidden) in enumerate(words(text, reader.controls))
+           if i in chosen and not hidden]
     if not new:
         return LAST
-    changed = with_hidden(text, chosen)
+    changed = with_hidden(text, chosen, reader.controls)
     try:
-        return len(reader.read(changed[:words(changed)[new[0]][0]]).asked)
+        return len(reader.read(changed[:words(changed, reader.controls)[new[0]][0]]).asked)
     except InputError:  # nothing stands before it
         return 0

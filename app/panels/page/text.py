@@ -87,7 +87,7 @@ def draw(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
                      label_visibility="collapsed")
     mount(part(lab, reading, state, problems))
     if offers_hiding(lab, reading, state):
-        hiding.draw(state.text)
+        hiding.draw(state.text, lab.task.controls)
 
 
 def offers_hiding(lab: Lab, reading: Reading, state: LabState) -> bool:
@@ -113,6 +113,8 @@ def part(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
     known = [_tokens(prompt), *([_(prompt.hint)] if prompt.hint else [])]
     if lab.task.only_english and is_foreign(text):
         known.append(_("this model has only read English"))
+    if lab.task.only_english and is_capitals(text):
+        known.append(_("this model has read hardly any text in capitals"))
     status = "" if messages else " · ".join(known)
     return notice.part(key="notice", messages=messages, status=status, is_problem=bool(messages))
 
@@ -153,6 +155,15 @@ def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
                         "{n:,} tokens at the end were left out: this model reads {limit} at most. The box keeps the "
                         "whole text.", count, limit=reading.limit)
     return [said, *([_("A link holds the part that is read.")] if len(text) > MAX_LINK_TEXT else [])]
+
+
+def is_capitals(text: str) -> bool:
+    """Returns True if two words or more are written in capitals, and no other.
+
+    Args:
+        text: as it was typed.
+    """
+    return text.isupper() and sum(len(word) > 1 for word in text.split()) > 1
 
 
 def is_foreign(text: str) -> bool:

@@ -20,6 +20,7 @@ from models.labs.foreign.reading.readers import Answer, Seq2SeqReader, TextReade
 from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
 from models.labs.foreign.running import layout, writing
 from models.labs.foreign.running.attention import BatchPass, ForwardPass, Sink, during
+from models.labs.foreign.running.positions import BLOCK_NUMBERS, BodyOutput, Result, at_positions
 from models.labs.foreign.running.records import FullRecorder, LayerRecorder, ThumbnailRecorder
 from models.nets.attention.base import UNTOUCHED, Intervention
 from models.plan import TRAINED, HeadPlan, Scale
@@ -36,6 +37,8 @@ class ForeignLab(Lab):
     Attributes:
         model: in evaluation mode, float32; no pass leaves anything on it.
         sites: attention module -> its kind.
+        families: the kinds.
+        body: module that obeys models.labs.foreign.running.positions; None for a model without a head on each token.
         constant: kind -> (L, H, size, size) PAPA's mean matrices, laid out as models.labs.foreign.running.layout says;
         or None.
         card: empty.
@@ -46,6 +49,7 @@ class ForeignLab(Lab):
     model: Any = field(repr=False)
     sites: Mapping[nn.Module, str] = field(repr=False)
     families: tuple[Kind, ...]
+    body: nn.Module | None = field(default=None, repr=False)
     constant: Mapping[str, Tensor] | None = field(default=None, repr=False)
     card: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -150,9 +154,14 @@ class ForeignLab(Lab):
             given = {name: value.expand(count, *value.shape[1:]) if isinstance(value, Tensor) else value
                      for name, value in inputs.items()}
             with during(ForwardPass(self.sites, intervention)):
-                logits = self.model(**given).logits
-            # Of a class there is one prediction, for the whole text.
-            return (logits[:, list(places)] if logits.ndim > 2 else logits.unsqueeze(1)).log_softmax(-1)
+                if self.body is None:
+                    logits = self.model(**given).logits
+                    # A class is predicted once, for the whole text.
+                    logits = logits[:, list(places)] if logits.ndim > 2 else logits.unsqueeze(1)
+                else:
+                    with at_positions(BodyOutput(places)):
+                        logits = self.model(**given).logits
+            return logits.float().log_softmax(-1)
 
         return log_probabilities
 
@@ -204,7 +213,7 @@ class ForeignLab(Lab):
         """One pass that is recorded: what the model said, the rows of tokens, and what it wrote."""
         self.check(plan)
         if not isinstance(self.task, Seq2SeqReader):
-            result = self.forward(self.task.inputs(prompt), prompt, plan, sink)
+            result = self.result(self.task.inputs(prompt), prompt, plan, sink)
             return self.task.answer(prompt, result), self.task.rows(prompt, ()), ""
         return writing.run_with_target(self, self.task, prompt, plan, sink)
 
@@ -214,6 +223,20 @@ class ForeignLab(Lab):
         base = plan.scale.base if plan.scale.policy == "logn" else None
         with during(ForwardPass(self.sites, self._interventions(prompt, plan), base, sink)):
             return (module or self.model)(**inputs)
+
+    def result(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None) -> Result:
+        """Runs the model under the plan; logits are made for the positions that are read.
+
+        Args:
+            inputs: arguments of the model's forward, without `decoder_input_ids` for an encoder-decoder's encoder.
+            prompt: the prompt that they were made from.
+            plan: applied to the heads.
+            sink: receives the record of each layer.
+        """
+        row = inputs.get("decoder_input_ids", inputs.get("input_ids"))
+        count = 0 if row is None else row.shape[1] * self.task.vocabulary
+        limited = self.body is not None and count > BLOCK_NUMBERS
+        return Result(lambda: self.forward(inputs, prompt, plan, sink), limited)
 
     def _interventions(self, prompt: Prompt, plan: HeadPlan) -> Callable[[str, int, int, int], Intervention]:
         if not plan.heads:
@@ -245,8 +268,7 @@ class ForeignLab(Lab):
             steps = writing.continue_text(self, self.task, prompt, plan, count, sampling)
         else:
             return
-        for token in steps:
-            yield self.task.pieces[token]
+        yield from writing.as_text(self.task, steps)
 
 
 def _said(answer: Answer, rows: Mapping[str, tuple[str, ...]], prompt: Prompt,

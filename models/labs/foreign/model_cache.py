@@ -19,6 +19,7 @@ from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.opening import hub
 from models.labs.foreign.opening.facts import kinds_of, make_reader
 from models.labs.foreign.opening.folder import open_folder
+from models.labs.foreign.refusals import refuse
 from models.messages import cut, told
 
 LEAST = 2  # models that are held, whatever their size
@@ -109,12 +110,12 @@ def _from_hub(name: str, progress: Callable[[int, int], None], cancelled: Callab
 def load_folder(folder: Path) -> ForeignLab:
     """As models.labs.foreign.load_folder."""
     if hub.access().hosted:
-        raise ForeignError(told("this host opens no folders; on your own machine, Attention Lab does"))
+        raise refuse("hosted")
     try:
         folder = folder.expanduser().resolve()
         stamp = _stamp(folder)
     except (OSError, RuntimeError, ValueError) as error:  # too long a name, nobody's home, a zero character
-        raise ForeignError(told("there is no such folder")) from error
+        raise refuse("no folder") from error
     name = FOLDER + folder.name
     lab = _cache.get(f"{folder} {stamp}", lambda: open_folder(name, folder))
     _folders[name] = folder
@@ -160,7 +161,7 @@ def _entry(name: str, folder: Path, changed: str) -> ModelInfo:
 
 def _folder(name: str) -> Path:
     if hub.access().hosted or name not in _folders:
-        raise ForeignError(told("a link does not know where this model's folder lies; open the folder again"))
+        raise refuse("folder unknown")
     return _folders[name]
 
 

@@ -1,4 +1,4 @@
-"""What a foreign model's config says before any weight is read: its head, its kinds of attention, its lengths."""
+"""Facts from a foreign model's config, before any weight is read: its head, its attention blocks, its lengths."""
 
 from __future__ import annotations
 
@@ -10,117 +10,211 @@ from models.kind import TARGET, Kind, Traits
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.reading.readers import CausalReader, ClassReader, MaskedReader, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PictureClassReader, PictureReader
-from models.messages import N_, told
+from models.labs.foreign.refusals import refuse, version
+from models.messages import N_
 
 # Positions of these start after the id of padding, so that their tables are longer than the longest text.
 OFFSET = {"roberta", "xlm-roberta", "xlm-roberta-xl", "roberta-prelayernorm", "camembert", "mpnet", "data2vec-text",
           "ibert", "xmod", "esm", "longformer"}
-UNLIMITED = {"t5", "mt5", "umt5", "deberta-v2"}  # relative positions, beside those that are rotary
+UNLIMITED = {"t5", "mt5", "umt5", "deberta-v2", "bloom"}  # relative positions, beside those that are rotary
 
-HEADS: tuple[tuple[str, type[TextReader]], ...] = (  # how the name of an architecture ends
+HEADS: tuple[tuple[str, type[TextReader]], ...] = (  # end of an architecture's name -> its reader
     (r"(ForCausalLM|LMHeadModel)$", CausalReader),
     (r"(ForMaskedLM|BertForPreTraining)$", MaskedReader),
     (r"ForSequenceClassification$", ClassReader),
     (r"(ForConditionalGeneration|MTModel)$", Seq2SeqReader),
 )
+NO_SOFTMAX = {"conv", "linear_attention", "moe"}  # layer types of hybrid models that have no attention maps
+
+# Names of one number in the configs of different architectures.
+LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+HEAD_COUNTS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
+POSITIONS = ("max_position_embeddings", "n_positions", "seq_length")
 
 TRAITS = Traits(N_("Softmax, as the model has it"), "A = softmax(q kᵀ · scale + bias)", policies=("trained", "logn"))
 
 
 def read_config(folder: Path) -> Any:
-    """transformers' config of a model's folder.
+    """Returns transformers' config of a model's folder.
+
+    Args:
+        folder: with a config.json.
 
     Raises:
-        ForeignError: there is none, it needs code of its own, or nothing here knows the type.
+        ForeignError: there is none, it needs code of its own, or transformers does not know the type.
     """
     from transformers import AutoConfig
 
     if not (folder / "config.json").is_file():
-        raise ForeignError(told("there is no config.json: this is no folder of a transformers model"))
+        raise refuse("no config")
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except Exception as error:  # whatever a stranger's file makes transformers raise
-        raise ForeignError(_why(folder)) from error
+        raise _why(folder) from error
     if getattr(config, "quantization_config", None):
-        raise ForeignError(told("its weights are quantised; open a version with floats of 16 or 32 bits"))
+        raise refuse("quantised")
     return config
 
 
-def _why(folder: Path) -> str:
+def _why(folder: Path) -> ForeignError:
     from transformers.models.auto import configuration_auto
 
     from models.storage.checkpoint import read_json
 
     try:
-        said = read_json(folder / "config.json")
-        kind = said["model_type"]
+        config = read_json(folder / "config.json")
+        kind = config["model_type"]
     except (OSError, ValueError, KeyError, TypeError):
-        return told("its config.json cannot be read, or does not say the model's type")
+        return refuse("config unreadable")
     if kind not in configuration_auto.CONFIG_MAPPING_NAMES:  # type: ignore[attr-defined]  # it exports nothing by name
-        name = repr(str(kind)[:40])
-        return told("transformers has no model of type {name} and its code would have to run here, which it never does",
-                    name=name) if "auto_map" in said else told("transformers has no model of type {name}", name=name)
-    return told("its config.json is damaged, or needs code of its own, which is never run here")
+        return refuse("own code" if "auto_map" in config else "unknown type", kind=repr(str(kind)[:40]),
+                      version=version())
+    return refuse("config damaged")
 
 
 def reader_class(config: Any) -> type[TextReader]:
-    """How the model reads and answers: its architecture's head, else what is usual for its type."""
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-        MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES,
-        MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-    )
+    """Returns the reader of a model: by its architecture's head, else by its type.
+
+    Args:
+        config: transformers' own.
+
+    Raises:
+        ForeignError: the model reads or writes what Attention Lab cannot show.
+    """
+    from transformers.models.auto import modeling_auto as auto
 
     named = (config.architectures or [""])[0]
-    if config.model_type in MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES and hasattr(config, "patch_size"):
+    if hasattr(config, "vision_config") and not has_text_half(config):
+        raise refuse("several inputs", kind=config.model_type)
+    if config.model_type in auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES or is_vision_tower(config):
+        if not hasattr(config, "patch_size"):
+            raise refuse("pictures of no fixed size")
         return PictureClassReader if named.endswith("ForImageClassification") else PictureReader
+    if any(config.model_type in names for names in (
+            auto.MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES, auto.MODEL_FOR_CTC_MAPPING_NAMES,
+            auto.MODEL_FOR_AUDIO_CLASSIFICATION_MAPPING_NAMES, auto.MODEL_FOR_TEXT_TO_WAVEFORM_MAPPING_NAMES,
+            auto.MODEL_FOR_TEXT_TO_SPECTROGRAM_MAPPING_NAMES)):
+        raise refuse("sound", kind=config.model_type)
     if config.is_encoder_decoder:
-        if config.model_type not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES or "Classification" in named:
-            raise ForeignError(told("a model like {named} cannot be shown; one that writes text can",
-                                    named=named or config.model_type))
+        if config.model_type not in auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES or "Classification" in named:
+            raise refuse("another task", kind=config.model_type)
         return Seq2SeqReader
+    if has_text_half(config):
+        return CausalReader
     if not hasattr(config, "vocab_size"):
-        raise ForeignError(told("a model of type {model_type} reads neither plain text nor pictures",
-                                model_type=config.model_type))
-    decodes = config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and is_causal(config)
+        raise refuse("several inputs", kind=config.model_type)
+    decodes = config.model_type in auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and is_causal(config)
     default = CausalReader if decodes else TextReader
     reader = next((reader for pattern, reader in HEADS if re.search(pattern, named)), default)
     if reader is Seq2SeqReader:
-        raise ForeignError(told("a model like {named} reads more than text; its text model alone can be shown",
-                                named=named))
+        raise refuse("several inputs", kind=config.model_type)
+    if reader is CausalReader and not is_causal(config):
+        return TextReader  # it sees the tokens that it would predict
     if named.endswith("ForSequenceClassification") and (
             config.num_labels < 2 or config.problem_type in ("regression", "multi_label_classification")):
-        return TextReader  # it gives a number, or several: no distribution
+        return TextReader  # its head returns a number, or several: no distribution
     return reader
 
 
+def has_text_half(config: Any) -> bool:
+    """Returns True for a multimodal decoder, whose text model can be run by itself.
+
+    Args:
+        config: transformers' own.
+    """
+    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+
+    return (not config.is_encoder_decoder and config.model_type in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
+            and hasattr(getattr(config, "text_config", None), "vocab_size"))
+
+
+def is_vision_tower(config: Any) -> bool:
+    """Returns True for the picture half of a CLIP or SigLIP by itself.
+
+    Args:
+        config: transformers' own.
+    """
+    return str(config.model_type).endswith("_vision_model") and hasattr(config, "image_size")
+
+
+def text_config(config: Any) -> Any:
+    """Returns the config that describes the text model: that of the text half of a multimodal model.
+
+    Args:
+        config: transformers' own.
+    """
+    return config.text_config if has_text_half(config) else config
+
+
 def is_causal(config: Any) -> bool:
-    """True if a token sees no later one."""
+    """Returns True if, by its config, no token attends to a later one.
+
+    Args:
+        config: of a text model.
+    """
     from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
-    return not config.is_encoder_decoder and hasattr(config, "vocab_size") and (
-        bool(getattr(config, "is_decoder", False)) or config.model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES)
+    if config.is_encoder_decoder or not hasattr(config, "vocab_size"):
+        return False
+    if getattr(config, "is_causal", True) is False or getattr(config, "use_bidirectional_attention", None) in (
+            True, "all"):
+        return False
+    return bool(getattr(config, "is_decoder", False)) or config.model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 
 def kinds_of(config: Any) -> tuple[Kind, ...]:
-    """Its families of attention layers; a model's layers are counted again when it is opened."""
-    if config.is_encoder_decoder:
-        encoder = getattr(config, "encoder_layers", None) or config.num_layers
-        decoder = getattr(config, "decoder_layers", None) or config.num_decoder_layers
-        own = getattr(config, "encoder_attention_heads", None) or config.num_attention_heads
-        its = getattr(config, "decoder_attention_heads", None) or config.num_attention_heads
-        return (Kind("encoder", encoder, own, TRAITS),
-                Kind("decoder", decoder, its, TRAITS, TARGET, TARGET, causal=True),
-                Kind("cross", decoder, its, TRAITS, TARGET))
-    layers, heads = (getattr(config, key, None) for key in ("num_hidden_layers", "num_attention_heads"))
-    if not isinstance(layers, int) or not isinstance(heads, int):
-        raise ForeignError(told("its config does not say how many layers of how many heads it has"))
-    return (Kind("self", layers, heads, TRAITS, causal=is_causal(config)),)
+    """Returns the attention blocks that a config describes; `comparison.compare` measures them again.
+
+    Args:
+        config: transformers' own.
+
+    Raises:
+        ForeignError: it has no attention heads.
+    """
+    config = text_config(config)
+    if not config.is_encoder_decoder:
+        layers, heads = _numbers(config, "")
+        types = getattr(config, "layer_types", None) or ()
+        softmax = sum(kind not in NO_SOFTMAX for kind in types) or layers
+        return (Kind("self", softmax, heads, TRAITS, causal=is_causal(config)),)
+    (encoder, own), (decoder, its) = (_numbers(getattr(config, half, None) or config, half)
+                                      for half in ("encoder", "decoder"))
+    return (Kind("encoder", encoder, own, TRAITS), Kind("decoder", decoder, its, TRAITS, TARGET, TARGET, causal=True),
+            Kind("cross", decoder, its, TRAITS, TARGET))
+
+
+def _numbers(config: Any, half: str) -> tuple[int, int]:
+    """(layers, heads) of a model, or of one half of an encoder-decoder."""
+    own = (f"{half}_layers", f"num_{half}_layers"), (f"{half}_attention_heads", f"num_{half}_attention_heads")
+    layers, heads = (first_number(config, names) for names in ((*own[0], *LAYERS), (*own[1], *HEAD_COUNTS)))
+    if layers is None or heads is None:
+        raise refuse("no heads", kind=config.model_type)
+    return layers, heads
+
+
+def first_number(config: Any, names: tuple[str, ...]) -> int | None:
+    """Returns the first of these fields of a config that holds a positive number; None if none does.
+
+    Args:
+        config: transformers' own.
+        names: of the fields.
+    """
+    for name in names:
+        value = getattr(config, name, None)
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return value
+    return None
 
 
 def lengths_of(config: Any) -> tuple[int | None, int]:
-    """Most tokens that it has positions for, None if there is no such limit; and what it was trained with."""
-    most = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or 512
+    """Returns the most tokens that a model has positions for, None without such a limit; and its training length.
+
+    Args:
+        config: transformers' own.
+    """
+    config = text_config(config)
+    config = getattr(config, "encoder", None) or config
+    most = first_number(config, POSITIONS) or 512
     if config.model_type in OFFSET:
         most -= (1 if config.model_type == "mpnet" else config.pad_token_id or 0) + 1  # MPNet's is 1 whatever it says
     free = config.model_type in UNLIMITED or getattr(config, "rope_parameters", None) or \
@@ -129,8 +223,15 @@ def lengths_of(config: Any) -> tuple[int | None, int]:
 
 
 def make_reader(name: str, folder: Path) -> TextReader:
-    """The reader of the model in a folder."""
+    """Returns the reader of the model in a folder.
+
+    Args:
+        name: address of the model.
+        folder: as save_pretrained writes it.
+
+    Raises:
+        ForeignError: the model cannot be shown; the message says why.
+    """
     config = read_config(folder)
-    return reader_class(config)(name, folder, config, *lengths_of(config))
-
-
+    longest, trained = lengths_of(config)
+    return reader_class(config)(name, folder, config, longest, trained)

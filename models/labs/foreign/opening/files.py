@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from models.labs.foreign.errors import ForeignError
-from models.messages import told
+from models.labs.foreign.refusals import refuse
 
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5", ".msgpack")
 
@@ -19,16 +18,16 @@ def check_folder(folder: Path, root: Path) -> None:
         root: resolved, no file may lie outside of it.
     """
     if not folder.is_dir():
-        raise ForeignError(told("there is no such folder"))
+        raise refuse("no folder")
     if not (folder / "config.json").is_file():
-        raise ForeignError(told("there is no config.json: this is no folder of a transformers model"))
+        raise refuse("no config")
     inside = root.resolve()
     files = [path for path in folder.iterdir() if not path.is_dir()]
     for path in files:
         if not path.resolve().is_relative_to(inside):
-            raise ForeignError(told("{name} leads out of the model's folder", name=path.name))
+            raise refuse("outside", file=path.name)
     if (folder / "adapter_config.json").exists():
-        raise ForeignError(told("this is an adapter of another model; models are read whole"))
+        raise refuse("adapter")
     _check_weights(folder, [path.name for path in files])
     _check_tokenizer(folder, inside)
 
@@ -37,11 +36,10 @@ def _check_weights(folder: Path, names: list[str]) -> None:
     weights = weight_files(names, lambda name: _json(folder / name))
     if not weights:
         if any(name.endswith(PICKLES) for name in names):
-            raise ForeignError(told("its weights are only there as pickle, which can run any code; safetensors is "
-                                    "what is read here"))
-        raise ForeignError(told("it has no weights (model.safetensors)"))
+            raise refuse("pickle")
+        raise refuse("no weights")
     if missing := sorted(set(weights) - set(names)):
-        raise ForeignError(told("{file} is missing", file=missing[0]))
+        raise refuse("file missing", file=missing[0])
 
 
 def weight_files(names: list[str], read: Any) -> list[str]:
@@ -58,10 +56,10 @@ def weight_files(names: list[str], read: Any) -> list[str]:
     said = read(index)
     parts = said.get("weight_map") if isinstance(said, dict) else None
     if not isinstance(parts, dict) or not parts:
-        raise ForeignError(told("{index} is damaged", index=index))
+        raise refuse("index damaged", file=index)
     files = sorted(set(map(str, parts.values())))
     if any(Path(file).name != file or not file.endswith(".safetensors") for file in files):
-        raise ForeignError(told("{index} leads out of the model's folder", index=index))
+        raise refuse("outside", file=index)
     return files
 
 
@@ -73,11 +71,11 @@ def _check_tokenizer(folder: Path, inside: Path) -> None:
         if key.endswith("_file") and isinstance(value, str):
             named = (folder / value).resolve()
             if named.exists() and not named.is_relative_to(inside):
-                raise ForeignError(told("tokenizer_config.json leads out of the model's folder ({key})", key=key))
+                raise refuse("tokenizer outside", key=key)
 
 
 def _json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ForeignError(told("{name} cannot be read", name=path.name)) from error
+        raise refuse("unreadable", file=path.name) from error

@@ -19,7 +19,8 @@ from typing import Any
 from models.errors import CancelledError
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening.files import PICKLES, weight_files
-from models.messages import cut, told
+from models.labs.foreign.refusals import REFUSALS, refuse, sentence
+from models.messages import cut
 
 MB = 10**6
 SETTING = "ATTENTION_LAB_HOSTED"  # in the environment: not empty on a host that strangers visit
@@ -54,8 +55,7 @@ class Access:
     def check(self, repo: str) -> None:
         """Raises ForeignError if this host does not open the model."""
         if self.hosted and repo not in self.allowed:
-            raise ForeignError(told("{repo} is not among the models that this host opens. On your own machine, "
-                                    "Attention Lab opens any", repo=_shown(repo)))
+            raise refuse("not allowed", repo=_shown(repo))
 
 
 LOCAL = Access(hosted=False, allowed=(), max_bytes=16_000 * MB, held_bytes=4_000 * MB)
@@ -118,7 +118,7 @@ def repo_of(name: str) -> str:
     """`hf:ORG/NAME` -> the id; raises ForeignError if it is none."""
     repo = name.removeprefix("hf:").strip()
     if len(repo) > 96 or not _ID.fullmatch(repo) or ".." in repo or "--" in repo:
-        raise ForeignError(told("{repo} is no id of a model on the Hub, like openai-community/gpt2", repo=_shown(repo)))
+        raise refuse("no id", repo=_shown(repo))
     return repo
 
 
@@ -137,20 +137,17 @@ def estimate(name: str, allowed: Access | None = None) -> Estimate:
         info = huggingface_hub.model_info(repo, files_metadata=True, timeout=10, token=_token(allowed))
         sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
         if "config.json" not in sizes:
-            raise ForeignError(told("{repo} has no config.json: it is no model of transformers", repo=repo))
+            raise refuse("no config")
         config = _fetched(repo, "config.json", info.sha, allowed)
         weights = weight_files(list(sizes), lambda file: _fetched(repo, file, info.sha, allowed))
     if not weights:  # as in files.py, of files that are not here
         pickled = any(file.endswith(PICKLES) for file in sizes)
-        raise ForeignError(told("{repo} has its weights only as pickle, which can run any code; safetensors is what "
-                                "is read here",
-                                repo=repo) if pickled else told("{repo} has no weights (model.safetensors)", repo=repo))
+        raise refuse("pickle" if pickled else "no weights")
     wanted = [file for file in (*TEXTS, "model.safetensors.index.json", *weights) if file in sizes]
     found = Estimate(repo, info.sha or "main", tuple((file, sizes[file]) for file in wanted),
                      _memory(info, config, sum(sizes.get(file, 0) for file in weights)))
     if found.memory > allowed.max_bytes:
-        raise ForeignError(told("{repo} would take {memory:,.0f} MB of memory; at most {most:,.0f} MB are "
-                                "opened here", repo=repo, memory=found.memory / MB, most=allowed.max_bytes / MB))
+        raise refuse("too large", repo=repo, memory=found.memory / MB, most=allowed.max_bytes / MB)
     return found
 
 
@@ -245,20 +242,20 @@ def _told(repo: str) -> Iterator[None]:
     except (ForeignError, CancelledError):
         raise
     except errors.GatedRepoError as error:
-        raise ForeignError(told("{repo} is gated: ask its owner for access on the Hub", repo=repo)) from error
+        raise refuse("gated", repo=repo) from error
     except errors.RepositoryNotFoundError as error:
-        raise ForeignError(told("there is no {repo} on the Hub, or it is private", repo=repo)) from error
+        raise refuse("no repository", repo=repo) from error
     except (errors.EntryNotFoundError, errors.RevisionNotFoundError) as error:
         if isinstance(error, errors.LocalEntryNotFoundError):
             raise UnreachableError(repo) from error
-        raise ForeignError(told("{repo} lacks a file that a model needs", repo=repo)) from error
+        raise refuse("hub file missing", repo=repo) from error
     except (errors.HFValidationError, ValueError) as error:
-        raise ForeignError(told("{repo} cannot be read: its files are damaged", repo=repo)) from error
+        raise refuse("hub damaged", repo=repo) from error
     except errors.HfHubHTTPError as error:
         status = getattr(error.response, "status_code", None)
         if status in (401, 403):
-            raise ForeignError(told("there is no {repo} on the Hub, or it is private", repo=repo)) from error
-        raise ForeignError(told("the Hub answers with an error; try again later")) from error
+            raise refuse("no repository", repo=repo) from error
+        raise refuse("hub error") from error
     except Exception as error:  # no network has as many names as there are libraries
         raise UnreachableError(repo) from error
 
@@ -267,7 +264,7 @@ class UnreachableError(ForeignError):
     """The Hub does not answer."""
 
     def __init__(self, repo: str) -> None:
-        super().__init__(told("the Hub cannot be reached from here, and {repo} is not on this machine", repo=repo))
+        super().__init__(sentence(REFUSALS["unreachable"], repo=repo))
 
 
 def _shown(text: str) -> str:

@@ -19,9 +19,10 @@ from torch import Tensor
 from models.errors import InputError
 from models.kind import TARGET, TEXT
 from models.labs.foreign.reading import texts
-from models.labs.foreign.reading.texts import Encoded
-from models.messages import N_, told
-from models.prompt import Prompt, readable
+from models.labs.foreign.reading.texts import Encoded, Marked
+from models.labs.foreign.running.positions import Result, blocks
+from models.messages import N_, listed, told
+from models.prompt import Prompt, readable, trailing_space
 from models.tasks.base import HidesWords, Reader
 from models.trace import Output, fixed
 
@@ -48,9 +49,11 @@ class TextReader(Reader):
     def __init__(self, name: str, folder: Path, config: Any, longest: int | None, trained_length: int) -> None:
         """
         Args:
+            name: address of the model.
             folder: of tokenizer and config.
-            config: transformers' own.
+            config: transformers' own; of a multimodal model the whole.
             longest: most tokens that the model has positions for; None if there is no such limit.
+            trained_length: tokens of the longest text of its training.
         """
         self.name, self.config, self._folder = name, config, folder
         self.longest, self.trained_length = longest, trained_length
@@ -64,7 +67,23 @@ class TextReader(Reader):
     @cached_property
     def pieces(self) -> tuple[str, ...]:
         """What each token id stands for, as text."""
-        return texts.pieces_of(self.tokenizer, self.config.vocab_size)
+        return texts.pieces_of(self.tokenizer, self.vocabulary)
+
+    @cached_property
+    def vocabulary(self) -> int:  # type: ignore[override]  # known from the config
+        """Rows of the embedding: token ids that the model can read."""
+        halves: list[Any] = [getattr(self.config, name, None) for name in ("text_config", "encoder")]
+        return int(next((half for half in halves if hasattr(half, "vocab_size")), self.config).vocab_size)
+
+    @cached_property
+    def without_token(self) -> list[int]:
+        """Rows of the embedding that no token stands for."""
+        return texts.without_token(self.tokenizer, self.vocabulary)
+
+    @property
+    def controls(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
+        """Words that the tokenizer reads as control tokens when they are typed."""
+        return tuple(self.tokenizer.all_special_tokens)
 
     @property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -79,16 +98,54 @@ class TextReader(Reader):
         return texts.encode(self.tokenizer, text)
 
     def prompt(self, encoded: Encoded, targets: Sequence[int], text: str, limit: int) -> Prompt:
-        """The Prompt of a text of any length: what does not fit is left out, what the tokenizer adds stays."""
+        """Returns the Prompt of a text of any length: what does not fit is left out, what the tokenizer adds stays.
+
+        Args:
+            encoded: N tokens.
+            targets: N ids of the words that the text hides, -1 elsewhere.
+            text: as it was typed.
+            limit: most tokens.
+
+        Raises:
+            InputError: there is no token, or one that the model has no row for.
+        """
         first, last = encoded.body
         if first == last:
             raise InputError(told("Type a text"), 0, len(text))
         stop = max(first + 1, min(last, limit - (len(encoded.ids) - last)))
         kept = [*range(stop), *range(last, len(encoded.ids))]
         ids = tuple(encoded.ids[i] for i in kept)
+        self._check_rows(encoded, kept)
         targets = self.targets(ids, tuple(targets[i] for i in kept))
-        return Prompt(ids, tuple(self.pieces[i] for i in ids), self.asked(ids), targets, last - stop,
-                      encoded.stops[stop - 1], self.hint(ids))
+        return Prompt(ids, self._tokens(encoded, kept), self.asked(ids), targets, last - stop,
+                      encoded.stops[stop - 1], self._hints(encoded, range(first, stop), ids))
+
+    def _check_rows(self, encoded: Encoded, kept: Sequence[int]) -> None:
+        for i in kept:
+            if encoded.ids[i] >= self.vocabulary:
+                start, stop = encoded.starts[i], encoded.stops[i]
+                raise InputError(told("“{word}” is token {id} of the tokenizer, and the model has only {rows} rows: "
+                                      "leave the word out", word=encoded.text[start:stop], id=encoded.ids[i],
+                                      rows=self.vocabulary), start, max(stop, start + 1))
+
+    def _tokens(self, encoded: Encoded, kept: Sequence[int]) -> tuple[str, ...]:
+        """The kept tokens as people read them; a typed ▁, which SentencePiece uses for spaces, stays what it is."""
+        shown = texts.written_pieces(self.tokenizer, [encoded.ids[i] for i in kept], self.pieces)
+        for place, i in enumerate(kept):
+            typed = encoded.text[encoded.starts[i]:encoded.stops[i]]
+            if "▁" in typed and not shown[place].strip():
+                shown[place] = typed
+        return tuple(shown)
+
+    def _hints(self, encoded: Encoded, body: range, ids: Sequence[int]) -> str:
+        """What the person should know of this text, in one line."""
+        special = set(self.tokenizer.all_special_ids) - {self.tokenizer.mask_token_id, self.tokenizer.unk_token_id}
+        controls = dict.fromkeys(encoded.text[encoded.starts[i]:encoded.stops[i]].strip() for i in body
+                                 if encoded.ids[i] in special)
+        known: list[str] = [told("“{token}” is read as a control token, not as text", token=token)
+                            for token in controls if token]
+        known += filter(None, [self.hint(ids), trailing_space(encoded.text) if self.writes else ""])
+        return listed(known, N_(" · ")) if len(known) > 1 else next(iter(known), "")
 
     def asked(self, ids: Sequence[int]) -> tuple[int, ...]:
         """Positions that a prediction is shown for."""
@@ -118,9 +175,9 @@ class TextReader(Reader):
             given["token_type_ids"] = (ends.cumsum(1) - ends.long()).clamp_max(1)
         return given
 
-    def answer(self, prompt: Prompt, result: Any) -> Answer:
-        """What the model's result says."""
-        return Answer((), nothing(prompt), fixed(result.last_hidden_state[0].float().numpy()))
+    def answer(self, prompt: Prompt, result: Result) -> Answer:
+        """Returns what a forward pass over the prompt predicts: here no prediction, and the last hidden states."""
+        return Answer((), no_losses(prompt), fixed(result.output.last_hidden_state[0].float().numpy()))
 
     def rows(self, prompt: Prompt, written: Sequence[int]) -> Mapping[str, tuple[str, ...]]:
         """Tokens by row; `written` are the decoder's ids."""
@@ -145,8 +202,8 @@ class CausalReader(TextReader):
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         return {**super().inputs(prompt), "use_cache": False}
 
-    def answer(self, prompt: Prompt, result: Any) -> Answer:
-        return predicted(prompt, result.logits[0], self.labels)
+    def answer(self, prompt: Prompt, result: Result) -> Answer:
+        return predict_tokens(prompt, result, self.labels)
 
 
 class MaskedReader(HidesWords, TextReader):
@@ -158,16 +215,40 @@ class MaskedReader(HidesWords, TextReader):
     examples = texts.HIDDEN
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
-        mask = self.tokenizer.mask_token_id
+        mask, unknown = self.tokenizer.mask_token_id, self.tokenizer.unk_token_id
         marked = texts.unmark(readable(text), self.tokenizer.mask_token, self.tokenizer.all_special_tokens)
+        marked, answers = self._cut_out(marked)
         encoded = self.encode(marked.plain)
         ids, targets = list(encoded.ids), [-1] * len(encoded.ids)
         for i in range(*encoded.body):
             start, stop = encoded.starts[i], encoded.stops[i]
-            if start < stop and marked.hides(start, stop) and ids[i] != mask:
-                ids[i], targets[i] = mask, encoded.ids[i]
+            if ids[i] == mask:
+                targets[i] = answers.get(start, -1)
+            elif start < stop and marked.hides(start, stop):
+                # Nobody could guess "unknown word", so its loss would mean nothing.
+                ids[i], targets[i] = mask, -1 if encoded.ids[i] == unknown else encoded.ids[i]
         stops = [marked.origin[stop] for stop in encoded.stops]
-        return self.prompt(Encoded(ids, encoded.starts, stops, encoded.body), targets, text, limit or self.limit)
+        return self.prompt(Encoded(ids, encoded.starts, stops, encoded.body, marked.plain), targets, text,
+                           limit or self.limit)
+
+    def _cut_out(self, marked: Marked) -> tuple[Marked, dict[int, int]]:
+        """Writes masks in place of hidden text that shares a token with visible text: of `2[½]`, which BERT reads as
+        one token, only the ½ is hidden. Also returns the answers, by the first character of their masks."""
+        answers: dict[int, int] = {}
+        mask = self.tokenizer.mask_token
+        encoded = self.encode(marked.plain)
+        shared = {span for i in range(*encoded.body) for span in marked.split_by(encoded.starts[i], encoded.stops[i])}
+        for begin, end in sorted(shared, reverse=True):
+            alone = self.encode(marked.plain[begin:end])
+            ids = alone.ids[slice(*alone.body)]
+            if len(ids) > 1 and not self.pieces[ids[0]].strip() and not marked.plain[begin].isspace():
+                ids = ids[1:]  # SentencePiece begins every text with a space
+            more = len(mask) * len(ids) - (end - begin)
+            answers = {place + more: answer for place, answer in answers.items()}
+            answers |= {begin + k * len(mask): answer for k, answer in enumerate(ids)
+                        if answer != self.tokenizer.unk_token_id}
+            marked = marked.replaced((begin, end), mask * len(ids))
+        return marked, answers
 
     def asked(self, ids: Sequence[int]) -> tuple[int, ...]:
         return tuple(i for i, token in enumerate(ids) if token == self.tokenizer.mask_token_id)
@@ -178,8 +259,8 @@ class MaskedReader(HidesWords, TextReader):
             return ""
         return told("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one below")
 
-    def answer(self, prompt: Prompt, result: Any) -> Answer:
-        return predicted(prompt, result.logits[0], self.labels)
+    def answer(self, prompt: Prompt, result: Result) -> Answer:
+        return predict_tokens(prompt, result, self.labels)
 
 
 class ClassAnswer:
@@ -197,8 +278,8 @@ class ClassAnswer:
     def headline(self, output: Output, token: str) -> str:
         return told("Class")
 
-    def answer(self, prompt: Prompt, result: Any) -> Answer:
-        return classified(prompt, result.logits[0], self.labels)
+    def answer(self, prompt: Prompt, result: Result) -> Answer:
+        return predict_class(prompt, result.output.logits[0], self.labels)
 
 
 class ClassReader(ClassAnswer, TextReader):  # type: ignore[override]
@@ -223,6 +304,13 @@ class Seq2SeqReader(TextReader):
     def headline(self, output: Output, token: str) -> str:
         return told("After {token}", token=token.strip()) if token.strip() else told("Next token")
 
+    @property
+    def target_vocabulary(self) -> int:
+        """Rows of the decoder's embedding."""
+        decoder: Any = getattr(self.config, "decoder", None) or self.config
+        own: Any = getattr(decoder, "decoder_vocab_size", None) or getattr(decoder, "vocab_size", None)
+        return int(own or self.vocabulary)
+
     def wrote(self, ids: Sequence[int]) -> str:
         """The text of these ids."""
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=True)).strip()
@@ -234,22 +322,41 @@ class Seq2SeqReader(TextReader):
                             TARGET) for i in range(len(written)))
 
 
-def nothing(prompt: Prompt) -> ndarray:
-    """Losses of a text of which none is known."""
+def no_losses(prompt: Prompt) -> ndarray:
+    """Returns the (N,) losses of a prompt without known answers: NaN at every position."""
     return fixed(numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32))
 
 
-def predicted(prompt: Prompt, logits: Tensor, labels: tuple[str, ...]) -> Answer:
-    """(N, V) logits -> the predictions that the text asks for, and the losses of the tokens that are known."""
+def predict_tokens(prompt: Prompt, result: Result, labels: tuple[str, ...]) -> Answer:
+    """Returns the distributions that the prompt asks for, and the loss of each token that is known.
+
+    Args:
+        prompt: N tokens; `asked` are the positions of the distributions, `targets` the known tokens.
+        result: of the forward pass; its logits are read in blocks of positions.
+        labels: text of each of the V token ids.
+    """
     losses = numpy.full(len(prompt.ids), numpy.nan, dtype=numpy.float32)
-    known = [i for i, target in enumerate(prompt.targets) if target >= 0]
-    if known:
-        right = logits[known, [prompt.targets[i] for i in known]]
-        losses[known] = (logits.logsumexp(-1)[known] - right).numpy()
-    outputs = tuple(Output(i, fixed(logits[i].softmax(-1).numpy()), labels, prompt.targets[i]) for i in prompt.asked)
+    distributions: dict[int, ndarray] = {}
+    asked = set(prompt.asked)
+    wanted = [i for i in range(len(prompt.ids)) if i in asked or prompt.targets[i] >= 0]
+    for block in blocks(wanted, len(labels)):
+        logits = result.logits_at(block).float()
+        total = logits.logsumexp(-1)
+        for row, i in enumerate(block):
+            if prompt.targets[i] >= 0:
+                losses[i] = float(total[row] - logits[row, prompt.targets[i]])
+            if i in asked:
+                distributions[i] = fixed(logits[row].softmax(-1).numpy())
+    outputs = tuple(Output(i, distributions[i], labels, prompt.targets[i]) for i in prompt.asked)
     return Answer(outputs, fixed(losses))
 
 
-def classified(prompt: Prompt, logits: Tensor, labels: tuple[str, ...]) -> Answer:
-    """(classes,) logits -> one distribution over the classes, after the text's first token."""
-    return Answer((Output(0, fixed(logits.softmax(-1).numpy()), labels),), nothing(prompt))
+def predict_class(prompt: Prompt, logits: Tensor, labels: tuple[str, ...]) -> Answer:
+    """Returns one distribution over the classes, shown after the first token.
+
+    Args:
+        prompt: the prompt or picture.
+        logits: (classes,) of the whole input.
+        labels: name of each class.
+    """
+    return Answer((Output(0, fixed(logits.softmax(-1).numpy()), labels),), no_losses(prompt))

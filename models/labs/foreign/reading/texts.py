@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.labs.foreign.errors import ForeignError
-from models.messages import N_, told
+from models.labs.foreign.refusals import refuse
+from models.messages import N_
 from models.tasks.stories import bytes_of_characters
 
 PLAIN = (
@@ -43,21 +44,27 @@ TASKS = (
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", ".model", ".spm")  # endings of files that hold the words
 
 _MARK = re.compile(r" ?\[MASK\]| ?<mask>|\[([^\[\]]+)\]", re.IGNORECASE)
+PART = "\u2009"  # a thin space between a character and the number of its part
+_PART = re.compile(PART + r"(\d+)/\d+$")
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """A text as ids, with the characters that each came from.
+    """A text as token ids, with the characters that each came from.
 
     Attributes:
-        body: first and last + 1 of the tokens that are the text's own; those around it the tokenizer added.
+        ids: N token ids.
+        starts, stops: first character of each token, and the one after its last.
+        body: first and last + 1 of the text's own tokens; the tokenizer added those around them.
+        text: the text.
     """
 
     ids: Sequence[int]
     starts: Sequence[int]
     stops: Sequence[int]
     body: tuple[int, int]
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ class Marked:
 
     Attributes:
         plain: what is tokenized.
-        origin: the place in the typed text of each character of `plain`, and of its end.
+        origin: for each count of characters of `plain`, how many characters of the typed text they came from.
         hidden: (start, stop) in `plain` of what is hidden.
     """
 
@@ -75,14 +82,45 @@ class Marked:
     hidden: tuple[tuple[int, int], ...]
 
     def hides(self, start: int, stop: int) -> bool:
-        """True if these characters are hidden, in part or as a whole."""
+        """Returns True if any of these characters is hidden.
+
+        Args:
+            start: first character, in `plain`.
+            stop: the one after the last.
+        """
         return any(begin < stop and start < end for begin, end in self.hidden)
+
+    def split_by(self, start: int, stop: int) -> list[tuple[int, int]]:
+        """Returns the hidden spans of which these characters hold a part, and something visible too.
+
+        Args:
+            start: first character, in `plain`.
+            stop: the one after the last.
+        """
+        return [(begin, end) for begin, end in self.hidden if begin < stop and start < end
+                and any(not place.isspace() for place in self.plain[start:min(begin, stop)] + self.plain[end:stop])]
+
+    def replaced(self, span: tuple[int, int], text: str) -> Marked:
+        """Returns the same with another text in place of a hidden span, which is hidden no longer.
+
+        Args:
+            span: one of `hidden`.
+            text: not empty, in place of the span.
+        """
+        begin, end = span
+        more = len(text) - (end - begin)
+        others = [(a, b) if b <= begin else (a + more, b + more) for a, b in self.hidden if (a, b) != span]
+        return Marked(self.plain[:begin] + text + self.plain[end:],
+                      (*self.origin[:begin + 1], *[self.origin[end]] * len(text), *self.origin[end + 1:]),
+                      tuple(others))
 
 
 def unmark(text: str, mask_token: str, special: Collection[str] = ()) -> Marked:
-    """`The [cat] sat on the [MASK]` -> the text with the tokenizer's own mask, and where `cat` stands.
+    """Removes brackets: `The [cat] sat on the [MASK]` -> the text with the tokenizer's own mask, and where `cat` is.
 
     Args:
+        text: as it was typed.
+        mask_token: of the tokenizer.
         special: tokens that hide nothing though they may stand in brackets, `[SEP]` for example.
     """
     plain, last = "", 0
@@ -116,19 +154,19 @@ def tokenizer_of(folder: Path) -> Any:
 
     if not any(path.name.endswith(VOCABULARIES) for path in folder.iterdir()):
         # transformers would make one that knows no word
-        raise ForeignError(told("it has no tokenizer (tokenizer.json)"))
+        raise refuse("no tokenizer")
     level = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except Exception as error:  # a tokenizer's files are read by many hands: whatever they raise, it cannot be used
-        raise ForeignError(told("its tokenizer cannot be read; a file tokenizer.json is what works best")) from error
+        raise refuse("tokenizer unreadable") from error
     finally:
         logging.set_verbosity(level)
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
-        raise ForeignError(told("its tokenizer knows no words; a file tokenizer.json is what works best"))
+        raise refuse("empty tokenizer")
     if not getattr(tokenizer, "is_fast", False):
-        raise ForeignError(told("its tokenizer has no fast form; a file tokenizer.json would be one"))
+        raise refuse("slow tokenizer")
     # Some files cut and fill texts. Switched off at the first text, that would happen while others read theirs.
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.no_padding()
@@ -136,53 +174,163 @@ def tokenizer_of(folder: Path) -> Any:
 
 
 def encode(tokenizer: Any, text: str) -> Encoded:
-    """The text's tokens and what the tokenizer puts around them."""
+    """Returns the text's tokens and those that the tokenizer puts around them.
+
+    Args:
+        tokenizer: a fast one.
+        text: any text.
+    """
     found = tokenizer(text, add_special_tokens=True, return_offsets_mapping=True, return_special_tokens_mask=True,
                       truncation=False, verbose=False)
     added = found["special_tokens_mask"]
     own = [i for i, is_added in enumerate(added) if not is_added]
     body = (own[0], own[-1] + 1) if own else (0, 0)
     starts, stops = zip(*found["offset_mapping"], strict=True) if added else ((), ())
-    return Encoded(found["input_ids"], starts, stops, body)
+    return Encoded(found["input_ids"], starts, stops, body, text)
 
 
 def pieces_of(tokenizer: Any, vocabulary: int) -> tuple[str, ...]:
-    """What each id stands for: with a space in front where a word begins, of byte-level and SentencePiece tokens; a
-    part of a character as its bytes, `\\xe2`; WordPiece's `##` stays."""
+    """Returns the text of each token id: with a space in front where a word begins, of byte-level and SentencePiece
+    tokens; a part of a character as its bytes, `\\xe2`; WordPiece's `##` stays.
+
+    Args:
+        tokenizer: a fast one.
+        vocabulary: rows of the model's embedding. A row without a token is called `<no token 50260>`.
+    """
     known = min(len(tokenizer), vocabulary)
     tokens = tokenizer.convert_ids_to_tokens(list(range(known)))
-    shown = _byte_level if is_byte_level(tokenizer) else _sentence_piece
-    special = set(tokenizer.all_special_tokens)
-    texts = [token if token in special else shown(token) if token else "unused" for token in tokens]
-    return (*texts, *["unused"] * (vocabulary - known))
+    special, is_bytes = set(tokenizer.all_special_tokens), is_byte_level(tokenizer)
+    suffix = getattr(tokenizer.backend_tokenizer.model, "end_of_word_suffix", None) or ""
+    texts = [_no_token(i) if token is None else token if token in special else _piece(token, is_bytes, suffix)
+             for i, token in enumerate(tokens)]
+    return (*texts, *(_no_token(i) for i in range(known, vocabulary)))
+
+
+def without_token(tokenizer: Any, vocabulary: int) -> list[int]:
+    """Returns the rows of the embedding that no token stands for; they are never chosen as a continuation.
+
+    Args:
+        tokenizer: a fast one.
+        vocabulary: rows of the model's embedding.
+    """
+    known = min(len(tokenizer), vocabulary)
+    tokens = tokenizer.convert_ids_to_tokens(list(range(known)))
+    return [*(i for i, token in enumerate(tokens) if token is None), *range(known, vocabulary)]
+
+
+def _no_token(row: int) -> str:
+    return f"<no token {row}>"
+
+
+def partial_bytes(tokenizer: Any, token: str | None) -> bytes | None:
+    """Returns the bytes of a token that is a part of a character; None of any other token.
+
+    Args:
+        tokenizer: a fast one.
+        token: as the vocabulary has it.
+    """
+    if token is None:
+        return None
+    byte = _BYTE.fullmatch(token)
+    if byte:
+        return bytes([int(byte[1], 16)])
+    if not is_byte_level(tokenizer) or any(character not in _ALPHABET for character in token):
+        return None
+    raw = bytes(_ALPHABET[character] for character in token)
+    return None if decoded(raw) is not None else raw
+
+
+def written_pieces(tokenizer: Any, ids: Sequence[int], pieces: Sequence[str]) -> list[str]:
+    """Returns the tokens of a text as people read them: parts of a character are shown under the character that they
+    make, `ש 1/2` and `ש 2/2`.
+
+    Args:
+        tokenizer: a fast one.
+        ids: N token ids.
+        pieces: text of each token id.
+    """
+    shown = [pieces[i] for i in ids]
+    raw = [partial_bytes(tokenizer, token) for token in tokenizer.convert_ids_to_tokens(list(ids))]
+    start = 0
+    while start < len(raw):
+        stop = start + 1
+        while raw[start] is not None and stop < len(raw) and raw[stop] is not None and \
+                decoded(_joined(raw[start:stop])) is None:
+            stop += 1
+        text = None if raw[start] is None else decoded(_joined(raw[start:stop]))
+        if text is not None and stop - start > 1:
+            shown[start:stop] = [f"{text}{PART}{part}/{stop - start}" for part in range(1, stop - start + 1)]
+            start = stop
+        else:
+            start += 1
+    return shown
 
 
 def is_byte_level(tokenizer: Any) -> bool:
-    """True of GPT-2's kind of tokens, whose characters stand for bytes."""
+    """Returns True for tokens like GPT-2's, whose characters stand for bytes.
+
+    Args:
+        tokenizer: a fast one.
+    """
     backend = tokenizer.backend_tokenizer
     return "ByteLevel" in f"{backend.decoder} {backend.pre_tokenizer}"
 
 
 def join(tokens: Sequence[str], tokenizer: Any) -> str:
-    """Pieces as a person would write them."""
+    """Returns tokens as a person would write them.
+
+    Args:
+        tokens: as `written_pieces` returns them.
+        tokenizer: a fast one.
+    """
+    whole = [token if (part := _PART.search(token)) is None else token[:part.start()] if part[1] == "1" else ""
+             for token in tokens]
     if "WordPiece" in str(tokenizer.backend_tokenizer.decoder):
-        return " ".join(tokens).replace(" ##", "")
-    return "".join(tokens)
+        return " ".join(whole).replace(" ##", "")
+    return "".join(whole)
 
 
 _ALPHABET = bytes_of_characters()
 
 
-def _byte_level(token: str) -> str:
+def _piece(token: str, is_bytes: bool, suffix: str) -> str:
+    byte = _BYTE.fullmatch(token)
+    if byte:
+        return f"\\x{byte[1].lower()}"
+    if not is_bytes:
+        return token.removesuffix(suffix) + " " if suffix and token.endswith(suffix) else token.replace("▁", " ")
     if any(character not in _ALPHABET for character in token):
         return token  # an added token, which is written as it is
     raw = bytes(_ALPHABET[character] for character in token)
+    text = decoded(raw)
+    return "".join(f"\\x{byte:02x}" for byte in raw) if text is None else text
+
+
+def _joined(parts: Sequence[bytes | None]) -> bytes:
+    return b"".join(part or b"" for part in parts)
+
+
+def decoded(raw: bytes) -> str | None:
+    """Returns the text of bytes in UTF-8; None if they are none.
+
+    Args:
+        raw: any bytes.
+    """
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        return "".join(f"\\x{byte:02x}" for byte in raw)
+        return None
 
 
-def _sentence_piece(token: str) -> str:
-    byte = _BYTE.fullmatch(token)
-    return f"\\x{byte[1].lower()}" if byte else token.replace("▁", " ")
+def is_begun(raw: bytes) -> bool:
+    """Returns True if these bytes in UTF-8 end inside a character.
+
+    Args:
+        raw: any bytes.
+    """
+    reader = codecs.getincrementaldecoder("utf-8")()
+    try:
+        reader.decode(raw)
+    except UnicodeDecodeError:
+        return False
+    return bool(reader.getstate()[0])

@@ -25,6 +25,7 @@ from transformers.masking_utils import eager_mask
 from models.nets.attention.base import NEVER, Intervention, gated, intervene
 
 NAME = "lab"  # of the function, in transformers' tables
+ORIGINAL = "isolated_from"  # attribute of a copy that stateless.py runs: the module of the model
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,12 @@ class ForwardPass:
         self._sites, self._intervention, self._base, self._sink = sites, intervention, base, sink
         self._ran: Counter[str] = Counter()
 
+    @staticmethod
+    def original(module: nn.Module) -> nn.Module:
+        """Returns the model's own module of a copy that stateless.py runs; any other module itself."""
+        found: nn.Module = getattr(module, ORIGINAL, module)
+        return found
+
     def factor(self, scores: Tensor, mask: Tensor | None) -> Tensor | None:
         """(..., N or 1, 1) log(keys that each query sees) / log(base); None as trained."""
         if self._base is None:
@@ -76,7 +83,7 @@ class ForwardPass:
 
     def finish(self, module: nn.Module, scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """(B, H, N, M) scores, (B, H, M, D) values -> (B, H, N, D) outputs before W_O, and the weights used."""
-        kind = self._sites[module]
+        kind = self._sites[self.original(module)]
         layer, n, m = self._ran[kind], *scores.shape[-2:]
         self._ran[kind] += 1
         intervention = self._intervention(kind, layer, n, m)
@@ -98,7 +105,7 @@ class BatchPass(ForwardPass):
         self._watch = watch
 
     def finish(self, module: nn.Module, scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        kind = self._sites[module]
+        kind = self._sites[self.original(module)]
         layer = self._ran[kind]
         outputs, weights = super().finish(module, scores, value)
         if self._watch is not None:

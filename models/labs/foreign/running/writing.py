@@ -10,8 +10,10 @@ import torch
 from torch import nn
 
 from models.generate.sampling import GREEDY, Sampling
-from models.labs.foreign.reading.readers import Answer, Seq2SeqReader, TextReader, nothing
+from models.labs.foreign.reading.readers import Answer, Seq2SeqReader, TextReader, no_losses
+from models.labs.foreign.reading.texts import decoded, is_begun, partial_bytes
 from models.labs.foreign.running.attention import Sink
+from models.labs.foreign.running.positions import Result
 from models.plan import HeadPlan
 from models.prompt import Prompt, TargetPrompt
 
@@ -36,6 +38,8 @@ class GenerativeModel(Protocol):
     def forward(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None,
                 module: nn.Module | None = None) -> Any: ...
 
+    def result(self, inputs: Mapping[str, Any], prompt: Prompt, plan: HeadPlan, sink: Sink | None = None) -> Result: ...
+
 
 def with_target(lab: GenerativeModel, prompt: Prompt, plan: HeadPlan = HeadPlan()) -> TargetPrompt:
     """The text with what the model writes under this plan (by default untouched) as its decoder's row."""
@@ -48,12 +52,14 @@ def with_target(lab: GenerativeModel, prompt: Prompt, plan: HeadPlan = HeadPlan(
 
 @torch.inference_mode()
 def continue_text(lab: GenerativeModel, task: TextReader, prompt: Prompt, plan: HeadPlan, count: int,
-          sampling: Sampling = GREEDY) -> Iterator[int]:
+                  sampling: Sampling = GREEDY) -> Iterator[int]:
     """Ids of a continuation; stops at the end of a text, or at the limit."""
     ends, ids = _ends(lab), list(prompt.ids)
     for _ in range(min(count, lab.limit - len(ids))):
         grown = replace(prompt, ids=tuple(ids))
-        token = sampling.choose(lab.forward(task.inputs(grown), grown, plan).logits[0, -1], len(ids))
+        logits = lab.result(task.inputs(grown), grown, plan).logits_at([-1])[0]
+        logits[task.without_token] = float("-inf")
+        token = sampling.choose(logits, len(ids))
         if token in ends:
             return
         ids.append(token)
@@ -68,11 +74,11 @@ def write(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, plan: HeadP
     said: Any = lab.model.generation_config
     encoded = lab.forward(inputs, prompt, plan, module=lab.model.get_encoder())
     row, ends = [_start(lab)], _ends(lab)
-    never = [i for i in {said.pad_token_id, row[0]} if i is not None and i not in ends]
+    never = [*(i for i in {said.pad_token_id, row[0]} if i is not None and i not in ends), *task.without_token]
     for _ in range(min(count, MAX_WRITTEN - 1, lab.limit - 1)):
         given = {"encoder_outputs": encoded, "attention_mask": inputs["attention_mask"], "use_cache": False,
                  "decoder_input_ids": torch.tensor([row])}
-        logits = lab.forward(given, prompt, plan).logits[0, -1]
+        logits = lab.result(given, prompt, plan).logits_at([-1])[0]
         logits[never] = float("-inf")
         token = int(logits.argmax())
         if len(row) == 1 and said.forced_bos_token_id is not None:
@@ -91,7 +97,30 @@ def run_with_target(lab: GenerativeModel, task: Seq2SeqReader, prompt: Prompt, p
     written = None if isinstance(prompt, TargetPrompt) and plan else task.wrote(row[1:])
     given = {**task.inputs(prompt), "decoder_input_ids": torch.tensor([row]), "use_cache": False}
     logits = lab.forward(given, prompt, plan, sink).logits[0]
-    return Answer(task.answer_row(row, logits), nothing(prompt)), task.rows(prompt, row), written
+    return Answer(task.answer_row(row, logits), no_losses(prompt)), task.rows(prompt, row), written
+
+
+def as_text(task: TextReader, steps: Iterator[int]) -> Iterator[str]:
+    """Yields the text of each token; parts of a character yield nothing until the character is whole.
+
+    Args:
+        task: reader of the model.
+        steps: token ids, as they are chosen.
+    """
+    pending: list[int] = []
+    raw = b""
+    for token in steps:
+        part = partial_bytes(task.tokenizer, task.tokenizer.convert_ids_to_tokens(token))
+        pending.append(token)
+        raw += part or b""
+        if part is not None and is_begun(raw):
+            yield ""
+            continue
+        text = decoded(raw) if part is not None else None
+        yield "".join(task.pieces[i] for i in pending) if text is None else text
+        pending, raw = [], b""
+    if pending:
+        yield "".join(task.pieces[i] for i in pending)
 
 
 def _start(lab: GenerativeModel) -> int:

@@ -1,0 +1,260 @@
+"""Proves that a model's maps are what it computes, before it is opened.
+
+The model runs as transformers has it (eager attention) and through our attention function, over a short and the longest
+text that is ever shown: a window, a table that grows with the text, or a rule that starts at some length is seen. Short
+maps are compared layer by layer; of the long text the last hidden states, which depend on every layer. At the end the
+short text runs once more: its maps must be the same bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from models.kind import Kind
+from models.labs.foreign.errors import ForeignError
+from models.labs.foreign.reading.readers import CausalReader, MaskedReader, Seq2SeqReader, TextReader
+from models.labs.foreign.reading.vision import PictureReader
+from models.labs.foreign.refusals import refuse, version
+from models.labs.foreign.running import positions, stateless
+from models.labs.foreign.running.attention import NAME, ForwardPass, LayerRecord, during
+from models.labs.foreign.running.writing import MAX_WRITTEN
+from models.nets.attention.base import UNTOUCHED
+
+SHORT, SHORT_TARGET = 7, 4  # tokens of the short text, and of the decoder's row
+TOLERANCE = 1e-4  # of the largest value
+EAGER = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions",
+         "self": "attentions"}  # kind -> name in transformers' outputs
+
+
+class SeesFutureError(ForeignError):
+    """A model that was taken for a causal language model attends to later tokens."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a comparison found.
+
+    Attributes:
+        sites: attention module -> its kind.
+        kinds: layers, heads and causality as they were measured.
+        body: module that obeys models.labs.foreign.running.positions, or None.
+    """
+
+    sites: dict[nn.Module, str]
+    kinds: tuple[Kind, ...]
+    body: nn.Module | None
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Inputs that a model is tried with.
+
+    Attributes:
+        inputs: arguments of its forward.
+        sizes: (queries, keys) of a map -> the kind that has maps of this size.
+    """
+
+    inputs: dict[str, Any]
+    sizes: Mapping[tuple[int, int], str]
+
+
+@torch.inference_mode()
+def compare(model: Any, reader: TextReader, kinds: tuple[Kind, ...]) -> Compared:
+    """Exchanges the model's attention for ours, and proves that both compute the same.
+
+    Args:
+        model: in evaluation mode, with eager attention.
+        reader: of the model.
+        kinds: as its config describes them.
+
+    Raises:
+        ForeignError: the maps would not be what the model computes; the message says why.
+    """
+    _check_parameters(model)
+    kind = reader.config.model_type
+    short, long = probe(reader, SHORT, SHORT_TARGET), longest_probe(reader)
+    before = stateless.snapshot(model)
+    try:
+        expected = model(**short.inputs, output_attentions=True)
+        expected_long = None if long is None else _last_states(model, long.inputs)
+    except Exception as error:  # an odd config shows itself here, as any exception
+        raise refuse("does not run", version=version()) from error
+    stateless.isolate(stateless.restore(before))
+    if not _finite(expected["logits"] if "logits" in expected else expected["last_hidden_state"]):
+        raise refuse("computes no numbers")
+    exchange_attention(model, kind)
+    survey, answer = _survey(model, short)
+    if not survey.sites:
+        raise refuse("own attention", kind=kind)
+    measured = tuple(_measured(its, survey.maps.get(its.name, []), expected, kind) for its in kinds)
+    if isinstance(reader, CausalReader) and not measured[0].causal:
+        raise SeesFutureError(kind)
+    check_close(kind, answer, _answer(expected))
+    if long is not None:
+        with during(_Survey(long.sizes, kind)):
+            check_close(kind, _last_states(model, long.inputs), expected_long)
+    again, second = _survey(model, short)
+    if not torch.equal(second, answer) or any(not torch.equal(a, b) for name, maps in survey.maps.items()
+                                              for a, b in zip(maps, again.maps[name], strict=True)):
+        raise refuse("history", kind=kind)
+    return Compared(survey.sites, measured, _body(model, reader, short, survey.sites, answer))
+
+
+def probe(reader: TextReader, length: int, target: int) -> Probe:
+    """Returns inputs of a length.
+
+    Args:
+        reader: of the model.
+        length: tokens of the text; of a picture, which has one size, nothing.
+        target: tokens of the decoder's row, of an encoder-decoder; not `length`.
+    """
+    if isinstance(reader, PictureReader):
+        pixels = torch.randn(1, 3, *reader.size, generator=torch.Generator().manual_seed(0))
+        return Probe({"pixel_values": pixels}, {(reader.limit, reader.limit): "self"})
+    ids = _ids(reader, reader.vocabulary, length)
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    if not isinstance(reader, Seq2SeqReader):
+        return Probe(inputs, {(length, length): "self"})
+    row = _ids(reader, reader.target_vocabulary, target)
+    return Probe({**inputs, "decoder_input_ids": row, "use_cache": False},
+                 {(length, length): "encoder", (target, target): "decoder", (target, length): "cross"})
+
+
+def longest_probe(reader: TextReader) -> Probe | None:
+    """Returns inputs as long as the longest text that is shown; None where all inputs have one size."""
+    if isinstance(reader, PictureReader) or reader.limit <= SHORT:
+        return None
+    target = min(MAX_WRITTEN, reader.limit)
+    return probe(reader, reader.limit, target - 1 if target == reader.limit else target)
+
+
+def exchange_attention(model: Any, kind: str) -> None:
+    """Makes the model's layers call our attention function, from now on.
+
+    Args:
+        model: with eager attention.
+        kind: its type, for the message.
+
+    Raises:
+        ForeignError: its layers call no function that could be exchanged, and there is no adapter.
+    """
+    from models.labs.foreign.running.adapters import adapt
+
+    if adapt(model):
+        return
+    try:
+        model.set_attn_implementation(NAME)
+    except Exception as error:  # transformers checks what a model supports, and says so in many ways
+        raise refuse("own attention", kind=kind) from error
+
+
+def check_close(kind: str, ours: Tensor, expected: Any) -> None:
+    """Raises ForeignError unless both are equal within TOLERANCE; infinities of one sign are equal.
+
+    Args:
+        kind: type of the model, for the message.
+        ours: values through our attention function.
+        expected: transformers' own.
+    """
+    if not isinstance(expected, Tensor) or ours.shape != expected.shape:
+        raise refuse("more than softmax", kind=kind)
+    if expected.isnan().any():
+        raise refuse("computes no numbers")
+    difference = (ours - expected).masked_fill(ours == expected, 0.0).abs().max()
+    scale = expected.masked_fill(expected.isinf(), 0.0).abs().max().clamp_min(1e-3)
+    if not float(difference) <= TOLERANCE * float(scale):
+        raise refuse("more than softmax", kind=kind)
+
+
+class _Survey(ForwardPass):
+    """Notes which modules call the attention function, and the maps of each kind."""
+
+    def __init__(self, sizes: Mapping[tuple[int, int], str], model_type: str) -> None:
+        self._sizes, self._type = sizes, model_type
+        self.sites: dict[nn.Module, str] = {}
+        self.maps: dict[str, list[Tensor]] = {}
+        super().__init__(self.sites, lambda *_: UNTOUCHED, None, self._note)
+
+    def _note(self, kind: str, layer: int, record: LayerRecord) -> None:
+        if record.live.shape[-1] <= SHORT or kind == "self" and len(self._sizes) == 1:
+            self.maps.setdefault(kind, []).append(record.live)
+
+    def finish(self, module: nn.Module, scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        n, m = scores.shape[-2:]
+        if (n, m) not in self._sizes:
+            raise refuse("other keys", kind=self._type, queries=n, keys=m)
+        self.sites[self.original(module)] = self._sizes[n, m]
+        return super().finish(module, scores, value)
+
+
+def _survey(model: Any, tried: Probe) -> tuple[_Survey, Tensor]:
+    """One pass through our function, and what the model returned."""
+    survey = _Survey(tried.sizes, model.config.model_type)
+    with during(survey):
+        return survey, _answer(model(**tried.inputs))
+
+
+def _measured(kind: Kind, maps: list[Tensor], expected: Any, model_type: str) -> Kind:
+    """The kind with layers, heads and causality as measured; raises ForeignError unless its maps are the model's."""
+    if not maps:
+        raise refuse("no softmax layer", kind=model_type)
+    heads = sorted({len(its) for its in maps})
+    if len(heads) > 1:
+        raise refuse("uneven heads", kind=model_type, heads=", ".join(map(str, heads)))
+    eager = [weights[0] for weights in expected.get(EAGER[kind.name]) or () if isinstance(weights, Tensor)]
+    if len(eager) != len(maps):
+        raise refuse("more than softmax", kind=model_type)
+    check_close(model_type, torch.stack(maps), torch.stack(eager))
+    return replace(kind, layers=len(maps), heads=heads[0],
+                   causal=kind.name != "cross" and all(not its.triu(1).any() for its in maps))
+
+
+def _body(model: Any, reader: TextReader, tried: Probe, sites: Mapping[nn.Module, str],
+          answer: Tensor) -> nn.Module | None:
+    """The body, if running the head at chosen positions gives the logits of these positions."""
+    if not isinstance(reader, CausalReader | MaskedReader | Seq2SeqReader):
+        return None
+    body = positions.body_of(model)
+    if body is None:
+        return None
+    positions.listen(body)
+    with during(ForwardPass(sites, lambda *_: UNTOUCHED)), positions.at_positions(positions.BodyOutput([1, -1])):
+        logits = model(**tried.inputs).logits
+    try:
+        check_close(model.config.model_type, logits, answer[:, [1, -1]])
+    except ForeignError:
+        return None
+    return body
+
+
+def _last_states(model: Any, inputs: Mapping[str, Any]) -> Tensor:
+    """The last hidden states; the logits of an encoder-decoder whose body is the model itself."""
+    return _answer(model.base_model(**inputs))
+
+
+def _answer(result: Any) -> Tensor:
+    return result["logits"] if "logits" in result else result["last_hidden_state"]
+
+
+def _ids(reader: TextReader, vocabulary: int, length: int) -> Tensor:
+    """(1, length) token ids spread over the vocabulary, padding excepted: it would change the positions of some."""
+    ids = (torch.arange(length) * 7919 + 3) % vocabulary
+    padding = getattr(reader.config, "pad_token_id", None)
+    return ids[None] if padding is None else torch.where(ids == padding, (ids + 1) % vocabulary, ids)[None]
+
+
+def _check_parameters(model: nn.Module) -> None:
+    """Raises ForeignError if a parameter holds NaN or +inf; a bias of -inf switches a token off, and is allowed."""
+    for name, parameter in model.named_parameters():
+        if parameter.isnan().any() or parameter.isposinf().any():
+            raise refuse("not finite", first=name)
+
+
+def _finite(answer: Tensor) -> bool:
+    """True if there is no NaN, and no position where every value is -inf."""
+    return not bool(answer.isnan().any()) and bool(answer.isfinite().any(-1).all())

@@ -1,0 +1,142 @@
+"""Why a model is refused: one table of cause -> sentence for a person -> what to do instead.
+
+The table is printed in docs/architectures.md; every cause has a tiny model that provokes it in
+tests/models/test_foreign_refusals.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from models.labs.foreign.errors import ForeignError
+from models.messages import N_, told
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """One cause.
+
+    Attributes:
+        reason: what is wrong with the model; a template with {names}.
+        remedy: what to do instead; a template.
+    """
+
+    reason: str
+    remedy: str
+
+
+SAVE_AGAIN = N_("Save the model again with save_pretrained, and open that folder")
+OTHER_MODEL = N_("Choose a model whose attention is a softmax over all tokens; docs/architectures.md lists them")
+
+REFUSALS: dict[str, Refusal] = {
+    # The folder
+    "no folder": Refusal(N_("there is no such folder"), N_("Check the path; it is read on the machine that runs "
+                                                           "Attention Lab")),
+    "hosted": Refusal(N_("this host opens no folders"), N_("Run Attention Lab on your own machine to open a folder")),
+    "folder unknown": Refusal(N_("a link does not say where this model's folder is"), N_("Open the folder again")),
+    "no config": Refusal(N_("there is no config.json: this is no folder of a transformers model"), SAVE_AGAIN),
+    "outside": Refusal(N_("{file} leads out of the model's folder"), N_("Copy the file itself into the folder")),
+    "tokenizer outside": Refusal(N_("tokenizer_config.json leads out of the model's folder ({key})"),
+                                 N_("Copy the file itself into the folder")),
+    "adapter": Refusal(N_("this is an adapter of another model"),
+                       N_("Merge it into its model (merge_and_unload in peft), save that, and open it")),
+    "pickle": Refusal(N_("its weights are only there as pickle, which can run any code"),
+                      N_("Save the model again as safetensors, with save_pretrained")),
+    "no weights": Refusal(N_("it has no weights (model.safetensors)"), SAVE_AGAIN),
+    "file missing": Refusal(N_("{file} is missing"), N_("Download all files of the model again")),
+    "index damaged": Refusal(N_("{file} is damaged"), N_("Download all files of the model again")),
+    "unreadable": Refusal(N_("{file} cannot be read"), N_("Download all files of the model again")),
+    # config.json
+    "config unreadable": Refusal(N_("its config.json cannot be read, or does not say the model's type"), SAVE_AGAIN),
+    "config damaged": Refusal(N_("its config.json is damaged, or needs code of its own, which is never run here"),
+                              SAVE_AGAIN),
+    "unknown type": Refusal(N_("transformers {version} has no model of type {kind}"),
+                            N_("Update transformers, or choose another model")),
+    "own code": Refusal(N_("transformers {version} has no model of type {kind}, and the model's own code is never run "
+                           "here"), N_("Look for a version of the model that transformers itself can read")),
+    "quantised": Refusal(N_("its weights are quantised"),
+                         N_("Open a version of the model with floats of 16 or 32 bits")),
+    "sound": Refusal(N_("a model of type {kind} takes sound, or writes it"),
+                     N_("Choose a model that reads text or pictures")),
+    "several inputs": Refusal(N_("a model of type {kind} reads neither text alone nor a picture alone"),
+                              N_("Choose a model that reads one text or one picture")),
+    "another task": Refusal(N_("an encoder-decoder of type {kind} is shown by the text that it writes, and this one "
+                               "writes none"), N_("Choose a version of the model that was trained to write text")),
+    "pictures of no fixed size": Refusal(N_("this vision model does not split a picture into patches of one size"),
+                                         N_("Choose a vision Transformer with fixed patches, like ViT or DINOv2")),
+    "no heads": Refusal(N_("a model of type {kind} has no attention heads: its layers are recurrent or "
+                           "convolutional"), OTHER_MODEL),
+    # Weights
+    "weights damaged": Refusal(N_("its weights cannot be read: a file is damaged, or does not fit config.json"),
+                               N_("Download all files of the model again")),
+    "weights missing": Refusal(N_("its files lack {count} of its weights, {first} among them"), SAVE_AGAIN),
+    "not finite": Refusal(N_("its weights hold values that are not finite numbers, in {first}"),
+                          N_("Training diverged: open an earlier checkpoint")),
+    "computes no numbers": Refusal(N_("it computes values that are not finite numbers"),
+                                   N_("Its weights overflow in 32 bits: open another checkpoint")),
+    # Attention
+    "does not run": Refusal(N_("transformers {version} cannot run a text through it with this config.json"),
+                            N_("Check the numbers in config.json against the model's page")),
+    "own attention": Refusal(N_("transformers computes the attention of {kind} in code of its own, for which "
+                                "Attention Lab has no adapter"), OTHER_MODEL),
+    "no softmax layer": Refusal(N_("no layer of {kind} computes a softmax over the text's tokens"), OTHER_MODEL),
+    "other keys": Refusal(N_("a layer of {kind} attends from {queries} positions to {keys}, which are not its "
+                             "tokens"), OTHER_MODEL),
+    "uneven heads": Refusal(N_("the layers of {kind} have different numbers of heads ({heads})"), OTHER_MODEL),
+    "more than softmax": Refusal(N_("the attention of {kind} is more than a softmax of q·k: its maps would be wrong"),
+                                 OTHER_MODEL),
+    "history": Refusal(N_("the results of {kind} depend on the texts that it read before"), OTHER_MODEL),
+    # Tokenizer
+    "no tokenizer": Refusal(N_("it has no tokenizer (tokenizer.json)"),
+                            N_("Save its tokenizer into the same folder with save_pretrained")),
+    "tokenizer unreadable": Refusal(N_("its tokenizer cannot be read"),
+                                    N_("Save its tokenizer again with save_pretrained, so that tokenizer.json is "
+                                       "there")),
+    "empty tokenizer": Refusal(N_("its tokenizer knows no words"),
+                               N_("Save its tokenizer again with save_pretrained, so that tokenizer.json is there")),
+    "slow tokenizer": Refusal(N_("its tokenizer does not say which characters a token came from"),
+                              N_("Convert it to a fast tokenizer: a file tokenizer.json")),
+    # The Hub
+    "no id": Refusal(N_("{repo} is no id of a model on the Hub"), N_("An id looks like openai-community/gpt2")),
+    "not allowed": Refusal(N_("{repo} is not among the models that this host opens"),
+                           N_("On your own machine, Attention Lab opens any")),
+    "gated": Refusal(N_("{repo} is gated"), N_("Ask its owner for access on the Hub, and log in with hf auth login")),
+    "no repository": Refusal(N_("there is no {repo} on the Hub, or it is private"),
+                             N_("Check the id; log in with hf auth login if the model is yours")),
+    "hub file missing": Refusal(N_("{repo} lacks a file that a model needs"), N_("Choose another model")),
+    "hub damaged": Refusal(N_("{repo} cannot be read: its files are damaged"), N_("Choose another model")),
+    "hub error": Refusal(N_("the Hub answers with an error"), N_("Try again later")),
+    "unreachable": Refusal(N_("the Hub cannot be reached from here, and {repo} is not on this machine"),
+                           N_("Check the network, or open a folder")),
+    "too large": Refusal(N_("{repo} would take {memory:,.0f} MB of memory; at most {most:,.0f} MB are opened here"),
+                         N_("Choose a smaller model of the same family")),
+}
+
+
+def refuse(cause: str, **values: Any) -> ForeignError:
+    """Returns the error of a cause, to be raised.
+
+    Args:
+        cause: key of REFUSALS.
+        values: for the names in its sentences.
+    """
+    refusal = REFUSALS[cause]
+    return ForeignError(sentence(refusal, **values))
+
+
+def sentence(refusal: Refusal, **values: Any) -> str:
+    """Returns reason and remedy as one message, which a catalogue can translate.
+
+    Args:
+        refusal: a row of REFUSALS.
+        values: for the names in its sentences.
+    """
+    return told("{reason}. {remedy}", reason=told(refusal.reason, **values), remedy=told(refusal.remedy, **values))
+
+
+def version() -> str:
+    """Returns the version of transformers, which several reasons depend on."""
+    import transformers
+
+    return transformers.__version__

@@ -1,0 +1,110 @@
+"""Logits of a few positions: the head of a model is run only where its predictions are read.
+
+Logits of 512 tokens by a vocabulary of 262,144 are 537 MB, and *Minimal heads* needs several copies with gradients.
+The body (the module whose last hidden states the head reads) returns the hidden states of the wanted positions only,
+so every architecture whose head works on each position by itself needs no code of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from torch import Tensor, nn
+
+BLOCK_NUMBERS = 8 * 2**20  # logits that are computed at once: 32 MB
+
+
+class BodyOutput:
+    """What a model's body returned in one forward pass, and the positions that its head is to read.
+
+    Attributes:
+        positions: in the row of tokens that the head reads; negative ones count from the end.
+    """
+
+    def __init__(self, positions: Sequence[int]) -> None:
+        self.positions = list(positions)
+        self._output: Any = None
+
+    def of(self, run: Any) -> Any:
+        """Returns the body's output with the hidden states of `positions`; `run` is called once."""
+        if self._output is None:
+            self._output = run()
+        hidden: Tensor = self._output.last_hidden_state
+        return type(self._output)(**{**self._output, "last_hidden_state": hidden[:, self.positions]})
+
+
+_current: ContextVar[BodyOutput | None] = ContextVar("body output", default=None)
+
+
+@contextmanager
+def at_positions(output: BodyOutput) -> Iterator[None]:
+    """Inside, a model that `listen` was called for returns the logits of `output.positions`. A second call of the
+    model inside the same `output` runs its head only."""
+    token = _current.set(output)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def body_of(model: Any) -> nn.Module | None:
+    """Returns the module whose last hidden states the model's head reads; None if the model has no head."""
+    body = model.get_decoder() if model.config.is_encoder_decoder else model.base_model
+    return None if body is model else body
+
+
+def listen(body: nn.Module) -> None:
+    """Makes the body obey `at_positions`, from now on.
+
+    Args:
+        body: as `body_of` returns it.
+    """
+    whole = body.forward
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        output = _current.get()
+        return whole(*args, **kwargs) if output is None else output.of(lambda: whole(*args, **kwargs))
+
+    body.forward = forward  # set once, when the model is opened
+
+
+class Result:
+    """One forward pass: what the model returned, and its logits at the positions that are asked for."""
+
+    def __init__(self, call: Callable[[], Any], limited: bool) -> None:
+        """
+        Args:
+            call: runs the model on one prompt; run at once, and again, body excepted, for each `logits_at`.
+            limited: True if the model has a body that obeys `at_positions`, and all its logits are too many.
+        """
+        self._call = call
+        self._body = BodyOutput([0]) if limited else None
+        self.output = self._run()
+
+    def logits_at(self, positions: Sequence[int]) -> Tensor:
+        """Returns (P, V) logits of P positions."""
+        if self._body is None:
+            return self.output.logits[0, list(positions)]
+        self._body.positions = list(positions)
+        return self._run().logits[0]
+
+    def _run(self) -> Any:
+        if self._body is None:
+            return self._call()
+        with at_positions(self._body):
+            return self._call()
+
+
+def blocks(positions: Sequence[int], vocabulary: int) -> Iterator[Sequence[int]]:
+    """Splits positions into runs whose logits are at most BLOCK_NUMBERS, one position at least.
+
+    Args:
+        positions: P positions.
+        vocabulary: logits of one position.
+    """
+    size = max(1, BLOCK_NUMBERS // vocabulary)
+    for start in range(0, len(positions), size):
+        yield positions[start:start + size]

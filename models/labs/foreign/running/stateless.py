@@ -1,0 +1,84 @@
+"""Modules that remember earlier texts: each call runs on a copy, so that a text's result depends on that text alone.
+
+Rotary tables of dynamic NTK and LongRoPE are rewritten by the longest text seen so far. The same link would show other
+maps afterwards, and the threads of two visitors would disturb each other.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from models.labs.foreign.running.attention import ORIGINAL
+
+Snapshot = dict[nn.Module, tuple[dict[str, Tensor | None], dict[str, Any]]]
+
+
+def snapshot(model: nn.Module) -> Snapshot:
+    """Returns a copy of every module's buffers and attributes, submodules and parameters excepted."""
+    return {module: ({name: None if buffer is None else buffer.clone() for name, buffer in module._buffers.items()},
+                     _attributes(module)) for module in model.modules()}
+
+
+def restore(before: Snapshot) -> list[nn.Module]:
+    """Undoes what has changed since the snapshot.
+
+    Args:
+        before: result of `snapshot`.
+
+    Returns:
+        The modules whose buffers or attributes had changed.
+    """
+    changed = []
+    for module, (buffers, attributes) in before.items():
+        now = _attributes(module)
+        if _same_buffers(buffers, module._buffers) and now.keys() == attributes.keys() and all(
+                now[name] is attributes[name] for name in now):
+            continue
+        changed.append(module)
+        for name in now.keys() - attributes.keys():
+            del module.__dict__[name]
+        module.__dict__.update(attributes)
+        module._buffers.clear()
+        module._buffers.update(buffers)
+    return changed
+
+
+def isolate(modules: Iterable[nn.Module]) -> None:
+    """Makes each call of these modules work on a copy of its buffers and attributes; parameters are shared.
+
+    Args:
+        modules: as `restore` returns them.
+    """
+    for module in modules:
+        module.forward = _Isolated(module)
+
+
+class _Isolated:
+    """The forward of one module, on a copy of it."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self._module = module
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        fresh = copy.copy(self._module)
+        fresh.__dict__.pop("forward", None)
+        fresh.__dict__[ORIGINAL] = self._module
+        fresh.__dict__["_buffers"] = {name: None if buffer is None else buffer.clone()
+                                      for name, buffer in self._module._buffers.items()}
+        return type(fresh).forward(fresh, *args, **kwargs)
+
+
+def _attributes(module: nn.Module) -> dict[str, Any]:
+    return {name: value for name, value in vars(module).items()
+            if name not in ("_buffers", "_modules", "_parameters", "_non_persistent_buffers_set")}
+
+
+def _same_buffers(old: dict[str, Tensor | None], new: dict[str, Tensor | None]) -> bool:
+    return old.keys() == new.keys() and all(
+        old[name] is new[name] or (isinstance(a := old[name], Tensor) and isinstance(b := new[name], Tensor)
+                                   and torch.equal(a, b)) for name in old)

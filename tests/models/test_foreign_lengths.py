@@ -1,0 +1,187 @@
+"""What depends on a text's length or on its neighbours: rotary tables that grow, windows, memory, values that are not
+finite, and models that see what they would predict.
+
+    pytest tests/models/test_foreign_lengths.py
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+import transformers
+from foreign_tiny import ENCODER, SEQUENCE, SHARED, TEXT, made
+
+import models
+from models.analysis import head_groups, minimal_heads
+from models.analysis.gated_predictions import Gating, Question
+from models.labs.foreign.errors import ForeignError
+from models.labs.foreign.opening.folder import open_folder
+from models.labs.foreign.reading.readers import TextReader
+from models.trace import run_prompt
+
+NTK = {**SHARED, "max_position_embeddings": 16,
+       "rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0}}
+LONGROPE = {**SHARED, "max_position_embeddings": 64, "original_max_position_embeddings": 16, "pad_token_id": 0,
+            "rope_parameters": {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0] * 4,
+                                "long_factor": [4.0] * 4, "factor": 4.0, "original_max_position_embeddings": 16}}
+
+
+@pytest.mark.parametrize(("config", "model", "numbers"), [
+    ("LlamaConfig", "LlamaForCausalLM", NTK), ("Phi3Config", "Phi3ForCausalLM", LONGROPE)])
+def test_a_long_text_leaves_no_trace(tmp_path: Path, config: str, model: str, numbers: dict[str, Any]):
+    """Short, long, short again: each as transformers has it in a model that has read nothing before; and two visitors
+    who read texts of different lengths at once do not disturb each other."""
+    folder = made(tmp_path, config, model, numbers, "pieces")
+    lab = open_folder("folder:ntk", folder)
+    short, long = lab.read(TEXT[:20]), lab.read(TEXT * 2)
+    assert len(short.ids) < 16 < 40 < len(long.ids)
+
+    def eager(ids: tuple[int, ...]) -> numpy.ndarray:
+        fresh = getattr(transformers, model).from_pretrained(folder, attn_implementation="eager").eval()
+        with torch.inference_mode():
+            return torch.cat(fresh(input_ids=torch.tensor([ids]), output_attentions=True).attentions).numpy()
+
+    def ours(prompt: Any) -> numpy.ndarray:
+        return run_prompt(lab, prompt).weights["self"]
+
+    expected_short, expected_long = eager(short.ids), eager(long.ids)
+    for prompt, expected in ((short, expected_short), (long, expected_long), (short, expected_short)):
+        numpy.testing.assert_allclose(ours(prompt), expected, atol=1e-6)
+    wrong: list[int] = []
+
+    def visit(prompt: Any, expected: numpy.ndarray) -> None:
+        for _ in range(20):
+            if abs(ours(prompt) - expected).max() > 1e-5:
+                wrong.append(len(prompt.ids))
+
+    visitors = [threading.Thread(target=visit, args=its) for its in ((short, expected_short), (long, expected_long))]
+    for visitor in visitors:
+        visitor.start()
+    for visitor in visitors:
+        visitor.join()
+    assert wrong == []
+
+
+def test_a_window_wider_than_the_short_probe_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A model whose long texts differ from what we compute is refused."""
+    from models.labs.foreign.running import attention
+
+    folder = made(tmp_path, "MistralConfig", "MistralForCausalLM", {**SHARED, "sliding_window": 20}, "pieces")
+    open_folder("folder:window", folder)
+    right = attention.eager_mask
+
+    def without_window(*args: Any, **kwargs: Any) -> Any:
+        made = right(*args, **kwargs)
+        return None if made is None else torch.full_like(made, made.min()).triu(1)
+    monkeypatch.setattr(attention, "eager_mask", without_window)
+    with pytest.raises(ForeignError, match="more than a softmax"):
+        open_folder("folder:window", folder)
+
+
+def test_a_bias_of_minus_infinity_is_a_number(tmp_path: Path):
+    """It switches a token off; KL and gates stay finite."""
+    def switch_off(model: Any) -> None:
+        model.final_logits_bias[0, 7] = float("-inf")
+
+    lab = open_folder("folder:bart", made(tmp_path, "BartConfig", "BartForConditionalGeneration", SEQUENCE, "bytes",
+                                          switch_off))
+    trace = models.run(lab, TEXT)
+    assert trace.outputs[0].distribution[7] == 0
+    gating = Gating.of(lab, lab.anchored(lab.read(TEXT)), Question.of(trace))
+    gates = torch.full((1, len(gating.heads)), 0.5, requires_grad=True)
+    kl = gating.divergence(gates)
+    (gradient,) = torch.autograd.grad(kl.sum(), gates)
+    assert kl.isfinite().all() and float(kl.detach()) > 0 and gradient.isfinite().all() and gradient.abs().max() > 0
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_weight_that_is_no_number_is_named(tmp_path: Path, value: float):
+    def spoil(model: Any) -> None:
+        model.gpt_neox.layers[0].attention.dense.bias[0] = value
+
+    folder = made(tmp_path, "GPTNeoXConfig", "GPTNeoXForCausalLM", {k: v for k, v in SHARED.items()
+                                                                    if k not in ("num_key_value_heads", "head_dim")},
+                  "bytes", spoil)
+    with pytest.raises(ForeignError, match="not finite numbers, in gpt_neox.layers.0.attention.dense.bias"):
+        open_folder("folder:nan", folder)
+
+
+@pytest.mark.parametrize(("config", "model", "numbers", "make"), [
+    ("RobertaConfig", "RobertaForCausalLM", {**ENCODER, "max_position_embeddings": 65}, "bytes"),
+    ("LlamaConfig", "LlamaForCausalLM", {**SHARED, "is_causal": False}, "pieces"),
+    ("Gemma3TextConfig", "Gemma3ForCausalLM", {**SHARED, "sliding_window": 5, "query_pre_attn_scalar": 8,
+                                               "use_bidirectional_attention": True}, "pieces"),
+    ("Qwen3Config", "Qwen3Model", {**SHARED, "tie_word_embeddings": False}, "bytes"),
+    ("MistralConfig", "MistralModel", {**SHARED, "tie_word_embeddings": False}, "pieces")])
+def test_what_predicts_no_next_token_opens_as_vectors(tmp_path: Path, config: str, model: str, numbers: dict[str, Any],
+                                                      make: str):
+    """A model that sees the future has no losses; a bare decoder has no head."""
+    lab = open_folder("folder:x", made(tmp_path, config, model, numbers, make))
+    trace = models.run(lab, TEXT)
+    assert type(lab.task) is TextReader and trace.vectors is not None and not trace.outputs
+    assert numpy.isnan(trace.losses).all()
+    assert lab.kinds[0].causal == (not trace.weights["self"][:, :, 0, 1:].any()) == model.endswith("Model")
+
+
+def test_one_head_has_a_minimal_set(tmp_path: Path):
+    numbers = {"n_embd": 32, "n_layer": 1, "n_head": 1, "n_positions": 64, "bos_token_id": 3, "eos_token_id": 3}
+    lab = open_folder("folder:one", made(tmp_path, "GPT2Config", "GPT2LMHeadModel", numbers, "bytes"))
+    prompt = lab.read(TEXT)
+    gating = Gating.of(lab, prompt, Question.of(run_prompt(lab, prompt)))
+    curve = minimal_heads.polish(minimal_heads.learn(gating, len(prompt.ids), steps=9))
+    assert set(curve.found) == {0, 1} and curve.found[1][0] == 0
+    assert head_groups.fit(gating).names
+
+
+def test_kl_of_no_change_is_zero():
+    """Not -4e-7, which rounding gives."""
+    lab = models.load("stories-softmax")
+    prompt = lab.read("Tom had a big red ball. He went to the park")
+    gating = Gating.of(lab, prompt, Question.of(run_prompt(lab, prompt)))
+    count = len(gating.heads)
+    near = torch.ones(64, count) - torch.rand(64, count, generator=torch.Generator().manual_seed(0)) * 1e-6
+    assert float(gating.in_parts(gating.divergence, near).min()) >= 0
+
+
+PEAK = """
+import json, resource, sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+import models
+from models.analysis import minimal_heads
+from models.analysis.gated_predictions import Gating, Question
+from models.trace import run_prompt
+lab = models.load_folder(Path(sys.argv[1]))
+prompt = lab.read("the cat sat on the mat " * 200, int(sys.argv[2]))
+assert len(prompt.ids) == int(sys.argv[2])
+# 1,200 MB more than the process has with the model in it: two full sets of logits would not fit
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 1_200_000_000, used + 1_200_000_000))
+(before,) = lab.sketch(prompt, [models.HeadPlan()])
+lab.sketch(prompt, [models.HeadPlan().gate("self", 0, 0, 0.0)])
+gating = Gating.of(lab, prompt, Question.of(before, -1))
+minimal_heads.learn(gating, len(prompt.ids), steps=2)
+gating.alone(gating.divergence)
+list(lab.generate(prompt, count=2))
+print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024))
+"""
+
+
+@pytest.mark.parametrize("vocabulary", [50_257, 262_144])
+def test_memory_of_a_large_vocabulary(tmp_path: Path, root: Path, vocabulary: int):
+    """512 tokens by 262,144 are 537 MB of logits, and gates need several copies: only what is read is computed."""
+    numbers = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 512, "bos_token_id": 3, "eos_token_id": 3,
+               "vocab_size": vocabulary}
+    folder = made(tmp_path, "GPT2Config", "GPT2LMHeadModel", numbers, "bytes")
+    done = subprocess.run([sys.executable, "-c", PEAK, folder, "512"], cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout) < 2_000, done.stdout

@@ -1,0 +1,204 @@
+"""Every reason for which a model is refused, provoked by a tiny model: models/labs/foreign/refusals.py is the table.
+
+    pytest tests/models/test_foreign_refusals.py
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from foreign_tiny import SHARED, WORDS, folder_of, made
+
+import models
+from models.labs.foreign import model_cache
+from models.labs.foreign.errors import ForeignError
+from models.labs.foreign.opening import hub
+from models.labs.foreign.refusals import REFUSALS
+
+HUB = {"no id", "not allowed", "gated", "no repository", "hub file missing", "hub damaged", "hub error",
+       "unreachable", "too large"}  # provoked in test_foreign_hub.py
+NUMBERS = {"vocab_size": WORDS["bytes"], "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
+           "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 64}
+
+
+def edit(folder: Path, file: str, **changes: Any) -> None:
+    said = json.loads((folder / file).read_text())
+    (folder / file).write_text(json.dumps({**said, **changes}))
+
+
+def edited(**changes: Any) -> Callable[[Path], Path]:
+    """BERT with another config.json."""
+    def change(folder: Path) -> Path:
+        edit(folder, "config.json", **changes)
+        return folder
+    return change
+
+
+def other(kind: str, auto: str = "AutoModel", **numbers: Any) -> Callable[[Path], Path]:
+    """Another model type in the folder, with random weights."""
+    def change(folder: Path) -> Path:
+        torch.manual_seed(0)
+        config = transformers.AutoConfig.for_model(kind, **numbers)
+        (folder / "model.safetensors").unlink()
+        model = getattr(transformers, auto).from_config(config)
+        for parameter in model.parameters():
+            parameter.data.normal_(0, 0.3)
+        model.save_pretrained(folder)
+        return folder
+    return change
+
+
+def without(*files: str) -> Callable[[Path], Path]:
+    def change(folder: Path) -> Path:
+        for file in files:
+            for path in folder.glob(file):
+                path.unlink()
+        return folder
+    return change
+
+
+def pickled(folder: Path) -> Path:
+    (folder / "model.safetensors").unlink()
+    torch.save({}, folder / "pytorch_model.bin")
+    return folder
+
+
+def written(file: str, content: str) -> Callable[[Path], Path]:
+    def change(folder: Path) -> Path:
+        (folder / file).write_text(content)
+        return folder
+    return change
+
+
+def index(**files: str) -> Callable[[Path], Path]:
+    """An index of weights in parts in place of the weights."""
+    def change(folder: Path) -> Path:
+        (folder / "model.safetensors").unlink()
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": files}))
+        return folder
+    return change
+
+
+def linked_out(folder: Path) -> Path:
+    (folder / "tokenizer.json").rename(folder.parent / "tokenizer.json")
+    (folder / "tokenizer.json").symlink_to(folder.parent / "tokenizer.json")
+    return folder
+
+
+def tokenizer_outside(folder: Path) -> Path:
+    (folder.parent / "words.txt").write_text("secret")
+    edit(folder, "tokenizer_config.json", vocab_file="../words.txt")
+    return folder
+
+
+def spoiled(value: float, layer: str) -> Callable[[Path], Path]:
+    def change(folder: Path) -> Path:
+        shutil.rmtree(folder)
+
+        def spoil(model: Any) -> None:
+            dict(model.named_parameters())[layer].view(-1)[0] = value
+        return made(folder, "LlamaConfig", "LlamaForCausalLM", SHARED, "pieces", spoil)
+    return change
+
+
+def words_only(kind: str) -> Callable[[Path], Path]:
+    """A tokenizer's files without a word, or without a fast form."""
+    def change(folder: Path) -> Path:
+        without("tokenizer*")(folder)
+        if kind == "empty":
+            (folder / "vocab.txt").write_text("")
+        else:
+            (folder / "tokenizer.json").write_text("{")
+        return folder
+    return change
+
+
+CASES: list[tuple[str, Callable[[Path], Path]]] = [
+    ("no folder", lambda folder: folder.parent / "nothing"),
+    ("no config", without("config.json")),
+    ("config unreadable", written("config.json", "{")),
+    ("config damaged", edited(hidden_size="wide")),
+    ("unknown type", edited(model_type="evil")),
+    ("own code", edited(model_type="evil", auto_map={"AutoModel": "evil.Model"})),
+    ("quantised", edited(quantization_config={"quant_method": "gptq", "bits": 4})),
+    ("outside", linked_out),
+    ("tokenizer outside", tokenizer_outside),
+    ("adapter", written("adapter_config.json", "{}")),
+    ("pickle", pickled),
+    ("no weights", without("model.safetensors")),
+    ("file missing", index(a="part.safetensors")),
+    ("index damaged", index()),
+    ("unreadable", written("tokenizer_config.json", "{")),
+    ("weights damaged", written("model.safetensors", "not tensors")),
+    ("weights missing", edited(num_hidden_layers=3)),
+    ("not finite", spoiled(float("nan"), "model.layers.0.mlp.up_proj.weight")),
+    ("computes no numbers", spoiled(3e38, "model.layers.0.input_layernorm.weight")),
+    ("no tokenizer", without("tokenizer*")),
+    ("empty tokenizer", words_only("empty")),
+    ("tokenizer unreadable", words_only("damaged")),
+    ("sound", other("whisper", d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4,
+                    decoder_attention_heads=4, encoder_ffn_dim=32, decoder_ffn_dim=32, vocab_size=384, pad_token_id=0,
+                    bos_token_id=1, eos_token_id=2, decoder_start_token_id=1)),
+    ("several inputs", other("clip", text_config={"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4,
+                                                  "intermediate_size": 32, "vocab_size": 384},
+                             vision_config={"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4,
+                                            "intermediate_size": 32, "image_size": 16, "patch_size": 8})),
+    ("another task", edited(model_type="bart", architectures=["BartForSequenceClassification"])),
+    ("no heads", other("mamba", "AutoModelForCausalLM", hidden_size=32, num_hidden_layers=2, vocab_size=384,
+                       state_size=4)),
+    ("no heads", other("rwkv", "AutoModelForCausalLM", hidden_size=32, num_hidden_layers=2, vocab_size=384)),
+    ("own attention", other("xlnet", "AutoModelForCausalLM", d_model=32, n_layer=2, n_head=4, d_inner=48,
+                            vocab_size=384)),
+    ("pictures of no fixed size", other("resnet", "AutoModelForImageClassification", embedding_size=8,
+                                        hidden_sizes=[8, 8], depths=[1, 1])),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a model that can be opened."""
+    return Path(shutil.copytree(folder_of("bert"), tmp_path / "bert"))
+
+
+def pattern(cause: str) -> str:
+    """The message of a cause, whatever the values in it."""
+    parts = re.split(r"\{[^}]+\}", f"{REFUSALS[cause].reason}. {REFUSALS[cause].remedy}")
+    return ".+".join(map(re.escape, parts))
+
+
+@pytest.mark.parametrize(("cause", "change"), CASES, ids=[f"{i}-{cause}" for i, (cause, _) in enumerate(CASES)])
+def test_a_refusal_tells_its_reason_and_what_to_do(cause: str, change: Callable[[Path], Path], folder: Path):
+    """In words for people: no path of the machine, no name of a class, no trace."""
+    with pytest.raises(ForeignError) as caught:
+        models.load_folder(change(folder))
+    message = str(caught.value)
+    assert re.fullmatch(pattern(cause), message), message
+    assert str(folder.parent) not in message and "Traceback" not in message
+    names = re.sub(r"[\w.]+\.(weight|bias)|DINOv2|ViT", "", message)  # of weights and of architectures
+    assert not re.search(r"[a-z][A-Z]|Error|Interface", names), message
+
+
+def test_a_host_opens_no_folder(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(hub.SETTING, "1")
+    with pytest.raises(ForeignError, match=pattern("hosted")):
+        models.load_folder(folder)
+
+
+def test_a_link_to_a_folder_that_was_not_opened():
+    with pytest.raises(ForeignError, match=pattern("folder unknown")):
+        model_cache.load("folder:never-opened", lambda done, of: None, lambda: False)
+
+
+def test_every_cause_is_provoked():
+    """Those of the Hub in test_foreign_hub.py; those that no architecture of transformers shows, here by a change."""
+    elsewhere = {"hosted", "folder unknown", "slow tokenizer", "does not run", "no softmax layer", "other keys",
+                 "uneven heads", "more than softmax", "history"}
+    assert {cause for cause, _ in CASES} | HUB | elsewhere == set(REFUSALS)
