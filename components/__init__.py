@@ -1,5 +1,4 @@
-"""What the browser draws: one function a component. They take plain values, and of the app know
-nothing but its texts."""
+"""Components that the browser draws, one function each; of the app they import the texts only."""
 
 from components.chart import chart
 from components.chooser import catalogue, chooser

@@ -1,4 +1,4 @@
-"""The colours of maps and charts, the same ones in Python and in the browser."""
+"""The colours of maps and charts, for Python and for the browser."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TypedDict
 
 
 class Colours(TypedDict):
-    """One theme's colours, each `#rrggbb`; scales in equal steps of perceived lightness.
+    """The colours of one theme as `#rrggbb`; scales have equal steps of perceived lightness.
 
     Attributes:
-        sequential: weights, 0 to the largest; light: white to deep indigo, dark: near-black to amber.
-        diverging: differences, negative blue, zero the ground, positive orange.
-        series: lines and dots of charts, a colour for each model; readable as text on the theme's ground.
-        accent: what is selected or changed; readable as text on the theme's ground.
+        sequential: for weights from 0 to the largest; light: white to indigo, dark: near-black to amber.
+        diverging: for differences; negative is blue, zero the background, positive orange.
+        series: of lines and dots in charts, one per model; readable as text on the theme's background.
+        accent: of selected and changed elements; readable as text on the theme's background.
     """
 
     sequential: list[str]

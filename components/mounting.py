@@ -34,12 +34,12 @@ export default component => {
 """
 
 P = ParamSpec("P")
-Content = tuple[dict[str, Any], dict[str, ndarray]]  # what a component shows: a JSON header, and arrays by name
+Content = tuple[dict[str, Any], dict[str, ndarray]]  # of a component: a JSON header, and arrays by name
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What one component of a page shows, not yet sent.
+    """The content of one component of a page, before it is sent.
 
     Attributes:
         component: its name; `name` of components/main.js draws it.
@@ -75,6 +75,7 @@ class Component(Generic[P]):
         functools.update_wrapper(self, content)
 
     def __call__(self, *args: P.args, **named: P.kwargs) -> None:
+        """Mounts the component in the Streamlit page that is being drawn."""
         mount(self.part(*args, **named))
 
     def part(self, *args: P.args, **named: P.kwargs) -> Part:
@@ -105,7 +106,7 @@ def mount(part: Part) -> None:
 
 
 def styles() -> dict[str, str]:
-    """Component -> its style sheet, made short."""
+    """Returns the style sheet of each component, without comments and line breaks."""
     shared = (FOLDER / "shared.css").read_text("utf-8")
     sheets: dict[str, str] = {}
     for path in sorted(FOLDER.glob("*/*.css")):
@@ -115,7 +116,7 @@ def styles() -> dict[str, str]:
 
 @functools.cache
 def page_style() -> str:
-    """What styles Streamlit's own elements, assets/style.css, as an element; it travels with every run."""
+    """Returns assets/style.css, the style of Streamlit's own elements, as HTML; it is sent with every run."""
     return f"<style>{_short((FOLDER.parent / 'assets' / 'style.css').read_text('utf-8'))}</style>"
 
 
@@ -135,7 +136,7 @@ def answering(text: str | None) -> None:
 
 
 def fingerprint(text: str) -> str:
-    """What payloads name a text by: its length in UTF-16 units and their CRC-32, as the browser counts them."""
+    """Returns a text's length in UTF-16 units and their CRC-32, as `fingerprint` in core/payload.js."""
     units = text.encode("utf-16-le", "surrogatepass")
     return f"{len(units) // 2}-{zlib.crc32(units)}"
 

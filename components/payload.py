@@ -1,7 +1,7 @@
-"""One blob of bytes for a component: a Streamlit component takes raw bytes only as its whole `data`.
+"""Packs a JSON header and arrays into one payload: a Streamlit component takes raw bytes only as its whole `data`.
 
 Layout: uint32 little-endian length of the JSON header, the header, zeros up to a multiple of 8, the arrays.
-The browser's counterpart is `lab.unpack` in core/payload.js.
+The browser unpacks it with `unpack` in core/payload.js.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import numpy
 from numpy import ndarray
 
 ALIGNMENT = 8  # bytes; a typed array in the browser must start at a multiple of its item size
-DTYPES = ("uint8", "int32", "float32", "float64")  # what the browser has a typed array for
+DTYPES = ("uint8", "int32", "float32", "float64")  # browsers have typed arrays for these
 
 
 def pack(header: dict[str, Any], arrays: dict[str, ndarray] | None = None) -> bytes:
-    """The blob.
+    """Returns a header and arrays as one payload.
 
     Args:
-        header: JSON values; no NaN or infinity, which browsers do not read. "arrays" is added to it:
+        header: JSON values without NaN and infinity, which browsers reject. The key "arrays" is added:
             name -> {dtype, shape, offset}, offsets in bytes from the end of the padded header.
-        arrays: each uint8, int32, float32 or float64, any shape.
+        arrays: name -> uint8, int32, float32 or float64 array of any shape.
 
     Raises:
-        ValueError: a number that is not finite in the header, or an array of another type.
+        ValueError: the header has a number that is not finite, or an array has another type.
     """
     index, chunks, offset = {}, [], 0
     for name, array in (arrays or {}).items():
@@ -45,10 +45,10 @@ def pack(header: dict[str, Any], arrays: dict[str, ndarray] | None = None) -> by
 
 
 def unpack(blob: bytes) -> tuple[dict[str, Any], dict[str, ndarray]]:
-    """The header (without "arrays") and the arrays of a blob, read-only views into it.
+    """Returns the header, without "arrays", and the arrays of a payload, as read-only views.
 
     Raises:
-        ValueError: the blob is shorter than its header says.
+        ValueError: the payload is shorter than its header states.
     """
     (length,) = struct.unpack_from("<I", blob)
     header = json.loads(blob[4:4 + length].decode("utf-8"))
@@ -62,7 +62,7 @@ def unpack(blob: bytes) -> tuple[dict[str, Any], dict[str, ndarray]]:
 
 
 def lower_triangle(maps: ndarray) -> ndarray:
-    """The entries on and below the diagonal, row after row: (..., N, N) -> (..., N (N + 1) / 2)."""
+    """Returns the entries on and below the diagonal, row by row: (..., N, N) -> (..., N (N + 1) / 2)."""
     n = maps.shape[-1]
     return maps.reshape(*maps.shape[:-2], n * n).take(_lower_indices(n), axis=-1)
 

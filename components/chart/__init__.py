@@ -1,4 +1,4 @@
-"""A chart, drawn and taken away by the browser; components/charts.py makes what it shows."""
+"""A chart, drawn by the browser, with a download menu; components/charts.py makes its spec."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ def chart(*, key: str, spec: dict[str, Any], title: str, alt: str, models: Seque
     """Draws a chart.
 
     Args:
-        spec: one of components/charts.py.
-        title: what it shows, the heading of its files.
-        alt: its numbers in words.
-        models, what: what its files are called by; `what` is a word, like `entropy`.
-        about: sentences under it in its files.
-        group: of components/dial, whose place the chart marks and, if its spec has `chooses`, chooses.
-        at: the place of the group.
-        here: what that place is called in its files.
-        on_event: called with {type: at, x, sequence} when a place of a chart is chosen whose spec has `chooses` (of a
-            group as a dial's is); of points with {type: choose, index} and {type: pick, heads: [index]}.
+        key: of the mount.
+        spec: made by components/charts.py.
+        title: of the chart, and of its files.
+        alt: the chart's numbers as text.
+        models: ids of the models, for the files' names.
+        what: one word for the files' names, like `entropy`.
+        about: sentences under the chart in its files.
+        group: of components/dial; the chart marks the group's position and, if its spec has `chooses`, sets it.
+        at: the position of the group.
+        here: label of that position in the files.
+        on_event: called with {type: at, x, sequence} when a position is chosen in a chart whose spec has `chooses`; for
+            points with {type: choose, index} and {type: pick, heads: [index]}.
     """
     header = {"spec": spec, "title": title, "alt": alt, "models": list(models), "what": what,
               "about": list(about), **({"group": group, "at": at, "here": here} if group else {})}

@@ -1,4 +1,4 @@
-"""The choice of a model: a button with its name, and a dialog with all there are, first by task, then by source."""
+"""The choice of a model: a button with the current model, and a dialog with all models by task and source."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ def chooser(*, key: str, model: str, task: str, title: str, short: str, foreign:
     """Draws the button.
 
     Args:
-        model: the present one's id.
-        task, title: what is asked of it, and what people call it.
-        short: the same in a word or two, for a narrow header.
-        foreign: models of the visitor's own, each with name, title and line; a group of their own if there are any.
-        on_event: called with {type: model, model, sequence} when another one is chosen.
+        key: of the mount.
+        model: id of the current model.
+        task: title of its task.
+        title: of the model.
+        short: a shorter title for a narrow header.
+        foreign: the visitor's own models, each with name, title and line; shown in a tab of their own.
+        on_event: called with {type: model, model, sequence} when another model is chosen.
     """
     header = {"model": model, "task": task, "title": title, "short": short, "foreign": list(foreign)}
     return header, {}
@@ -27,11 +29,12 @@ def chooser(*, key: str, model: str, task: str, title: str, short: str, foreign:
 @component("catalogue")
 def catalogue(*, key: str, offered: Mapping[str, Sequence[Mapping[str, Any]]],
               pictures: Mapping[str, Mapping[str, Any]]) -> Content:
-    """Sends what there is to choose from; call it once a visit. Nothing is drawn.
+    """Sends the list of all models; call it once per visit. It draws nothing.
 
     Args:
-        offered: language -> tasks, each with task, title, line and groups; of these each with source and models, each
-            with name, title and line.
-        pictures: name -> side and heads (base64 of 4 maps of side x side bytes), where there is one.
+        key: of the mount.
+        offered: language -> tasks with task, title, line and groups; a group has source and models, and a model has
+            name, title and line.
+        pictures: name -> side and heads (base64 of 4 maps of side x side bytes), for models with a picture.
     """
     return {"offered": dict(offered), "pictures": dict(pictures)}, {}

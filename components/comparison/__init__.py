@@ -1,4 +1,4 @@
-"""What came of one text in several models: a row each, before and under the plan, where one acts."""
+"""A table of several models' results on one text, one row per model, before and after the plan."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from components.mounting import Content, component
 
 
 class Answer(TypedDict):
-    """The likeliest answer of a model: as trained and under the plan.
+    """The top-1 answer of a model, unmodified (before) and after the plan.
 
     Attributes:
-        before, after: its label.
-        p_before, p_after: its probability.
-        right_before, right_after: whether it is right; None where nobody knows.
+        before, after: the label.
+        p_before, p_after: the probability.
+        right_before, right_after: whether the answer is right; None if unknown.
     """
 
     before: str
@@ -29,13 +29,14 @@ class Row(TypedDict):
     """One model.
 
     Attributes:
-        name: of the model, short; title: of its attention.
+        name: short name of the model.
+        title: of its attention type.
         colour, dash: of its series in charts.
-        answer: None where nothing is predicted.
-        loss: nats, as trained and under the plan; None where unknown.
-        moved: KL in nats from the model as trained to itself under the plan; None where unknown.
-        apart: KL in nats from the first model, under the plan; None for the first one, and where unknown.
-        problem: why it shows nothing, in words; empty if it does.
+        answer: None if the model predicts nothing.
+        loss: nats, unmodified and after the plan; None if unknown.
+        moved: KL divergence from the unmodified model in nats; None if unknown.
+        apart: KL divergence from the first model in nats, after the plan; None for the first model and if unknown.
+        problem: the reason why the row has no results; empty if it has results.
     """
 
     name: str
@@ -54,8 +55,10 @@ def comparison(*, key: str, rows: Sequence[Row], asked: str, changed: bool) -> C
     """Draws the table.
 
     Args:
-        asked: what the answers answer, like `Next token after “time”`; empty where nothing is.
-        changed: False if the plan is empty: one value each, nothing to compare with.
+        key: of the mount.
+        rows: one per model.
+        asked: the question that the answers belong to, like `Next token after “time”`; empty without answers.
+        changed: False for the empty plan: one value per cell, no comparison.
     """
     header = {"rows": [dict(row) for row in rows], "asked": asked, "changed": bool(changed)}
     return header, {}

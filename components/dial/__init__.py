@@ -1,5 +1,4 @@
-"""A slider over places that are all known: the browser goes from one to another within a frame, with all components of
-its group, and Python hears of it meanwhile."""
+"""A slider over known positions. The browser moves all components of its group within one frame and sends an event."""
 
 from __future__ import annotations
 
@@ -13,29 +12,32 @@ from components.mounting import Content, OnEvent, Part, component, mount
 def dial(*, key: str, group: str, places: Sequence[int], at: int, label: str = "", term: str = "",
          told: Sequence[str] = (), columns: Sequence[str] = (), tables: Sequence[Sequence[Sequence[str]]] = (),
          on_event: OnEvent | None = None) -> Content:
-    """Draws the slider, and under it what is so at its place.
+    """Draws the slider, and the text and the table of its position.
 
     Args:
-        group: charts and dials of one name are at one place; see `group` of components/chart.
-        places: ascending numbers.
-        at: one of them.
-        label: of the slider; without one there is none, and the dial follows the others of its group.
-        term: of the glossary, which explains the label.
-        told: what is said at each place; what stands between ** is strong.
-        columns, tables: names, and the rows of a table a place; the first column is a row's name.
-        on_event: called with {type: at, x, drag, sequence} when another place is chosen; drag is False at the end of
-            one.
+        key: of the mount.
+        group: charts and dials with the same group show the same position; see `group` of components/chart.
+        places: the positions, ascending numbers.
+        at: the current position.
+        label: of the slider; empty for no slider, if another component of the group has one.
+        term: key of the glossary that explains the label.
+        told: the text per position; text between ** is bold.
+        columns: names of the table's columns.
+        tables: the rows of the table per position; the first column is a row's name.
+        on_event: called with {type: at, x, drag, sequence} for another position; drag is False at the end of a drag.
     """
     return _header(group, places, at, columns, tables, label=label, term=term, told=list(told)), {}
 
 
 def table(*, key: str, columns: Sequence[str], rows: Sequence[Sequence[str]],
           strong: Collection[tuple[int, int]] = ()) -> None:
-    """A table that stays as it is. st.table takes 4 ms of the server and a library of tables in the browser.
+    """Draws a table that does not change. st.table costs 4 ms on the server and a table library in the browser.
 
     Args:
-        columns, rows: as of a dial.
-        strong: rows and columns of cells to be seen first.
+        key: of the mount.
+        columns: names of the columns.
+        rows: texts; the first column is a row's name.
+        strong: (row, column) of bold cells.
     """
     header = _header("", [0], 0, columns, [rows], strong=[list(cell) for cell in strong])
     mount(Part("dial", key, header))

@@ -1,4 +1,4 @@
-"""What a plan does: predictions before and after, their distance, and the change token by token."""
+"""The effect of a plan: predictions before and after, their KL divergence, and the change per token."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from components.mounting import Content, OnEvent, component
 
 
 class Strip(TypedDict):
-    """What the strip of tokens shows; without one, the change of each token's loss.
+    """The values that the strip of tokens shows; by default the change in loss per token.
 
     Attributes:
-        title: its heading, like `How far each token's vector moved`.
+        title: of the strip, like `Loss per token`.
         unit: of the values, like `nats` or `1 − cosine`.
-        worse_is_more: True: a higher value is worse, and is called so. False: it is neither, and is called more.
-        what: what a value is, for a token's sentence (`“cat”: loss 2.100 → 2.300 nats`).
+        worse_is_more: True if a higher value is worse; changes are then called better and worse, else more and less.
+        what: the quantity, for the sentence about a token (`“cat”: loss 2.100 → 2.300 nats`).
     """
 
     title: str
@@ -24,7 +24,7 @@ class Strip(TypedDict):
 
 
 class Fact(TypedDict):
-    """A line under the prediction: a value as trained and under the plan; None where it is unknown."""
+    """A line under the prediction: a value of the unmodified model and after the plan; None if unknown."""
 
     name: str
     before: float | None
@@ -40,17 +40,18 @@ def effect(*, key: str, predictions: list[dict[str, Any]], index: int = -1, loss
     """Draws the panel.
 
     Args:
-        predictions: one a place that is predicted, in the order of the text; the panel shows one at a time.
-            Each: title (like `Answer to x=?`), kl (nats, before to after), and rows, at
-            most 10: label, before, after (probabilities), right (True marks the right answer).
-        index: the prediction to show, counted from 0; one that does not exist shows the last.
-        loss_before, loss_after: mean loss of the text in nats, as trained and under the plan; or None.
-        tokens: the text's tokens, each with token, before, after: its value as `strip` says, by default its loss in
-            nats as a prediction from what stands before it. after None: it has none. before None: there is nothing
-            to compare with, and the value itself is shown.
-        changed: False if the plan is empty: one bar a row, no comparison.
-        strip: what `tokens` hold, if not losses.
-        facts: lines to show in place of KL and loss.
+        key: of the mount.
+        predictions: one per predicted position, in the order of the text; the panel shows one at a time. Each has
+            title (like `Answer to x=?`), kl (KL divergence from the unmodified model, nats), and at most 10 rows of
+            label, before, after (probabilities) and right (True for the right answer).
+        index: the prediction to show, counted from 0; an index out of range shows the last one.
+        loss_before: mean loss of the text in nats, of the unmodified model; None if unknown.
+        loss_after: the same after the plan.
+        tokens: the text's tokens, each with token, before and after: its loss in nats, or the value that `strip`
+            describes. after is None if the token has no value; before is None if there is nothing to compare with.
+        changed: False for the empty plan: one bar per row, no comparison.
+        strip: describes the values in `tokens` if these are not losses.
+        facts: lines in place of KL divergence and loss.
         on_event: called with {type: prediction, index, sequence} when another prediction is chosen.
     """
     header = {"predictions": predictions, "before": loss_before, "after": loss_after, "tokens": tokens or [],

@@ -1,4 +1,4 @@
-"""One head, large: as words or as a matrix with every value readable; of selective attention what was forgotten."""
+"""One head, large: as words or as a matrix with readable values; for selective attention also its mask."""
 
 from __future__ import annotations
 
@@ -19,31 +19,33 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
     """Draws the head. Rows of its matrix are queries, columns are keys.
 
     Args:
+        key: of the mount.
         queries: the N query tokens; any text, shown as text.
-        keys: the M key tokens; None: they are the query tokens.
-        kind_title: the kind of attention, shown before `Layer 1, head 3`.
-        layer, head: counted from 0.
-        live: (N, M) float32, the weights that the model computes.
-        weights: (N, M) float32, the weights that were used.
-        constant: (N, M) float32, the head's constant matrix, or None if there is none; without it there is no
-            constant and no difference view.
+        keys: the M key tokens; None if these are the query tokens.
+        kind_title: title of the attention block, shown before `Layer 1, head 3`.
+        layer: counted from 0.
+        head: counted from 0.
+        live: (N, M) float32, the pattern that the model computes.
+        weights: (N, M) float32, the pattern after the plan.
+        constant: (N, M) float32, the head's constant matrix; None for no constant and no difference view.
         scores: (N, N) float32, the scores before the mask F is subtracted, for the mask view.
-        selected: (N, N) float32 >= 0, S: how strongly query i wants key j masked for later queries. The mask
-            view is offered if scores and S are there; the browser makes F[i, j] = sum of S[k, j] over k < i.
+        selected: (N, N) float32 >= 0, the selection scores S of selective attention: how strongly query i masks key j
+            for later queries. The mask view needs scores and S; in the browser F[i, j] = sum of S[k, j] over k < i.
         view: `used`, `live`, `constant`, `difference` (constant - live) or `mask`.
-        form: `words`, the text with those words tinted that one looks at; or `matrix`.
-        mean: what the words are tinted by: the `head`, the mean of its `layer`, or of `all` heads of the kind; the
-            means are made of the thumbnails of the grids that stand beside the map.
-        at: query whose words are tinted before one is pointed at; the last one by default.
-        is_constant, gate: the head's state, for the title; with a gate of 0 the used weights look pruned.
-        is_distribution: rows sum to 1, and the scale goes to 1 at least; else to the largest weight.
-        model: whose head it is, for what is taken away.
+        form: `words`, the text with tinted words, or `matrix`.
+        mean: the pattern that tints the words: of the `head`, the mean of its `layer`, or of `all` heads of the block.
+            The means are computed from the thumbnails of the grids beside the map.
+        at: the query whose words are tinted while none is pointed at; None for the last one.
+        is_constant: whether the head is constant, for the title.
+        gate: of the head, for the title; at 0 the pattern after the plan is drawn as pruned.
         causal: the matrices are zero above the diagonal, which is neither sent nor drawn; needs N = M.
+        is_distribution: rows sum to 1, and the colour scale ends at 1 or higher; otherwise at the largest weight.
+        model: title of the model, for downloads.
         on_event: called with {type: view, view, sequence} when another view is chosen, and likewise for `form` and
             `mean`.
 
     Raises:
-        ValueError: a matrix whose shape is not queries x keys.
+        ValueError: a matrix has another shape than queries x keys.
     """
     shape = len(queries), len(queries if keys is None else keys)
     if causal and shape[0] != shape[1]:

@@ -1,4 +1,4 @@
-"""The grids of all heads, one a kind of attention: layers down, heads across, with the controls of what is selected."""
+"""The grids of all heads, one per attention block: layers down, heads across, with controls for the selected heads."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from components.payload import lower_triangle
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """One kind's heads.
+    """The heads of one attention block.
 
     Attributes:
-        kind: its name, which events carry.
-        title: its name for people, shown where there are several grids.
-        tiles: (L, H, n, m) uint8, from `thumbnails` of the weights as used.
+        kind: name of the block, which events carry.
+        title: shown if there are several grids.
+        tiles: (L, H, n, m) uint8, `thumbnails` of the patterns after the plan.
         causal: maps are zero above the diagonal, which is neither sent nor drawn; needs n = m.
-        constant: (L, H) bool, whether a head's weights are its constant matrix.
-        gates: (L, H) in [0, 1], the factor on a head's output; 0 is pruned.
-        notes: (L, H) a short text in each tile's corner, and the same in words; empty for none, or for none at all.
-        can_constant: False where there are no constant matrices: the button says so, and does nothing.
-        closed: (L, H) bool, heads that the model itself has closed: nothing that is done to them changes anything, and
-            no control acts on them; None for none. Their gates are 0.
+        constant: (L, H) bool, whether a head's pattern is its constant matrix.
+        gates: (L, H) in [0, 1], the factor of a head's output; 0 is pruned.
+        notes: (L, H) pairs: a short text below each tile, and its long form for the tooltip; may be empty.
+        can_constant: False if the block has no constant matrices; the button then shows the reason.
+        closed: (L, H) bool, heads that training pruned, which no control changes; their gates are 0. None for none.
 
     Raises:
-        ValueError: shapes that do not fit each other, or tiles that are not uint8.
+        ValueError: shapes do not match, or tiles are not uint8.
     """
 
     kind: str
@@ -62,24 +61,25 @@ def heads(*, key: str, grids: Sequence[Grid], selection: dict[str, Any], scale: 
     """Draws the grids, with one selection. Layers and heads count from 0 here, from 1 on the screen.
 
     Args:
+        key: of the mount.
         grids: at least one; their shapes may differ.
         selection: kind, layer, head, and scope: `head`, `row` (of the layer), `column` (of the head) or `all`
-            (of the kind).
-        scale: policy, one of `policies`, and base, a length that `logn` takes; where there is something to say of what
-            the scale does to this text, note, a sentence.
-        model: whose heads these are, for what is taken away.
-        files: whether files of all numbers can be asked for.
-        led: a sentence above says what one looks at.
-        bare: no controls, where those of another component act on this one's heads too.
-        policies: the scale policies to choose from; the control is hidden if there is but one.
+            (of the block).
+        scale: policy, one of `policies`; base, the length for `logn`; and optionally note, a sentence about the
+            effect of the scale on this text.
+        policies: the scale policies to choose from; with one the control is hidden.
+        bare: True for no controls, if another component's controls act on these heads too.
+        led: True for an explanation above the grids.
+        model: title of the model, for downloads.
+        files: whether files of all numbers can be requested.
         on_event: called in Streamlit's callback, before the run, with one of
             {type: select, kind, layer, head, scope}
-            {type: heads, kind, layer, head, scope, constant?: bool, gate?: number, drag?: bool}; `drag` is there if
-            the slider made it: True while it moves, False when it is let go
+            {type: heads, kind, layer, head, scope, constant?: bool, gate?: number, drag?: bool}; `drag` is set
+            by the slider: True while it moves, False when it is released
             {type: scale, policy, base}
-            {type: take, what}: a file of all numbers was asked for, `npz`, `json` or `csv`
-            each with `sequence`, a growing number. They come from the browser: check them. While Python is busy, an
-            event takes the place of an earlier one with the same address whose fields it has too.
+            {type: take, what}: a file of all numbers is requested, `npz`, `json` or `csv`
+            each with `sequence`, an increasing number. Events come from the browser and must be checked. While Python
+            is busy, an event replaces an earlier one with the same address whose fields it covers.
     """
     shown = [{"kind": grid.kind, "title": grid.title, "layers": grid.tiles.shape[0], "heads": grid.tiles.shape[1],
               "rows": grid.tiles.shape[2], "columns": grid.tiles.shape[3], "causal": bool(grid.causal),

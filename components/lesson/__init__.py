@@ -1,4 +1,4 @@
-"""A step of a lesson: what is told and asked, what is to be done, a tick once it is, and the way to the next."""
+"""A step of a lesson: text, task with a tick once it is done, question, and links to the other steps."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from components.mounting import Content, OnEvent, component
 
 
 class Stop(TypedDict):
-    """A step in the row of all.
+    """A step in the list of all steps.
 
     Attributes:
-        to: its place, like `constant.3`, which events carry, and a link that opens in a new tab.
+        to: its address, like `constant.3`, for events and links.
         title: its name.
-        done: True if the visitor has done it.
+        done: True if the visitor has done its task.
     """
 
     to: str
@@ -27,9 +27,10 @@ class Asked(TypedDict):
 
     Attributes:
         ask, choices: texts.
-        chosen: the choice that was made, counted from 0; None if none was.
-        again: True if the choice was wrong and another one may be tried.
-        right: the right one, and `because` its reason, once they may be seen; before, None, and what to do.
+        chosen: the chosen answer, counted from 0; None before the first answer.
+        again: True if the answer was wrong and another attempt is allowed.
+        right: the right answer, once it may be shown; before that None.
+        because: the reason, once it may be shown; before that what to do.
     """
 
     ask: str
@@ -47,14 +48,19 @@ def lesson(*, key: str, title: str, place: str, stops: Sequence[Stop], heading: 
     """Draws the step.
 
     Args:
+        key: of the mount.
         title: of the lesson.
-        place: which of `stops` this is, by its `to`.
-        heading, told, task: of the step; *what stands between stars* is the name of a control.
-        done: whether what `task` says has been done.
-        question: what it asks, if anything.
-        back, forth: where the steps before and after are; None where there is none.
-        forth_title: what is written on the way on.
-        teach: True for large type, where answers are shown only when asked for.
+        place: `to` of this step.
+        stops: all steps.
+        heading: of the step.
+        told: the step's text; names of controls are between stars.
+        task: what to do, in the same form.
+        done: whether the task is done.
+        question: of the step, or None.
+        back: address of the step before; None for the first step.
+        forth: address of the step after; None for the last step.
+        forth_title: label of the button to the next step.
+        teach: True for large type, in which answers are shown on request.
         on_event: called with one of {type: step, to}, {type: answer, choice: index or null (show it)},
             {type: teach, on}, {type: leave}, each with `sequence`.
     """

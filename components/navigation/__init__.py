@@ -1,4 +1,4 @@
-"""The links to the pages. They are events of the page's own fragment, and real links for new tabs and readers."""
+"""The links to the pages. A click sends an event; the links also open in new tabs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ def navigation(*, key: str, pages: Mapping[str, str], present: str, query: str, 
     """Draws the links.
 
     Args:
+        key: of the mount.
         pages: key -> title.
-        present: key of the page that is open.
-        query: the state's query string without `?`, which a link carries to a new tab.
+        present: key of the current page.
+        query: the state's query without `?`, which is part of each link.
         on_event: called with {type: page, page, sequence}.
     """
     header = {"pages": list(pages.items()), "present": present, "query": query}

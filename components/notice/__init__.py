@@ -1,4 +1,4 @@
-"""The line under the text box: how the text was read, or what is wrong with it and where."""
+"""The line under the text box: how the text was read, or which part of it is wrong."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ def notice(*, key: str, status: str = "", messages: Sequence[str] = (),
     """Draws the line; several messages or a long one wrap.
 
     Args:
-        status: what is said if all is well, like `14 tokens`; behind messages, what is shown in spite of them.
-        messages: plain texts, each on a line of its own.
-        excerpt: what stands before the place that a message is about, the place, and what follows; the place
-            is underlined. It may be any text; an empty place is shown as a gap.
-        is_problem: True announces the messages at once (role=alert), False quietly (role=status).
+        key: of the mount.
+        status: for a text without problems, like `14 tokens`; with messages, shown after them.
+        messages: plain texts, one per line.
+        excerpt: the text before the wrong part, the wrong part, which is underlined, and the text after it. An empty
+            part is shown as a gap.
+        is_problem: screen readers announce the messages at once (role=alert) if True, else politely (role=status).
     """
     header = {"status": status, "messages": list(messages), "excerpt": list(excerpt) if excerpt else None,
               "problem": bool(is_problem)}

@@ -1,5 +1,4 @@
-"""A first visit's experiment: a line of tokens, where its last one looks, the model's answer in words, and one button
-that takes heads away."""
+"""The experiment of a first visit: tokens, the attention of the last one, the answer, and buttons that prune heads."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ class Token(TypedDict):
     """A token of the line.
 
     Attributes:
-        text: as it reads.
-        before, weight: 0 to 1, how strongly the last token looks at it as trained, and now.
+        text: of the token.
+        before, weight: attention of the last token to this token, 0 to 1, of the unmodified model and now.
     """
 
     text: str
@@ -23,7 +22,7 @@ class Token(TypedDict):
 
 
 class Bar(TypedDict):
-    """A possible answer, with its probability as trained and now; `right` marks the right one."""
+    """A possible answer with its probability, of the unmodified model and now; `right` marks the right answer."""
 
     label: str
     before: float
@@ -32,12 +31,12 @@ class Bar(TypedDict):
 
 
 class Choice(TypedDict):
-    """What can be done to the heads.
+    """A button that applies a plan.
 
     Attributes:
-        plan: what it does, as HeadPlan's text; events carry it.
-        name: on its button.
-        present: True if it is what is done now.
+        plan: text form of the HeadPlan, which events carry.
+        name: label of the button.
+        present: True for the current plan.
     """
 
     plan: str
@@ -46,7 +45,7 @@ class Choice(TypedDict):
 
 
 class Words(TypedDict):
-    """All that is told; *what stands between stars* is marked."""
+    """All texts; text between stars is emphasised."""
 
     title: str
     question: str
@@ -60,15 +59,17 @@ class Words(TypedDict):
 @component("opening")
 def opening(*, key: str, words: Words, tokens: Sequence[Token], bars: Sequence[Bar], answer_now: str, is_right: bool,
             changed: bool, choices: Sequence[Choice], on_event: OnEvent) -> Content:
-    """Draws it; bars and answer move from what they were to what they are.
+    """Draws the experiment; bars and answer move from their former to their present values.
 
     Args:
-        words: what is told, of the present state.
-        tokens: of the line, in order; the last one asks.
-        bars: the answers that the line makes likely.
-        answer_now: the model's answer, and `is_right` whether it is right.
-        changed: True if heads have been taken away.
-        choices: what to do, the first one first; the one without a plan brings all back.
+        key: of the mount.
+        words: all texts, for the current state.
+        tokens: of the line, in order; the prediction is made at the last one.
+        bars: the most probable answers.
+        answer_now: the model's answer.
+        is_right: whether the answer is right.
+        changed: True if heads are pruned.
+        choices: the buttons; one with an empty plan restores all heads.
         on_event: called with {type: plan, plan}, {type: lesson}, {type: lab} or {type: skip}, each with `sequence`.
     """
     header: dict[str, Any] = {"words": words, "tokens": list(tokens), "bars": list(bars), "answer": answer_now,

@@ -1,4 +1,4 @@
-"""Undo, redo, reset, copy link, language and theme; it also keeps the browser's address in step with the state."""
+"""Undo, redo, reset, copy link, language and theme. The toolbar also writes the state into the browser's address."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ def toolbar(*, key: str, query: str, mode: str, can_undo: bool, can_redo: bool, 
     """Draws the buttons and writes the address.
 
     Args:
-        query: what follows the `?` in the address, encoded as the browser keeps it (urllib.parse.urlencode).
-        mode: `push` makes a new entry in the browser's history, `replace` changes the present one.
-        can_undo, can_redo: whether there is something to undo or redo.
-        languages: key, as in <html lang>, -> its own name for itself; the first one is in no address.
-        embedded: the page stands in another one (`?embed=true`): a line leads to the lab, and nothing else is shown.
+        key: of the mount.
+        query: the address after `?`, encoded by urllib.parse.urlencode.
+        mode: `push` adds an entry to the browser's history, `replace` replaces the current entry.
+        can_undo: whether there is a change to undo.
+        can_redo: whether there is a change to redo.
+        languages: key, as in <html lang>, -> the language's own name; addresses omit the first one.
+        embedded: the page is in a frame (`?embed=true`): only a link to the full app is shown.
         on_event: called with {type: undo | redo | reset, sequence}, from a button or from its keys, and with
-            {type: language, language, sequence}. A browser that is
-            given a new session while its page lives (the server was restarted, or could not be reached for long) sends
-            {type: address, query, sequence}, its own address, in place of taking this one's.
+            {type: language, language, sequence}. If an open page gets a new session, because the server was restarted
+            or unreachable, the browser sends its address, {type: address, query, sequence}, and ignores `query`.
     """
     header = {"query": query, "mode": mode, "undo": bool(can_undo), "redo": bool(can_redo),
               "languages": list(languages.items()), "embedded": bool(embedded)}

@@ -1,4 +1,4 @@
-"""What a model of two texts writes: as trained, and under the plan, with the words that differ marked."""
+"""The output text of an encoder-decoder, unmodified and after the plan, with differing words marked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ def written(*, key: str, before: str, after: str | None = None) -> Content:
     """Draws the lines.
 
     Args:
-        before: what the untouched model writes.
-        after: what it writes under the plan; None for the empty plan.
+        key: of the mount.
+        before: output of the unmodified model.
+        after: output after the plan; None for the empty plan.
     """
     return {"before": before, "after": after}, {}
