@@ -61,8 +61,9 @@ def in_javascript(source: str) -> Iterator[tuple[int, int, str]]:
 
 def in_json(source: str) -> Iterator[tuple[int, int, str]]:
     """Yields (start, end, text) of the strings of a JSON file that are longer than a word: no keys."""
-    for literal in re.finditer(r'"(?:[^"\\\n]|\\.)* (?:[^"\\\n]|\\.)*"(?!:)', source):
-        yield *literal.span(), json.loads(literal[0])
+    for literal in re.finditer(r'"(?:[^"\\\n]|\\.)*"', source):
+        if " " in literal[0] and source[literal.end():literal.end() + 1] != ":":
+            yield *literal.span(), json.loads(literal[0])
 
 
 PLACES = {".py": in_python, ".js": in_javascript, ".json": in_json}

@@ -191,8 +191,19 @@ def as_file(texts: Catalog) -> bytes:
 def sides_of_merge(path: Path) -> list[Catalog]:
     """Returns both sides of a catalogue that Git could not merge; nothing if there is no such conflict."""
     name = path.relative_to(ROOT).as_posix()
-    sides = [subprocess.run(["git", "show", f":{stage}:{name}"], cwd=ROOT, capture_output=True) for stage in (2, 3)]
-    return [read_po(BytesIO(side.stdout)) for side in sides if side.returncode == 0 and side.stdout]
+    found = [subprocess.run(["git", "show", f":{stage}:{name}"], cwd=ROOT, capture_output=True) for stage in (1, 2, 3)]
+    if any(side.returncode for side in found):
+        return []
+    return merged(*(read_po(BytesIO(side.stdout)) for side in found))
+
+
+def merged(base: Catalog, ours: Catalog, theirs: Catalog) -> list[Catalog]:
+    """Returns both sides without the translations of the first that only the second has changed since their base."""
+    for message in [*ours]:
+        old, other = base.get(message.id), theirs.get(message.id)
+        if message.id and old and other and old.string == message.string != other.string:
+            ours.delete(message.id)
+    return [ours, theirs]
 
 
 def main() -> None:

@@ -38,7 +38,7 @@ def _text() -> None:
     with facts:
         _facts(cards)
     with st.container(key="glossary"):  # in columns
-        st.markdown(_("#### Words"))
+        st.markdown(_("#### Glossary"))
         st.markdown("\n".join(f"- **{_(term)}**: {_(text)}" for term, text in texts.glossary().values()))
 
 
@@ -46,10 +46,10 @@ def numbers(each: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """What a card's held-out numbers are, and each by what stands above it; of a metric without lengths, in words."""
     metric = each["metric"]
     if "accuracy_by_events" in metric:
-        return _("right answers, by events of a text"), {n: f"{share:.1%}" for n, share in
+        return _("right answers, by number of events in the text"), {n: f"{share:.1%}" for n, share in
                                                          metric["accuracy_by_events"].items()}
     if "accuracy_by_length" in metric:
-        return _("hidden tokens guessed right, by tokens of a text"), {n: f"{share:.1%}" for n, share in
+        return _("hidden tokens predicted right, by length of the text in tokens"), {n: f"{share:.1%}" for n, share in
                                                                        metric["accuracy_by_length"].items()}
     if "perplexity_books" in metric:
         return _("perplexity"), {_("all"): f"{metric['perplexity']:.1f}",

@@ -34,6 +34,8 @@ def page() -> None:
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
+    st.caption(_("This page shows which heads of the model do the work: measures of every head, over a corpus or on "
+                 "your text."))
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     found = measures.over_a_corpus(lab)
@@ -60,7 +62,7 @@ def _choose(state: LabState, source: str, is_measured: bool) -> None:
                              required=True, format_func=lambda its: _(SOURCES[its]), label_visibility="collapsed",
                              on_change=head_events.on_heads_view)
         explained = "\n".join(f"- **{_(MEASURES[its])}**: {tip(its)}" for its in ("confidence", "relevance", "open"))
-        for key, label in ((session.MEASURE_X, _("Across")), (session.MEASURE_Y, _("Up"))):
+        for key, label in ((session.MEASURE_X, _("Horizontal axis")), (session.MEASURE_Y, _("Vertical axis"))):
             st.selectbox(label, [*MEASURES], key=key, format_func=lambda its: _(MEASURES[its]), width=228,
                          on_change=head_events.on_heads_view, help=explained)
 
@@ -70,7 +72,7 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
     x, y = state.heads.x, state.heads.y
     missing = [_(MEASURES[name]) for name in dict.fromkeys((x, y)) if name not in values]
     if missing:
-        st.info(_("Not known here: {measures}.", measures=", ".join(missing)))
+        st.info(_("Not available for this model and text: {measures}.", measures=", ".join(missing)))
         return
     addresses = [address for kind in lab.kinds for address in kind.addresses]
     titles = {kind.name: _(kind.title) for kind in lab.kinds}
@@ -84,7 +86,7 @@ def _scatter(lab: Lab, state: LabState, values: dict[str, ndarray]) -> None:
                                [bool(address in state.plan.heads) for address in addresses], places)
     chart(key="scatter", spec=spec, models=[lab.name], what="heads",
           on_event=partial(head_events.on_scatter, model=state.model, addresses=addresses),
-          title=_("{up} against {across}, of every head", up=_(MEASURES[y]), across=_(MEASURES[x])),
+          title=_("{up} against {across} for every head", up=_(MEASURES[y]), across=_(MEASURES[x])),
           alt="; ".join(f"{name}: {number(one, '.3f')}, {number(other, '.3f')}" for name, one, other in zip(
               names, values[x].tolist(), values[y].tolist(), strict=True)))
     picked = [addresses[place] for place in places]
@@ -104,7 +106,7 @@ def _correlations(lab: Lab, values: dict[str, ndarray], distance: ndarray | None
     """Rank correlations of all measures, and the values as a file."""
     names = [name for name in MEASURES if name in values]
     if len(names) > 1:
-        st.markdown(_("**Rank correlations** of the measures over all {n} heads (Spearman)",
+        st.markdown(_("**Rank correlations** (Spearman) of the measures over all {n} heads",
                       n=len(next(iter(values.values())))))
         st.table([{"": _(MEASURES[one]), **{_(MEASURES[other]): _number(spearman(values[one], values[other]))
                                             for other in names}} for one in names])
@@ -128,8 +130,8 @@ def _number(value: float) -> str:
 
 def _origin(lab: Lab, found: dict[str, Any], source: str) -> None:
     if source == "corpus":
-        st.caption(_("Confidence, relevance and roles on {n} sentences of an English treebank; the loss on validation "
-                     "texts of the model's task. Measure it again: {command}", n=found["sentences"],
+        st.caption(_("Confidence, relevance and roles: {n} sentences of an English treebank. Loss: validation texts "
+                     "of the model's task. To measure again: {command}", n=found["sentences"],
                      command=f"`{found['command']}`"))
     elif not numpy.all([kind.attention.is_distribution for kind in lab.kinds]):
-        st.caption(_("Rows of relu² are made to sum to 1 before confidence is taken."))
+        st.caption(_("Confidence: rows of relu² are divided by their sum first."))

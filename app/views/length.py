@@ -93,6 +93,8 @@ def page() -> None:
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
+    st.caption(_("This page shows how longer texts change the loss, the accuracy and the attention of up to four "
+                 "models."))
     companions.choose(lab.name)
     found, damaged = {}, []
     for name in state.models:
@@ -104,9 +106,9 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         st.error(plain(_(problem)))
     missing = [name for name, curves in found.items() if not curves]
     if lab.task.name not in LENGTHS:  # of those beside it too: they are of one family
-        st.info(_("Choose another model: there are curves over length for our models that write stories, guess hidden "
-                  "words or follow variables. An encoder-decoder was not evaluated at other lengths, and of a model "
-                  "that you bring there are no held-out texts here."))
+        st.info(_("Choose another model. Curves over length exist for our models that write stories, predict hidden "
+                  "words or follow variables. An encoder-decoder was not evaluated at other lengths, and an "
+                  "imported model has no held-out texts here."))
     elif missing:
         st.info(_("Not measured yet: {names}.", names=literal(", ".join(missing))))
     curves = sum(found.values(), ())
@@ -122,12 +124,12 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
         trained = tuple(sorted({catalogue.find(curve.model).trained_length for curve in curves}))
         about = _about(curves, trained)
         chart(key="length charts", spec=_with_rings(_spec(curves, length, trained), curves, points),
-              title=_("What a longer text does"), about=[about], models=list(found), what="length",
+              title=_("Effect of text length"), about=[about], models=list(found), what="length",
               alt="; ".join(_told(curves, quantity, length) for quantity in QUANTITIES),
               on_event=events.on_length_chart)
         st.caption(plain(about))
         for name, limit in unread:
-            st.caption(_("{model} reads {limit} tokens at most, fewer than the text in the box has.",
+            st.caption(_("{model} reads at most {limit} tokens, fewer than the text in the box has.",
                          model=literal(name), limit=limit))
     with beside:
         st.session_state[session.LENGTH] = length
@@ -142,12 +144,11 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _about(curves: Sequence[Curve], trained: Sequence[int]) -> str:
-    return _("Lines: held-out text, {predictions} predictions at each length; entropy and normaliser over "
-             "{captured:,} tokens at most. The models were trained at {trained} tokens. Bars: ± one standard error "
-             "by the choice of texts, and with it the standard deviation over seeds, where they were measured. "
-             "Rings: the text in the box, with your changes; one at the edge lies beyond it. Thin lines: a model "
-             "read in another way than it was trained. Point at a line or a name to see it alone; a click chooses the "
-             "length.",
+    return _("Lines: held-out text, {predictions} predictions at each length; entropy and normaliser over at most "
+             "{captured:,} tokens. The models were trained at {trained} tokens. Bars: ± one standard error over "
+             "texts, and the standard deviation over seeds where several were trained. Rings: the text in the box, "
+             "with your changes; a ring at the edge is outside the chart. Thin lines: a model with another scale than"
+             " in training. Point at a line or a name to see it alone; click to choose the length.",
              predictions=_predictions(curves), captured=CAPTURED,
              trained=", ".join(map(str, trained)))
 
@@ -235,7 +236,7 @@ def _heads_spec(curves: tuple[Curve, ...], length: int) -> Spec:
     panels = []
     for curve in curves:
         values = curve.by_length.get(length, {}).get("entropy")
-        note = _("It reads {n} tokens at most: its tables end there.", n=max(curve.by_length)) \
+        note = _("It reads at most {n} tokens, the size of its tables.", n=max(curve.by_length)) \
             if length > max(curve.by_length) else _("Not measured at this length.")
         panels.append({"title": curve.label, "values": values, "note": "" if values else note})
     return head_chart(panels, _("nats"))

@@ -19,8 +19,8 @@ def page() -> None:
 def _draw() -> None:
     st.markdown("#### " + _("Lessons"))
     counts = [len(lesson.steps) for lesson in lessons()]
-    st.markdown(_("{n} lessons of {least} to {most} steps, each about one idea. You guess, then you do it, and the "
-                  "model answers. Your own text and plan come back when you leave a lesson.", n=len(counts),
+    st.markdown(_("{n} lessons of {least} to {most} steps, each about one idea: you guess, you try it, and the model "
+                  "answers. Your own text and plan come back when you leave a lesson.", n=len(counts),
                   least=min(counts), most=max(counts)))
     with st.container(key="cards"):  # style.css: as many in a row as there is room for
         for number, lesson in enumerate(lessons(), 1):

@@ -35,6 +35,8 @@ def page() -> None:
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
+    st.caption(_("This page prunes heads one after another, in an order that was measured, and shows the loss and the "
+                 "saving."))
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
     chosen = pruning.choice(lab, state.pruning, before)
@@ -62,7 +64,7 @@ def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
     count = len(chosen.order)
     st.session_state[session.ORDER], st.session_state[session.SCOPE] = chosen.name, chosen.scope
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(_("Heads go by"), [*chosen.orders], key=session.ORDER, format_func=lambda its: _(ORDERS[its]),
+        st.selectbox(_("Pruning order"), [*chosen.orders], key=session.ORDER, format_func=lambda its: _(ORDERS[its]),
                      on_change=head_events.on_order, args=(chosen.orders, chosen.name), help=tip("order"), width=250)
         if len(pruning.scopes_of(lab)) > 1:
             titles = {ALL: _("All"), **{kind.name: _(kind.title) for kind in lab.kinds}}
@@ -70,7 +72,7 @@ def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
                                  required=True, on_change=head_events.on_scope, label_visibility="collapsed")
     told = [_("**{n}** of {count} heads are left.", n=n, count=count) for n in range(count + 1)]
     if not follows(state.plan, chosen.order):
-        told[left] = _("**{n}** of {count} heads are left, not by this order.", n=left, count=count)
+        told[left] = _("**{n}** of {count} heads are left, pruned in another order.", n=left, count=count)
     dial(key="pruning dial", group=_group(chosen), places=range(count + 1), at=left, term="prune", told=told,
          label=_("Heads left, of {count}", count=count), on_event=_hear(chosen))
 
@@ -93,7 +95,7 @@ def _roles(measured: dict[str, Any], state: LabState, chosen: Choice) -> None:
     every = Counter(role["role"] for role in its)
     kept = Counter(role["role"] for role in its
                    if state.plan.state(role["kind"], role["layer"], role["head"]).gate > 0)
-    st.markdown(_("**Roles that are left**"))
+    st.markdown(_("**Remaining roles**"))
     st.markdown(" · ".join(_("{role} {kept} of {every}", role=f"{roles.in_words(name)} ({roles.short(name)})",
                              kept=kept[name], every=count) for name, count in sorted(every.items())))
 
@@ -118,27 +120,27 @@ def _curves(lab: Lab, before: Seen, chosen: Choice, found: dict[str, Any], left:
                        "curves": {chosen.name: typed}})
     if panels:
         about = [_measured(found)] if found else []
-        about += [_("KL on this text: of the predictions as trained, in the order that is chosen.")] if typed else []
+        about += [_("KL on this text: from the unmodified predictions, in the chosen order.")] if typed else []
         chart(key="pruning chart", spec=pruning_chart(panels), models=[lab.name], what="pruning",
-              title=_("What is left when heads go"), about=about, alt=_told(found, typed, left),
+              title=_("Effect of pruning in this order"), about=about, alt=_told(found, typed, left),
               group=_group(chosen), at=left, here=_("left now"), on_event=_hear(chosen))
-        st.caption(plain(" ".join([_("A click in a chart prunes to that number of heads."), *about])),
+        st.caption(plain(" ".join([_("Click a chart to prune to that number of heads."), *about])),
                    help=tip("bleu") if "bleu" in found else None)
     if found:
         dial(key="pruning numbers", group=_group(chosen), places=range(len(chosen.order) + 1), at=left,
              told=_numbers(found, chosen))
     elif not lab.task.only_english:  # foreign models, and variables: the corpora are of English
-        st.caption(_("Curves over many texts are measured for our language models only."))
+        st.caption(_("Curves over many texts exist only for our language models."))
     else:
         st.caption(_("Not measured yet: `{command}`", command=f"python -m models.studies.corpus.pruning {lab.name}"))
 
 
 def _measured(found: dict[str, Any]) -> str:
     """What the curves were measured on."""
-    told = _("A pruned head is left out of the model here, not computed and multiplied by 0: the answers are the "
-             "same, and time is saved. Nothing is trained again. Loss: {texts:,} held-out texts, {n:,} "
-             "predictions; bars: the standard error of what was lost, of chance the standard deviation of {draws} "
-             "draws.", texts=found["texts"], n=found["predictions"], draws=found["draws"])
+    told = _("Here a pruned head is removed from the model instead of multiplied by 0: the answers are the same, and "
+             "time is saved. No model is trained again. Loss: {texts:,} held-out texts, {n:,} predictions. Bars: "
+             "standard error of the loss difference; for the random order, standard deviation of {draws} draws.",
+             texts=found["texts"], n=found["predictions"], draws=found["draws"])
     return told if "bleu" not in found else " ".join([
         told, _("BLEU: {sentences} test sentences, beam {beam}.", sentences=found["sentences"],
                 beam=found["bleu"]["beam"])])
@@ -158,10 +160,10 @@ def _lost(before: float, after: float, left: int, chance: float | None) -> str:
     """The loss on held-out texts of all heads, at a number of heads by the order that is chosen, and by chance."""
     told = {"before": before, "after": after, "left": left, "chance": chance}
     if chance is None:
-        return _("By this order **{left}** heads have a loss of **{after:.3f}** nats on held-out texts; all have "
+        return _("**{left}** heads in this order: loss **{after:.3f}** nats on held-out texts; all heads "
                  "{before:.3f}.", **told)
-    return _("By this order **{left}** heads have a loss of **{after:.3f}** nats on held-out texts, by chance "
-             "{chance:.3f}; all have {before:.3f}.", **told)
+    return _("**{left}** heads in this order: loss **{after:.3f}** nats on held-out texts; in random order "
+             "{chance:.3f}; all heads {before:.3f}.", **told)
 
 
 def _saving(found: dict[str, Any], left: int) -> str:
@@ -171,9 +173,9 @@ def _saving(found: dict[str, Any], left: int) -> str:
         return _("With all heads a pass over {tokens} tokens takes {n:.1f} million multiplications and {ms:.1f} "
                  "ms of one processor core.", tokens=found["cost_tokens"], n=whole["multiplications"] / 1e6,
                  ms=1e3 * whole["seconds"])
-    return _("With **{left}** heads, the others really left out, a pass over {tokens} tokens takes **{part:.0%}** "
-             "of the multiplications ({own:.0%} of those of the heads) and **{time:.0%}** of the time: "
-             "{before:.1f} → {after:.1f} million, {old:.1f} → {new:.1f} ms of one processor core.",
+    return _("With **{left}** heads, the others removed, a pass over {tokens} tokens takes **{part:.0%}** of the "
+             "multiplications ({own:.0%} of those of the heads) and **{time:.0%}** of the time: {before:.1f} → "
+             "{after:.1f} million, {old:.1f} → {new:.1f} ms of one processor core.",
              left=near["left"], tokens=found["cost_tokens"], part=near["multiplications"] / whole["multiplications"],
              own=near["of_heads"] / max(1, whole["of_heads"]), time=near["seconds"] / whole["seconds"],
              before=whole["multiplications"] / 1e6, after=near["multiplications"] / 1e6,

@@ -65,10 +65,10 @@ def bars(line: Sequence[str], before: Output, after: Output) -> list[Bar]:
 
 def choices(plan: HeadPlan) -> list[Choice]:
     """What can be pressed: at first the one thing, then what else there is to try."""
-    named = [(WITHOUT_FIRST, _("Take layer 1 away"))]
+    named = [(WITHOUT_FIRST, _("Prune layer 1"))]
     if plan:
-        named += [(WITHOUT_READER, _("Layer 2 instead")), (WITHOUT_ONE, _("One head alone")),
-                  (HeadPlan(), _("Bring all back"))]
+        named += [(WITHOUT_READER, _("Prune layer 2 instead")), (WITHOUT_ONE, _("Prune one head only")),
+                  (HeadPlan(), _("Restore all heads"))]
     return [{"plan": str(its), "name": name, "present": its == plan} for its, name in named]
 
 
@@ -77,30 +77,30 @@ def words(plan: HeadPlan, is_right: bool) -> Words:
     verdict = _("✓ right") if is_right else _("✗ wrong")
     looks = _("The arcs show where *x=?* looks: the mean of layer 2's four heads. Dotted: before.") if plan else \
         _("The arcs show where *x=?* looks: the mean of layer 2's four heads.")
-    head = _("The model looks back with *heads*. A head gives every earlier word a weight and passes on what stands "
-             "there. This model has twelve of them, in three *layers* of four. The layers work one after the other.")
+    head = _("The model looks back with *heads*. A head gives every earlier word a weight and passes on its content. "
+             "This model has twelve heads, four in each of three *layers*. The layers compute one after the other.")
     if not plan:
         reason = _("x was set to 1, then to 7, and 7 is the latest. To know that, *x=?* must look back along the line.")
         following = _("What if it could not look back? Press the button.")
     elif plan == WITHOUT_FIRST:
-        reason = _("In layer 1 each value looks at the name before it, and so finds out which variable it belongs to. "
-                   "Without that, *x=?* still looks back, but takes 3, which is y's. Of all such lines the model now "
-                   "gets one in three right.")
-        following = _("Four heads were taken away together. What if it is one head alone? Guess, then press *One head "
-                      "alone*.")
+        reason = _("In layer 1 each value looks at the name before it, and so finds out which variable it belongs to."
+                   " Without layer 1, *x=?* still looks back, but takes 3, which is y's. Of all such lines the model "
+                   "now answers one in three right.")
+        following = _("Four heads were pruned together. What if only one is pruned? Guess, then press *Prune one head"
+                      " only*.")
     elif plan == WITHOUT_READER:
-        reason = _("7 is a guess now, half as sure as before: without the heads of layer 2, *x=?* finds nothing. Of "
-                   "all such lines the model gets fewer than one in three right.")
-        looks = _("Layer 2 is gone: nothing is passed on any more. Dotted: before.")
-        following = _("These two layers each do a part of the work. What if it is one head alone?")
+        reason = _("7 is a guess now, with half the probability of before: without the heads of layer 2, *x=?* finds "
+                   "nothing. Of all such lines the model answers fewer than one in three right.")
+        looks = _("Layer 2 is pruned: it passes on nothing. Dotted: before.")
+        following = _("These two layers each do a part of the work. What if only one head is pruned?")
     elif plan == WITHOUT_ONE:
-        reason = _("Layer 2, head 2 put nearly all its weight on 7. This head is gone, and the answer stays the same: "
-                   "its neighbours look at 7, too.")
-        following = _("One head alone changes almost nothing. Why this is so, and which heads a model can do without, "
-                      "is what the lessons are about.")
+        reason = _("Layer 2, head 2 put nearly all its weight on 7. It is pruned, and the answer is the same: other "
+                   "heads of the layer look at 7, too.")
+        following = _("One head alone changes almost nothing. The lessons show why, and which heads a model can do "
+                      "without.")
     else:
         reason = _("x was set to 1, then to 7: the right answer is 7.")
         following = ""
-    return {"title": _("What does x hold?"), "verdict": verdict, "looks": looks, "head": head, "reason": reason,
-            "question": _("A small Transformer reads this line and says what value x has at the end of it."),
+    return {"title": _("What is the value of x?"), "verdict": verdict, "looks": looks, "head": head, "reason": reason,
+            "question": _("A small Transformer reads this line and predicts the value of x at its end."),
             "next": following}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -125,8 +126,8 @@ def test_the_slider_prunes_in_the_order_that_is_shown(go: Callable[..., None]):
         abs=1e-5)
     told = said(app)
     assert "**28** of 32 heads are left." in told and "position -1 (-1) 1 of 2" in told
-    assert "**4.250** nats" in told and "by chance 5.250" in told and "all have 4.000" in told
-    assert "**96%** of the multiplications (88% of those of the heads) and **97%** of the time" in told
+    assert all(number in told for number in ("**4.250** nats", "5.250", "4.000"))
+    assert all(share in told for share in ("**96%**", "88%", "**97%**"))
     # What is said elsewhere is there already.
     assert "**31** of 32" in dials(app)["slider"]["told"][31] and "**4.062** nats" in dials(app)["numbers"]["told"][31]
 
@@ -150,8 +151,9 @@ def test_a_study_that_was_stopped(measured: dict[str, dict[str, Any]]):
     its = measured["pruning"]["scopes"]["all"]
     its["curves"] = {"alone": its["curves"]["alone"][:20:4], "random": []}
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-2.0~7g0-3.0~7g0")
-    assert not app.exception and "**16** of 32 heads" in said(app) and "By this order" not in said(app)
-    assert "With **16** heads, the others really left out" in said(app)
+    assert not app.exception and "**16** of 32 heads" in said(app)
+    told = dials(app)["numbers"]["told"][16]
+    assert "nats" not in told and "ms" in told
     assert len(sent(app, "chart")[0]["spec"]["panels"][0]["lines"][0]["points"]) == 5
 
 
@@ -175,7 +177,7 @@ def test_another_order_keeps_the_number():
     app.selectbox(key=session.ORDER).set_value("random").run()
     assert [*plan_of(app).heads] == sorted(pruning_orders.at_random(HEADS)[:2])
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-1.1g0-2.2g0.5")
-    assert "**31** of 32 heads are left, not by this order." in said(app) and left_of(app) == 31
+    assert re.search(r"\*\*31\*\* of 32 heads are left[^.]", said(app)) and left_of(app) == 31
     assert dials(app)["slider"]["told"][30] == "**30** of 32 heads are left."
     app.selectbox(key=session.ORDER).set_value("confidence").run()
     assert str(plan_of(app)) == "self-1.1g0-2.2g0.5"
@@ -223,7 +225,7 @@ def test_models_of_which_nothing_is_measured(name: str, go: Callable[..., None])
     count = sum(layers * heads for layers, heads in models.load(name).shape.values())
     go(app, count // 2)
     assert len(plan_of(app).heads) == count - count // 2
-    assert ("language models only" if name.startswith("assignment") else "Not measured yet") in said(app)
+    assert ("models.studies.corpus.pruning" in said(app)) is not name.startswith("assignment")
 
 
 def test_the_view_is_a_link():

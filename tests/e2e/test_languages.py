@@ -10,10 +10,28 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
+from app import texts
+from app.views import start
+from models import HeadPlan
 from tests.e2e.test_explore import cell, query, type_text
 
 pytestmark = pytest.mark.browser
 
+def title(language: str) -> str:
+    """The heading of a first visit."""
+    texts.speak(language)
+    try:
+        return start.words(HeadPlan(), True)["title"]
+    finally:
+        texts.speak(texts.ENGLISH)
+
+
+def meaning(term: str) -> str:
+    """The first words of a tip, as the page shows them."""
+    return texts.glossary()[term][1].replace("*", "")
+
+
+WORDS = title("en"), title("zh")
 SELECTIVE = {"model": "assignment-selective"}
 
 
@@ -55,12 +73,12 @@ def test_a_first_visit_follows_the_browser_and_a_choice_is_remembered(browser: B
     context = browser.new_context(locale="zh-CN")
     page = context.new_page()
     page.goto(address)
-    expect(page.get_by_role("heading", name="x 的值是多少？")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name=WORDS[1])).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="English", exact=True).click()
-    expect(page.get_by_role("heading", name="What does x hold?")).to_be_visible()
+    expect(page.get_by_role("heading", name=WORDS[0])).to_be_visible()
     again = context.new_page()
     again.goto(address)
-    expect(again.get_by_role("heading", name="What does x hold?")).to_be_visible(timeout=30_000)
+    expect(again.get_by_role("heading", name=WORDS[0])).to_be_visible(timeout=30_000)
     context.close()
 
 
@@ -68,20 +86,20 @@ def test_a_tip_comes_with_the_pointer_the_keyboard_and_a_touch(visit):
     page = visit()
     tip = page.get_by_role("tooltip")
     page.get_by_role("button", name="Prune", exact=True).hover()
-    expect(tip).to_contain_text("The gate at 0")
+    expect(tip).to_contain_text(meaning("prune"))
     page.mouse.move(0, 0)
     expect(tip).to_have_count(0)
     page.get_by_role("tab", name="Used", exact=True).focus()
     page.keyboard.press("ArrowRight")
-    expect(tip).to_contain_text("The weights that the head computes")
+    expect(tip).to_contain_text(meaning("live"))
     page.keyboard.press("Escape")
     expect(tip).to_have_count(0)
     expect(page.get_by_role("tab", name="Live", exact=True)).to_have_attribute(
-        "aria-description", re.compile("^The weights that the head computes"))
+        "aria-description", re.compile("^" + re.escape(meaning("live"))))
     page.mouse.move(0, 0)
     entropy = page.get_by_role("radio", name="Entropy", exact=True)
     entropy.hover()  # a widget of Streamlit's, which knows no colours of the theme
-    expect(tip).to_contain_text("The others take its place")
+    expect(tip).to_contain_text(meaning("section").replace("*", ""))
     assert tip.evaluate("e => getComputedStyle(e).backgroundColor") == page.locator(".stApp").evaluate(
         "e => getComputedStyle(e).color")
     entropy.click()  # what it opened stands where the tip would, as long as the pointer stays there
@@ -91,6 +109,6 @@ def test_a_tip_comes_with_the_pointer_the_keyboard_and_a_touch(visit):
     expect(tip).to_have_count(0)
     phone = visit(phone=True)
     phone.get_by_text("KL divergence from the unmodified model", exact=True).tap()
-    expect(phone.get_by_role("tooltip")).to_contain_text("Kullback-Leibler")
+    expect(phone.get_by_role("tooltip")).to_contain_text(meaning("kl"))
     box = phone.get_by_role("tooltip").bounding_box()
     assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390

@@ -29,13 +29,13 @@ from models.studies import store
 
 LONG = 256  # tokens beyond which a typed text is not looked at
 SENSES = {"out": N_("cosine of the heads' outputs"), "sub": N_("cosine of the heads' values"),
-          "pos": N_("what their rows of weights share")}
+          "pos": N_("overlap of their attention rows")}
 
 
 def draw(lab: Lab, state: LabState, before: Seen) -> None:
     """The section: which sense, pairs of the selected kind's heads, and exp(D) of this and of related models."""
-    st.markdown(_("**How alike heads are** (disagreement, Li et al. 2018): 1 where two do the same, 0 where they "
-                  "have nothing in common"))
+    st.markdown(_("**Similarity of heads** (disagreement, Li et al. 2018): 1 if two heads do the same, 0 if they have"
+                  " nothing in common"))
     found = _of_text(lab, before)
     if not found:
         st.caption(_("Shorten the text to compare all heads on it."))
@@ -43,7 +43,7 @@ def draw(lab: Lab, state: LabState, before: Seen) -> None:
     terms = [term for term in TERMS if all(term in its for its in found.values())]
     st.session_state[session.TERM] = state.term if state.term in terms else terms[0]
     with st.container(key="disagreement"):
-        term = st.segmented_control(_("In what"), terms, key=session.TERM, format_func=lambda its: _(TERMS[its]),
+        term = st.segmented_control(_("Compared by"), terms, key=session.TERM, format_func=lambda its: _(TERMS[its]),
                                     required=True, on_change=head_events.on_term, label_visibility="collapsed")
     term = term if term in terms else terms[0]
     kind = selected(lab, state)[0]
@@ -51,7 +51,7 @@ def draw(lab: Lab, state: LabState, before: Seen) -> None:
     other = counterpart(lab.name, term)
     if other:  # it reads the same text, and the same translation of it
         shown[other] = _of_text(serving.load(other), before)
-    about = _("Pairs of heads on this text, {sense}, a mean over tokens. What is below 0 has the colour of 0.",
+    about = _("Pairs of heads on this text: {sense}, mean over tokens. Negative values have the colour of 0.",
               sense=_(SENSES[term]))
     for number, (name, its) in enumerate(shown.items()):
         if other:
@@ -60,12 +60,12 @@ def draw(lab: Lab, state: LabState, before: Seen) -> None:
                    "values": numpy.round(values.astype(float), 3).tolist()}
                   for layer, values in enumerate(its[kind.name][term], 1)]
         chart(key=f"disagreement chart {number}", spec=pairs_chart(panels, ""), about=[about], models=[name],
-              what=f"pairs-{term}", title=_("How alike heads are in {model}", model=model_label(name)),
-              alt=_("How alike heads are: exp(D) {value:.3f}", value=math.exp(disagreement_of(its, term))))
+              what=f"pairs-{term}", title=_("Similarity of heads in {model}", model=model_label(name)),
+              alt=_("Similarity of heads: exp(D) {value:.3f}", value=math.exp(disagreement_of(its, term))))
     st.caption(about)
     st.table(rows(lab, shown, terms), border="horizontal")
-    st.caption(_("exp(D), where −D is the mean over all pairs of a layer's heads and over layers: the higher, the more "
-                 "heads differ; {least:.3f} where all are alike.", least=math.exp(-1)))
+    st.caption(_("exp(D), where −D is the mean over all pairs of heads in a layer and over layers. A higher value "
+                 "means that heads differ more; {least:.3f} if all are equal.", least=math.exp(-1)))
 
 
 def counterpart(name: str, term: str) -> str | None:

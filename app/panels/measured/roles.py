@@ -52,8 +52,8 @@ def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
     roles = found.get("roles", [])
     names = sorted({role["role"] for role in roles}, key=lambda its: (its.split()[0], its))
     if not found:
-        st.caption(_("Roles are measured over a corpus, which was not done for this model. What this one text shows "
-                     "stands here."))
+        st.caption(_("Roles are measured over a corpus. That was not done for this model, so this page shows measures"
+                     " of this text only."))
         return
     if not roles:
         st.caption(_("No head of this model has a role by the rules below."))
@@ -67,7 +67,7 @@ def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
     st.markdown(_("**Layer {layer}, head {head}**", layer=layer + 1, head=head + 1)
                 + ("" if its else " " + _("has no role by these rules.")))
     for role in its:
-        share = _("{share:.0%} of its looks", share=role["share"]) if "baseline" not in role else \
+        share = _("{share:.0%} of its largest weights", share=role["share"]) if "baseline" not in role else \
             _("{share:.0%}; the best fixed distance {baseline:.0%}", share=role["share"], baseline=role["baseline"])
         st.markdown(f"- **{in_words(role['role'])}**: {share}")
         for example in role.get("examples", []):
@@ -76,12 +76,12 @@ def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
         st.markdown(_(RULES))
 
 
-RULES = N_("A head looks at the token with its largest weight; tokens around the text are left out. **Position**: at "
-           "least 90% of its looks go to one distance. **Subject, object, adjective, adverb**: between two words of a "
-           "relation in the gold trees of an English treebank, it finds the other word at least 10 points more often "
-           "than the best fixed distance does. **Rarest word**: at least half of its looks go to the rarest token of "
-           "the text, and 10 points more than any fixed distance finds it. After Voita et al. 2019. Where a query sees "
-           "no later token, only pairs in that order count.")
+RULES = N_("A query looks at the token with its largest weight; tokens around the text do not count. **Position**: at"
+           " least 90% of the queries look at one distance. **Subject, object, adjective, adverb**: between two words"
+           " of a relation in the gold trees of an English treebank, the head finds the other word at least 10 "
+           "percentage points more often than the best fixed distance does. **Rarest word**: at least half of the "
+           "queries look at the rarest token of the text, and 10 points more than any fixed distance does. After "
+           "Voita et al. 2019. If a query sees no later token, only pairs in that order count.")
 
 
 def _marked(example: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ ALL = "all"  # heads of all kinds; else the name of a kind
 TEXT = "text"  # by the loss on the typed text when each is pruned alone
 BEST = ""  # the first of ORDERS that there is
 ORDERS = {LEARNED: N_("Learned gates"), ALONE: N_("Loss when pruned alone"), CONFIDENCE: N_("Confidence"),
-          TEXT: N_("Loss alone, on this text"), RANDOM: N_("Chance")}
+          TEXT: N_("Loss when pruned alone, on this text"), RANDOM: N_("Random order")}
 
 
 @dataclass(frozen=True)
