@@ -73,7 +73,7 @@ def as_csv(info: Mapping[str, Any], said: Said, maps: Maps, causal: Mapping[str,
             queries, keys = numpy.nonzero(numpy.tril(seen) if causal[kind] else seen)
             rows.writerows((kind, layer + 1, head, i + 1, j + 1, f"{w:.{DIGITS}g}") for i, j, w in
                            zip(queries.tolist(), keys.tolist(), weights[queries, keys].tolist(), strict=True))
-    return file.getvalue().encode("utf-8", "replace")
+    return file.getvalue().encode("utf-8-sig", "replace")  # without the mark, Excel reads another encoding
 
 
 def _numbers(array: ndarray) -> Any:

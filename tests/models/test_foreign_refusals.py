@@ -202,3 +202,8 @@ def test_every_cause_is_provoked():
     elsewhere = {"hosted", "folder unknown", "slow tokenizer", "does not run", "no softmax layer", "other keys",
                  "uneven heads", "more than softmax", "history"}
     assert {cause for cause, _ in CASES} | HUB | elsewhere == set(REFUSALS)
+
+
+def test_the_page_of_architectures_is_written_by_its_command():
+    from tests.architectures import FILE, document
+    assert FILE.read_text(encoding="utf-8") == document()

@@ -28,7 +28,7 @@ def draw(lab: Lab, state: LabState, seen: Seen, read_chars: int) -> None:
     if asked is None:
         return
     ending, number = asked
-    link = f"{st.context.url or ''}?{query_of(state, read_chars)}"
+    link = f"{(st.context.url or '').rstrip('/')}/?{query_of(state, read_chars)}"
     of_layer = None if isinstance(seen, Trace) else (state.selection.kind, state.selection.layer)
     what = "all-heads" if of_layer is None else f"{of_layer[0]}-layer-{of_layer[1] + 1}"
     with st.container(key="taking"):

@@ -1,0 +1,40 @@
+"""Writes docs/architectures.md: `python -m tests.architectures` opens a tiny model of every tested architecture."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FILE = ROOT / "docs" / "architectures.md"
+sys.path.insert(0, str(ROOT / "tests" / "models"))
+
+from foreign_tiny import ARCHITECTURES, lab_of  # noqa: E402  # beside the tests that use it
+
+from models.labs.foreign.refusals import REFUSALS, version  # noqa: E402
+
+HEAD = """# Architectures
+
+Written by `python -m tests.architectures` with transformers {version}. Each model below is made tiny from its config
+and opened. Its maps equal `output_attentions`; a gate of 0 equals zeroing the head before W_O; a gate of 1 changes no
+bit (`tests/models/test_foreign.py`). Another model opens if its attention goes through transformers'
+AttentionInterface and passes the comparison that every model passes when it is opened.
+
+| architecture | opens as | attention blocks |
+|---|---|---|
+"""
+
+
+def document() -> str:
+    """Returns the page: the architectures that are tested, and the table of refusals."""
+    rows = []
+    for name, (_config, model, _numbers, _make) in ARCHITECTURES.items():
+        lab = lab_of(name)
+        rows.append(f"| {model} | {lab.task.title} | {', '.join(kind.title.lower() for kind in lab.kinds)} |")
+    refusals = [f"| {row.reason} | {row.remedy} |" for row in REFUSALS.values()]
+    return "\n".join([HEAD.format(version=version()) + "\n".join(dict.fromkeys(rows)), "", "## Refusals", "",
+                      "| reason | what to do |", "|---|---|", *refusals, ""])
+
+
+if __name__ == "__main__":
+    FILE.write_text(document(), encoding="utf-8")
