@@ -1,6 +1,6 @@
-"""The catalogue: every model that there is, and what it has and can do, without loading it.
+"""Catalogue: the description of every available model, without loading it.
 
-Ours are known by their folders' config.json and card.json. Pages, links and choices ask here; `models.load` does too.
+Descriptions of our models are read from config.json and card.json in their folders.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 
 
 def names() -> list[str]:
-    """The models that are shipped, in alphabetical order."""
+    """Returns the names of the released models, sorted."""
     return list(_names(checkpoint.CHECKPOINTS, _moment()))
 
 
@@ -44,11 +44,11 @@ def _names(checkpoints: Path, moment: int) -> tuple[str, ...]:
 
 
 def find(name: str) -> ModelInfo:
-    """The entry of this name.
+    """Returns the description of a model.
 
     Raises:
         ValueError: there is no such model.
-        CheckpointError: its config or its card cannot be read.
+        CheckpointError: config.json or card.json cannot be read.
     """
     if foreign.is_foreign(name):
         return foreign.entry(name)
@@ -68,7 +68,7 @@ def describe(name: str) -> ModelInfo | None:
 
 
 def _moment() -> int:
-    """Counts moments: within one, files are looked at once. A link asks 50 times, which was 160 calls of the system."""
+    """Returns the number of the present MOMENT; files are checked once per moment, because a link needs 50 look-ups."""
     return int(time.monotonic() / MOMENT)
 
 
@@ -137,7 +137,7 @@ def metric_of(name: str) -> type[Metric]:
 
 
 def family(name: str) -> list[str]:
-    """The models that read the same texts as this one, itself among them; those that are damaged are left out."""
+    """Returns the models of the same task, this one included; models with damaged files are omitted."""
     if foreign.is_foreign(name):
         return foreign.family(name)
     task = find(name).task
@@ -145,5 +145,5 @@ def family(name: str) -> list[str]:
 
 
 def same_family(one: str, other: str) -> bool:
-    """True if both models read the same texts; raises as find does."""
+    """Returns True if both models are of one task; raises as `find` does."""
     return one == other or find(one).task is find(other).task or other in family(one)

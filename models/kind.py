@@ -1,9 +1,7 @@
-"""Kind: one family of attention layers in a model, and what its type of attention is and can do.
+"""Kind: one attention block of a model (`self`; or `encoder`, `decoder`, `cross`), with its attention type.
 
-A decoder or an encoder by itself has one kind, `self`; a model that translates has three: `encoder`, `decoder`,
-`cross`. A head's address is (kind, layer, head), in Python, in links and in the browser.
-
-This file imports neither torch nor numpy: links and catalogues work without them.
+A head's address is (kind, layer, head), in Python, in links and in the browser. This file imports neither torch nor
+numpy, so that links and catalogues work without them.
 """
 
 from __future__ import annotations
@@ -21,14 +19,14 @@ Shape = Mapping[str, tuple[int, int]]  # kind -> (layers, heads)
 
 @dataclass(frozen=True)
 class Traits:
-    """What a type of attention is, for people, and what can be asked of it.
+    """The description and the capabilities of an attention type.
 
     Attributes:
         title, formula, published: its name, its formula, and where it was published.
-        policies: scale policies that mean something here; `trained` is always the first.
-        trained_policy: the one of them that says the same as `trained`, or an empty string.
-        is_distribution: True if rows of the weights sum to 1.
-        reads_text: False if the weights are the same for every text of a length.
+        policies: scale policies that apply; `trained` is always the first.
+        trained_policy: the policy that equals `trained`, or an empty string.
+        is_distribution: True if rows of the pattern sum to 1.
+        reads_text: False if the pattern is the same for every text of a length.
         selects: True if it has a mask F.
         line: what it does, in one plain sentence.
         label: its name in charts, in a word or two.
@@ -56,13 +54,13 @@ class Traits:
 
 @dataclass(frozen=True)
 class Kind:
-    """One family of attention layers.
+    """One attention block.
 
     Attributes:
         name: `self`; or `encoder`, `decoder`, `cross`.
         layers, heads: L and H; every layer has the same number of heads.
-        attention: its type.
-        query_row, key_row: the rows of tokens that its queries and keys stand in.
+        attention: its attention type.
+        query_row, key_row: the token sequences of its queries and of its keys, TEXT or TARGET.
         causal: True if a query sees no key after itself.
     """
 
@@ -76,13 +74,13 @@ class Kind:
 
     @property
     def title(self) -> str:
-        """For people: what looks at what."""
+        """The block's name for people."""
         return {"self": N_("Self-attention"), "encoder": N_("Encoder"), "decoder": N_("Decoder"),
                 "cross": N_("Cross-attention")}.get(self.name, self.name)
 
     @property
     def addresses(self) -> list[tuple[str, int, int]]:
-        """Every head, in the order of the grid."""
+        """The addresses of all heads, by layer and head."""
         return [(self.name, layer, head) for layer in range(self.layers) for head in range(self.heads)]
 
 
@@ -92,5 +90,5 @@ def shape_of(kinds: Iterable[Kind]) -> dict[str, tuple[int, int]]:
 
 
 def policies_of(kinds: Iterable[Kind]) -> tuple[str, ...]:
-    """The scale policies that at least one kind knows, in their usual order; a plan has one scale for all of them."""
+    """Returns the scale policies that apply to at least one block; a plan has one scale for all blocks."""
     return tuple(dict.fromkeys(policy for kind in kinds for policy in kind.attention.policies))

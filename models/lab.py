@@ -1,4 +1,4 @@
-"""Lab: a model behind one small protocol, whoever made it; loaded once, shared by all, never changed."""
+"""Lab: the protocol of a loaded model, ours or imported; immutable and shared by all visitors."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from torch import Tensor
 from models.generate.decoding import Step
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import Kind, policies_of, shape_of
-from models.nets.attention.base import UNTOUCHED, Intervention
+from models.nets.attention.base import NO_INTERVENTION, Intervention
 from models.plan import TRAINED, Address, HeadPlan, Scale
 from models.prompt import Prompt
 from models.tasks.base import Reader
 from models.trace import Layer, Sketch, Trace, sketch_of
 
-Touch = Callable[[str, int], Intervention]  # kind, layer -> what is done to it
+Touch = Callable[[str, int], Intervention]  # kind, layer -> intervention
 Watch = Callable[[str, int, Tensor], None]  # kind, layer, (B, H, N, N) weights as used
-UnderGates = Callable[[Mapping[str, Tensor], Sequence[int]], Tensor]  # what Lab.under_gates gives
+GatedLogProbabilities = Callable[[Mapping[str, Tensor], Sequence[int]], Tensor]  # kind -> gates, positions
 
 
 class Lab(abc.ABC):
-    """What `load` returns; read-only and safe between threads. Nothing outside an adapter touches a module.
+    """A loaded model; read-only and safe between threads.
 
     Attributes:
         name: like "stories-selective".
-        task: reads texts and names tokens; says how answers read.
-        kinds: its families of attention layers, in the order of the data.
+        task: turns texts into prompts, and predictions into words.
+        kinds: its attention blocks, in the order of the data.
         constant: kind -> (L, H, size, size) constant matrices; None if there are none yet.
-        card: what is known of it, as in card.json; empty for a model that nobody here trained.
+        card: the content of card.json; empty for an imported model.
     """
 
     name: str
@@ -42,113 +42,127 @@ class Lab(abc.ABC):
     @property
     @abc.abstractmethod
     def kinds(self) -> tuple[Kind, ...]:
-        """Its families of attention layers, in the order of the data."""
+        """Its attention blocks, in the order of the data."""
 
     @property
     @abc.abstractmethod
     def trained_length(self) -> int:
-        """Longest text seen in training, tokens: the natural base of log n."""
+        """Longest text of training, tokens: the default reference length of log n."""
 
     @property
     @abc.abstractmethod
     def limit(self) -> int:
-        """Most tokens that a typed text may have, BOS included; constant matrices are as large."""
+        """Most tokens of an input text, BOS included; constant patterns have this size."""
 
     @property
     @abc.abstractmethod
     def longest(self) -> int | None:
-        """Most tokens of a text that the model has weights for; None if there is no such limit."""
+        """Most tokens that the model has parameters for; None if there is no such limit."""
 
     @property
     @abc.abstractmethod
     def nbytes(self) -> int:
-        """Memory of weights and constant matrices."""
+        """Memory of parameters and constant patterns, bytes."""
 
     @property
     @abc.abstractmethod
     def parameters(self) -> int:
-        """How many numbers were trained."""
+        """Number of parameters."""
 
     @property
     def closed(self) -> frozenset[Address]:
-        """Heads whose outputs its own training has cut off: no plan gives them back."""
+        """Heads that training pruned; no plan can restore them."""
         return frozenset()
 
     @property
     @abc.abstractmethod
     def fingerprint(self) -> str:
-        """SHA-256 of its weights, wherever they lie."""
+        """SHA-256 of its parameters."""
 
     @abc.abstractmethod
     def read(self, text: str, limit: int | None = None) -> Prompt:
-        """The text as this model reads it; raises InputError if there is nothing in it that could be read."""
+        """Returns the prompt of a text; raises InputError if nothing in the text can be read."""
 
     def read_picture(self, data: bytes) -> Prompt:
-        """A picture's file as a model that sees reads it; raises InputError if it is none."""
+        """Returns the prompt of an image file, for a vision model; raises InputError if the file is no image."""
         raise ValueError(f"{self.name} reads text")
 
     def anchored(self, prompt: Prompt) -> Prompt:
-        """The text with what the untouched model writes as its target row, where it writes one: maps and predictions of
-        two plans are then about the same tokens; `rewrite` says what a plan makes of it."""
+        """Returns the prompt with the baseline output as teacher-forced target, so that the maps of two plans are over
+        the same tokens. Without a decoder it returns the prompt itself; `rewrite` generates a plan's own output.
+        """
         return prompt
 
     def rewrite(self, prompt: Prompt, plan: HeadPlan) -> str:
-        """What a model of two texts writes of this one under the plan; of another model, nothing."""
+        """Returns the decoder's output under the plan; empty for a model without encoder and decoder."""
         return ""
 
     @abc.abstractmethod
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
-        """A Trace a plan, in one pass: one plan, or the empty one and another.
+        """Runs one forward pass per plan.
+
+        Args:
+            plans: one plan, or the empty plan and another.
+
+        Returns:
+            One Trace per plan.
 
         Raises:
-            ValueError: a plan names a head or a scale that this model hasn't.
+            ValueError: a plan names a head or a scale that this model does not have.
         """
 
     def sketch(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Sketch]:
-        """`run` for maps that are too large to be kept: small ones of all heads; `layer` has one layer's in full."""
+        """As `run`, with thumbnails in place of the maps; `layer` returns full maps of one layer."""
         return [sketch_of(trace) for trace in self.run(prompt, plans)]
 
     def layer(self, prompt: Prompt, plan: HeadPlan, kind: str, layer: int) -> Layer:
-        """One layer's maps, by a pass of its own."""
+        """Runs a forward pass and returns the maps of one layer."""
         return self.run(prompt, [plan])[0].layer(kind, layer)
 
     @abc.abstractmethod
     def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray | None:
-        """(H, queries, keys) a layer's constant matrices for a text of this size; None if there are none. Of relu² they
-        weigh what rows weigh under the scale."""
+        """Returns a layer's constant patterns (H, queries, keys), or None if there are none.
 
-    def under_gates(self, prompt: Prompt) -> UnderGates:
-        """The text's predictions as a function of gates, differentiable in them: kind -> (B, L, H) gates, and P
-        positions of the row that predictions stand in, give (B, P, V) log-probabilities. What a model writes untouched
-        is the row of all of them.
+        For relu² their rows have the row sums that computed patterns have under the scale.
+        """
+
+    def gated_log_probabilities(self, prompt: Prompt) -> GatedLogProbabilities:
+        """Returns the predictions of a prompt as a differentiable function of head gates.
+
+        The function takes kind -> (B, L, H) gates and P positions of the predicting token sequence, and returns
+        (B, P, V) log-probabilities. An encoder-decoder uses the baseline output as teacher-forced target.
 
         Raises:
-            ValueError: it predicts nothing.
+            ValueError: the model makes no predictions.
         """
         raise ValueError(f"{self.name} predicts nothing")
 
-    def states(self, batch: Tensor, touch: Touch = lambda kind, layer: UNTOUCHED,
+    def states(self, batch: Tensor, touch: Touch = lambda kind, layer: NO_INTERVENTION,
                watch: Watch | None = None) -> list[Tensor]:
-        """What stands before the first layer and after each of them: L + 1 of (B, N, C), the last one as the model's
-        head reads it; differentiable in what `touch` gives.
+        """Returns the hidden states before the first layer and after each layer: L + 1 of (B, N, C).
+
+        The last one is after the final norm. All are differentiable in the interventions.
 
         Args:
-            batch: (B, N) ids of texts of one length, as `read` gives them.
-            watch: told of each layer's weights.
+            batch: (B, N) token ids of texts of one length.
+            touch: gives the intervention on a layer.
+            watch: receives the pattern of each layer.
 
         Raises:
-            ValueError: it is no model of one text.
+            ValueError: the model has an encoder and a decoder, or reads images.
         """
         raise ValueError(f"{self.name} is no model of one text")
 
     def places(self, n: int, size: int) -> Sequence[int]:
-        """Where the n tokens of a text stand on a grid of `size`, on which constant matrices are averaged: what ends
-        every text is last on it, whatever the length."""
+        """Returns the positions of n tokens on the grid of `size` positions over which constant patterns are averaged.
+
+        Tokens that end every text have the last positions, whatever the length.
+        """
         return range(n)
 
     def generate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), count: int = 40,
                  sampling: Sampling = GREEDY) -> Iterator[str]:
-        """A continuation under the plan, a token at a time; of a model that does not write, none."""
+        """Yields the tokens of a continuation under the plan; none if the model does not generate text."""
         return iter(())
 
     @property

@@ -19,41 +19,40 @@ MEMORY = 112 * 2**20  # bytes of cached models: nine story models; loading anoth
 
 
 def load(name: str) -> Lab:
-    """The model of this name, or of an address like `hf:ORG/NAME`; the same object at every call while it is held.
+    """Returns the model of this name, or of an address like `hf:ORG/NAME`; the same object while it is cached.
 
-    As many models are held as fit into MEMORY, those that were asked for last; what others still use lives on
-    until they let go of it.
+    The most recently used models are cached, as many as fit into MEMORY and at least one.
 
     Raises:
         ValueError: there is no such model.
-        CheckpointError: a file of it is missing or damaged; the message says which and how to make it again.
+        CheckpointError: a file of the model is missing or damaged; the message names it and a command that restores it.
     """
     if foreign.is_foreign(name):
         return foreign.load(name)
-    with _loading:  # two visitors who ask at once wait for one load instead of doing two
+    with _loading:  # two visitors who request a model at once wait for one load
         if name in _held:
             _held.move_to_end(name)
             return _held[name]
         _held[name] = _load(name)
-        # Of a copy: who asks `held` for a model meanwhile moves it.
+        # Iterates over a copy, because `held` may reorder the cache meanwhile.
         while len(_held) > 1 and sum(lab.nbytes for lab in _held.copy().values()) > MEMORY:
             _held.popitem(last=False)
         return _held[name]
 
 
 def held(name: str) -> Lab | None:
-    """The model of this name if it is in memory, without waiting for one that is being loaded."""
+    """Returns the cached model of this name and marks it as most recently used, or None; never waits for a load."""
     if foreign.is_foreign(name):
         return foreign.held(name)
     lab = _held.get(name)
     if lab is not None:
-        with contextlib.suppress(KeyError):  # somebody's load has just pushed it out
+        with contextlib.suppress(KeyError):  # a concurrent load has evicted it
             _held.move_to_end(name)
     return lab
 
 
 def in_memory() -> list[Lab]:
-    """All models that are held, ours and foreign ones."""
+    """Returns all cached models, ours and imported ones."""
     return [*_held.copy().values(), *foreign.in_memory()]
 
 
@@ -71,7 +70,7 @@ def _load(name: str) -> Lab:
 
 
 def own(name: str) -> StackLab:
-    """A model of ours, for who measures it: `load`, known to be a StackLab. Raises as load does."""
+    """Returns one of our models of one token sequence; raises ValueError for any other, and as `load` does."""
     lab = load(name)
     if not isinstance(lab, StackLab):
         raise ValueError(f"{name} is none of our models")

@@ -1,5 +1,6 @@
-"""What models say to people: English here, looked up in catalogues by whoever shows it (app/texts.py), since nothing in
-`models/` knows who reads. `N_` marks a text that stands alone, `told` makes a sentence with values in it.
+"""Messages for people: English sentences with their values, which app/texts.py translates when it shows them.
+
+`N_` marks a text without values, `told` makes a sentence with values.
 
     title = N_("Selective")
     raise InputError(told("{name} was never set", name=name))
@@ -40,6 +41,7 @@ class Told(str):
 
     def __new__(cls, english: str, template: str = "", plural: str = "", n: int = 1,
                 values: Mapping[str, Any] | None = None) -> Told:
+        """Makes the sentence `english` from its parts."""
         self = super().__new__(cls, english)
         self.template, self.plural, self.n, self.values = template or english, plural, n, dict(values or {})
         return self
@@ -50,7 +52,8 @@ class Told(str):
 
 def told(template: str, /, **values: Any) -> Told:
     """A sentence with values: `told("{n:,} tokens are too many", n=5000)`. The template is looked up, so it must be a
-    literal, and hold whole sentences. What is told already stays as it is."""
+    literal, and hold whole sentences. What is told already stays as it is.
+    """
     if isinstance(template, Told) and not values:
         return template
     return Told(template.format(**values), template, values=values)
@@ -72,7 +75,8 @@ def listed(parts: Iterable[str], separator: str = N_(", ")) -> Told:
 
 def cut(text: str, most: int = 40) -> str:
     """At most `most` characters of a text, a sign for each that cannot be seen (`⟨202e⟩`), and between marks that keep
-    its direction to itself where it has one. As lab.visible and lab.isolated in components/core/text.js."""
+    its direction to itself where it has one. As lab.visible and lab.isolated in components/core/text.js.
+    """
     shown = "".join(map(_sign, text[:most])) + ("…" if len(text) > most else "")
     return f"\u2068{shown}\u2069" if any(unicodedata.bidirectional(sign) in LEFTWARDS for sign in shown) else shown
 

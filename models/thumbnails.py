@@ -1,4 +1,4 @@
-"""Thumbnails of maps: what is drawn small is shrunk before it is sent or kept."""
+"""Thumbnails of attention maps, downsampled before they are sent or cached."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from models.thumbnails import thumbnails
 
 @dataclass(frozen=True)
 class Output:
-    """A distribution over the vocabulary, at one position.
+    """The predicted distribution over the vocabulary at one position.
 
     Attributes:
         position: index of the token after which it stands.
@@ -50,7 +50,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer's maps, by head, of one kind: what is drawn large. Arrays are read-only.
+    """The attention maps of one layer of one block. Arrays are read-only.
 
     Attributes:
         scores, live, weights: (H, queries, keys), as in Trace.
@@ -68,19 +68,18 @@ class Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """What one forward pass came to, whatever is kept of its maps. Arrays are read-only.
+    """The results of one forward pass other than its attention maps. Arrays are read-only.
 
     Attributes:
-        rows: name -> tokens: `text`, what was typed; `target`, what the model writes, where it writes.
+        rows: name -> tokens: `text`, the input; `target`, the decoder's tokens, of an encoder-decoder.
         norms: kind -> (L, H, N) norm of each head's gated output, before W_O.
-        outputs: a prediction for each position that the text asks about, in order.
-        losses: (tokens,) nats for the target of each position; NaN where none is known. Of a text whose
-            translation is known they are the translation's, a token each.
-        prompt: the text as it was read.
-        vectors: (tokens, C) the last hidden vectors, of a model that predicts nothing; else None.
-        written: what the model wrote under the plan; empty where it writes nothing; None of an anchored text under a
-            plan, where writing takes longer than the maps: Lab.rewrite says it.
-        gates: kind -> (L, H, N) the gates that the model computes itself, 0 to 1; nothing where its type has none.
+        outputs: one prediction per position of `prompt.asked`, in order.
+        losses: (tokens,) nats for the target of each position; NaN without a target.
+        prompt: the prompt.
+        vectors: (tokens, C) the last hidden states of a model without predictions; else None.
+        written: the text that the model generated under the plan; empty without a decoder; None for a teacher-forced
+            target under a plan, where `Lab.rewrite` generates it.
+        gates: kind -> (L, H, N) gates that the model computes, 0 to 1; empty if its attention type has none.
     """
 
     rows: Mapping[str, tuple[str, ...]]
@@ -121,13 +120,13 @@ class Said:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace(Said):
-    """What one forward pass did. L layers, H heads, N queries, M keys of a kind; a kind's maps are (L, H, N, M).
+    """The result of one forward pass. A block's maps are (L, H, N, M): layers, heads, queries, keys.
 
     Attributes:
-        scores: kind -> what is normalised: after scale and mask (-inf), before F.
-        live: kind -> weights that the model computes.
-        weights: kind -> weights that the plan lets through.
-        mask: F, (L, N, N), of selective attention; else None.
+        scores: kind -> scores before normalisation: scaled and masked (-inf), before F is subtracted.
+        live: kind -> computed patterns.
+        weights: kind -> patterns after the plan.
+        mask: accumulated mask F, (L, N, N), of selective attention; else None.
     """
 
     scores: Mapping[str, ndarray]
@@ -146,11 +145,11 @@ class Trace(Said):
 
 @dataclass(frozen=True, kw_only=True)
 class Sketch(Said):
-    """What one forward pass did, maps small.
+    """The result of one forward pass with thumbnails in place of maps, because 144 maps at 512 tokens are 151 MB.
 
     Attributes:
-        thumbnails: kind -> (L, H, n, m) uint8, the weights that the plan lets through; see models.thumbnails.
-        sizes: kind -> (N, M), queries and keys of the maps as they are.
+        thumbnails: kind -> (L, H, n, m) uint8, patterns after the plan; see models.thumbnails.
+        sizes: kind -> (N, M), queries and keys of the full maps.
     """
 
     thumbnails: Mapping[str, ndarray]
@@ -178,7 +177,7 @@ def sketch_of(trace: Trace) -> Sketch:
 
 
 def divergence(before: Output, after: Output) -> float:
-    """KL(before ‖ after) in nats, at least 0: what is lost by believing `after` where `before` holds."""
+    """Returns KL(before ‖ after) in nats, at least 0."""
     p, q = before.distribution.astype(numpy.float64), after.distribution.astype(numpy.float64)
     seen = p > 0
     return max(0.0, float((p[seen] * numpy.log(p[seen] / numpy.maximum(q[seen], 1e-30))).sum()))
@@ -191,17 +190,18 @@ def entropy(weights: ndarray) -> ndarray:
 
 
 def row_entropy(weights: ndarray) -> ndarray:
-    """`entropy` of rows that need not sum to 1, as relu²'s: each is made to sum to 1 first."""
+    """Returns the entropy of rows after normalising them to sum 1, as the rows of relu² do not."""
     return entropy(weights / weights.sum(-1, keepdims=True).clip(1e-9))
 
 
 def sink(weights: ndarray) -> ndarray:
     """(..., N, M) weights -> (...) how much the first key gets, a mean over all queries but the first, which sees no
-    other; 0 of a single token."""
+    other; 0 of a single token.
+    """
     return weights[..., 1:, 0].mean(-1) if weights.shape[-2] > 1 else numpy.zeros(weights.shape[:-2])
 
 
 def fixed(array: ndarray) -> ndarray:
-    """The array, read-only from now on: visitors share traces."""
+    """Returns the array, made read-only, because visitors share traces."""
     array.flags.writeable = False
     return array

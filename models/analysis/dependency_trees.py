@@ -1,5 +1,6 @@
 """Sentences with gold trees (Universal Dependencies, English Web Treebank): words, where they stand, and who depends on
-whom by what relation."""
+whom by what relation.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ def _sentence(lines: Sequence[str]) -> Sentence | None:
 
 def places_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
     """(start, stop) in the text of each token, by its letters; of one without any, an empty stretch. None if the tokens
-    are not the text's, as where a tokenizer changes letters."""
+    are not the text's, as where a tokenizer changes letters.
+    """
     found, place = [], 0
     for token in tokens:
         letters = token.strip()

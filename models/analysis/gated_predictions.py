@@ -13,7 +13,7 @@ from torch import Tensor
 
 from models.errors import InputError
 from models.kind import TEXT, Kind
-from models.lab import Lab, UnderGates
+from models.lab import GatedLogProbabilities, Lab
 from models.messages import told
 from models.plan import Address, HeadPlan
 from models.prompt import Prompt
@@ -69,12 +69,13 @@ class Gating:
 
     Args:
         kinds: the model's.
-        under_gates: Lab.under_gates of the text.
+        gated_log_probabilities: Lab.gated_log_probabilities of the text.
         question: which predictions.
     """
 
-    def __init__(self, kinds: Sequence[Kind], under_gates: UnderGates, question: Question) -> None:
-        self._kinds, self._under_gates, self.question = kinds, under_gates, question
+    def __init__(self, kinds: Sequence[Kind], gated_log_probabilities: GatedLogProbabilities,
+                 question: Question) -> None:
+        self._kinds, self._log_probabilities, self.question = kinds, gated_log_probabilities, question
         self.heads: list[Address] = [address for kind in kinds for address in kind.addresses]
         if len(question.places) * question.vocabulary > NUMBERS:
             raise InputError(told("{count} predictions over {vocabulary:,} tokens are too many at once: choose one "
@@ -85,14 +86,14 @@ class Gating:
     @classmethod
     def of(cls, lab: Lab, prompt: Prompt, question: Question) -> Gating:
         """Of a model and a text; raises ValueError where the model predicts nothing."""
-        return cls(lab.kinds, lab.under_gates(prompt), question)
+        return cls(lab.kinds, lab.gated_log_probabilities(prompt), question)
 
     def log_probabilities(self, gates: Tensor) -> Tensor:
         """(B, heads) -> (B, P, V)."""
         parts = gates.split([kind.layers * kind.heads for kind in self._kinds], dim=1)
         by_kind = {kind.name: part.unflatten(1, (kind.layers, kind.heads))
                    for kind, part in zip(self._kinds, parts, strict=True)}
-        return self._under_gates(by_kind, self.question.places)
+        return self._log_probabilities(by_kind, self.question.places)
 
     def divergence(self, gates: Tensor) -> Tensor:
         """(B, heads) -> (B,) KL(untouched ‖ gated) in nats, the mean over the places."""

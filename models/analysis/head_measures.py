@@ -66,7 +66,8 @@ def spearman(one: ndarray, other: ndarray) -> float:
 
 def chance_of_rank(one: ndarray, other: ndarray) -> float:
     """How often a row in a random order has a rank correlation at least as large: of all orders of FEW values or
-    fewer, of MANY drawn ones of more. NaN as in `spearman`."""
+    fewer, of MANY drawn ones of more. NaN as in `spearman`.
+    """
     found, values = spearman(one, other), numpy.asarray(other)
     if numpy.isnan(found):
         return found

@@ -104,7 +104,8 @@ def learn(gating: Gating, tokens: int, seed: int = 0, steps: int = STEPS,
 def polish(curve: Curve, bound: float = BOUND, cancelled: Callable[[], bool] = lambda: False,
            turn: Turn = contextlib.nullcontext) -> Curve:
     """The same curve, with each head of the answer at `bound` nats tried once more; the other arguments as in
-    `learn`."""
+    `learn`.
+    """
     while True:
         if cancelled():
             raise CancelledError
@@ -133,7 +134,8 @@ def _in_pairs(draws: int, count: int, random: torch.Generator) -> Tensor:
 
 def _most_open(log_a: Tensor, most: int) -> Tensor:
     """(S, heads) bool: the 1, 2, 3, ... heads whose gates are most open; where there are many, the sizes nearest to
-    what the gates decide."""
+    what the gates decide.
+    """
     count = len(log_a)
     decided = int(hard_concrete.decided(log_a).sum())
     first = max(1, min(decided - most // 2, count - most))
@@ -154,7 +156,8 @@ def _spared(curve: Curve, bound: float) -> bool:
 
 def _exchanged(curve: Curve, bound: float) -> bool:
     """Tries the set of one head less, exchanging one of its heads for one outside; True if the answer became smaller
-    or that set clearly better."""
+    or that set clearly better.
+    """
     size = curve.fewest(bound) - 1
     if size < 1 or size not in curve.found:
         return False

@@ -140,7 +140,8 @@ class Looks:
 
     def roles(self) -> list[dict[str, Any]]:
         """Every role that a head has: kind, layer, head, role (like `position -1`, `nsubj up`, `rare`), share and, but
-        for positions, that of the best fixed distance."""
+        for positions, that of the best fixed distance.
+        """
         found: list[dict[str, Any]] = []
 
         def note(where: ndarray, role: str, share: ndarray, baseline: float | None) -> None:

@@ -1,11 +1,11 @@
-"""Beam search: the most probable texts that a model writes, as far as a few candidates at a time can find them.
+"""Beam search: approximates the most probable outputs of a model with a few candidates per step.
 
     score(y) = ln P(y | x) / |y|,   |y| with its end        the mean over tokens, so that long texts are not put last
 
 At each step every candidate of a text is continued by every token; the best `beam` go on, those among them that end
 are put by. A text is done when as many have ended as there are candidates and none that goes on has a better mean so
-far than the best of them, or at its longest. With one candidate it is greedy search. Knows nothing of models: `step`
-gives the next token's log-probabilities.
+far than the best of them, or at its longest. With one candidate it is greedy search. `step` gives the log-probabilities
+of the next token, whatever the model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decoding a token at a time, with a cache of keys and values that may forget.
+"""Decoding one token at a time, with a key-value cache that may evict keys.
 
     alive = the keys kept so far and the new one; where they are more than K_l, the one with the largest F goes
     A_i   = softmax over alive of (L_i - F);   F[j] += relu(L_i, head 0) for each j alive but BOS and i

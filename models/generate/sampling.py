@@ -1,4 +1,4 @@
-"""How a next token is chosen: the likeliest, or one drawn by chance that a seed decides.
+"""Sampling: chooses the next token greedily, or at random by temperature, top-p and seed.
 
     p = softmax(logits / T);   of these the likeliest until they make up P together;   argmax of log p + g,  g Gumbel
 
@@ -60,6 +60,7 @@ class Sampling:
 
     @property
     def is_greedy(self) -> bool:
+        """True if the top-1 token is always chosen."""
         return self.temperature == 0
 
     def choose(self, logits: Tensor, place: int) -> int:
@@ -79,7 +80,8 @@ GREEDY = Sampling(temperature=0)
 
 def nucleus(log_p: Tensor, top_p: float) -> Tensor:
     """(V,) log-probabilities, -inf for all but the likeliest that together have `top_p`, the one that reaches it
-    included; of equals the first ones."""
+    included; of equals the first ones.
+    """
     if top_p >= 1:
         return log_p
     ordered, order = log_p.sort(descending=True, stable=True)

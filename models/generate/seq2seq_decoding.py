@@ -1,4 +1,4 @@
-"""Writing with a model of two texts: beam search over the decoder, a token at a time.
+"""Generation by encoder-decoders: beam search with a key-value cache per decoder layer.
 
 Keys and values of what stands already are kept, so a token costs one row of each layer. Selective attention is the
 exception: F is what all earlier queries have said, and every step is a whole pass.

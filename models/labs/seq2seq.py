@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 import numpy
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from models.generate.seq2seq_decoding import write
 from models.kind import CROSS, DECODER, ENCODER, TARGET, TEXT
-from models.lab import UnderGates
+from models.lab import GatedLogProbabilities
 from models.labs.trained import TrainedLab, gates_of_layers, stacked
 from models.nets.attention.base import Intervention, Record
 from models.nets.config import END, START
@@ -50,7 +51,8 @@ class Seq2SeqLab(TrainedLab):
 
     def interventions(self, plan: HeadPlan, text: int, target: int) -> dict[str, list[Intervention]] | None:
         """Returns block -> one Intervention per layer, for `text` input and `target` decoder tokens; None for the empty
-        plan; raises as `check`."""
+        plan; raises as `check`.
+        """
         return self.interventions_of(plan, {TEXT: text, TARGET: target})
 
     def translate(self, prompt: Prompt, plan: HeadPlan = HeadPlan(), beam: int = BEAM) -> tuple[int, ...]:
@@ -58,9 +60,11 @@ class Seq2SeqLab(TrainedLab):
         interventions = self.interventions(plan, len(prompt.ids), self.target_limit)
         return write(self.model, [prompt.ids], beam, interventions, self.target_limit)[0].ids
 
+    @override
     def rewrite(self, prompt: Prompt, plan: HeadPlan) -> str:
         return self.task.written(self.translate(prompt, plan))
 
+    @override
     def anchored(self, prompt: Prompt) -> TargetPrompt:
         return prompt if isinstance(prompt, TargetPrompt) else TargetPrompt.of(prompt, self._row(prompt, HeadPlan()))
 
@@ -68,7 +72,8 @@ class Seq2SeqLab(TrainedLab):
         """The decoder's row: `start` and what is written under the plan, without `end`."""
         return (START, *(i for i in self.translate(prompt, plan) if i != END))[:self.target_limit]
 
-    def under_gates(self, prompt: Prompt) -> UnderGates:
+    @override
+    def gated_log_probabilities(self, prompt: Prompt) -> GatedLogProbabilities:
         ids, target = torch.tensor([prompt.ids]), torch.tensor([self.anchored(prompt).target])
 
         def log_probabilities(gates: Mapping[str, Tensor], places: Sequence[int]) -> Tensor:
@@ -81,7 +86,8 @@ class Seq2SeqLab(TrainedLab):
 
     def run(self, prompt: Prompt, plans: Sequence[HeadPlan]) -> list[Trace]:
         """A pass a plan over the text and its translation: of an anchored text the untouched one, of another the plan's
-        own."""
+        own.
+        """
         return [self._run(prompt, plan) for plan in plans]
 
     @torch.inference_mode()

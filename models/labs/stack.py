@@ -9,15 +9,16 @@ import numpy
 import torch
 from numpy import ndarray
 from torch import Tensor
+from typing_extensions import override
 
 from models.generate import decoding
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import SELF, TEXT
-from models.lab import Touch, UnderGates, Watch
+from models.lab import GatedLogProbabilities, Touch, Watch
 from models.labs.trained import TrainedLab, gates_of_layers, stacked
 from models.nets import row_sums
 from models.nets.attention import TYPES
-from models.nets.attention.base import UNTOUCHED, Intervention, Record, SelfAttention, beside_untouched
+from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, SelfAttention, with_baseline
 from models.nets.attention.selective import selection
 from models.nets.transformer import Transformer
 from models.plan import TRAINED, HeadPlan, Scale
@@ -36,10 +37,11 @@ class StackLab(TrainedLab):
         """The attention type's module."""
         return TYPES[self.model.config.attention]
 
+    @override
     def constant_pattern(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> Tensor:
         matrices = super().constant_pattern(kind, layer, queries, keys, scale)
         sums = self.card.get(row_sums.KEY)
-        return row_sums.with_mass(matrices, row_sums.at(sums, scale.policy, layer, keys)) if sums else matrices
+        return row_sums.with_row_sum(matrices, row_sums.at(sums, scale.policy, layer, keys)) if sums else matrices
 
     def selected(self, scores: ndarray) -> ndarray | None:
         """S of a layer: what each query asks to forget; None of attention that does not select.
@@ -50,9 +52,11 @@ class StackLab(TrainedLab):
         return selection(torch.tensor(scores[None]))[0].numpy() if self.attention.selects else None
 
     @property
+    @override
     def can_forget(self) -> bool:
         return self.task.writes and self.attention.selects and decoding.can_decode(self.model)
 
+    @override
     def write_within(self, prompt: Prompt, budgets: Sequence[int], plan: HeadPlan = HeadPlan(),
                      count: int = 40, sampling: Sampling = GREEDY) -> Iterator[decoding.Step]:
         longest = min(len(prompt.ids) + count, self.limit)
@@ -72,7 +76,7 @@ class StackLab(TrainedLab):
         interventions = self.interventions(plans[-1], n)
         if interventions and len(plans) > 1:
             trained = [block.attention.factor(TRAINED, n) for block in self.model.blocks]
-            interventions = [beside_untouched(*pair) for pair in zip(interventions, trained, strict=True)]
+            interventions = [with_baseline(*pair) for pair in zip(interventions, trained, strict=True)]
         hidden = self.model(torch.tensor([prompt.ids] * len(plans)), interventions, records)
         wanted = sorted({*prompt.asked, *(i for i, target in enumerate(prompt.targets) if target >= 0)})
         log_probabilities = self.model.logits(hidden[:, wanted]).log_softmax(-1).numpy()
@@ -102,7 +106,8 @@ class StackLab(TrainedLab):
                           for p in prompt.asked),
             losses=fixed(losses), prompt=prompt)
 
-    def under_gates(self, prompt: Prompt) -> UnderGates:
+    @override
+    def gated_log_probabilities(self, prompt: Prompt) -> GatedLogProbabilities:
         ids = torch.tensor([prompt.ids])
 
         def log_probabilities(gates: Mapping[str, Tensor], places: Sequence[int]) -> Tensor:
@@ -112,7 +117,8 @@ class StackLab(TrainedLab):
 
         return log_probabilities
 
-    def states(self, batch: Tensor, touch: Touch = lambda kind, layer: UNTOUCHED,
+    @override
+    def states(self, batch: Tensor, touch: Touch = lambda kind, layer: NO_INTERVENTION,
                watch: Watch | None = None) -> list[Tensor]:
         records: list[Record] | None = None if watch is None else []
         layers = [touch(SELF, layer) for layer in range(self.kinds[0].layers)]

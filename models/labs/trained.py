@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from numpy import ndarray
 from torch import Tensor
+from typing_extensions import override
 
 from models.kind import Kind
 from models.lab import Lab
@@ -40,30 +41,37 @@ class TrainedLab(Lab):
     card: Mapping[str, Any] = field(repr=False)
 
     @functools.cached_property
+    @override
     def kinds(self) -> tuple[Kind, ...]:
         return kinds_of(self.model.config)
 
     @property
+    @override
     def trained_length(self) -> int:
         return self.model.config.trained_length
 
     @property
+    @override
     def limit(self) -> int:
         return self.model.limit(self.task.limit)
 
     @property
+    @override
     def longest(self) -> int | None:
         return self.model.longest
 
     @functools.cached_property
+    @override
     def nbytes(self) -> int:
         return sum(tensor.nbytes for tensor in [*self.model.state_dict().values(), *self.constant.values()])
 
     @property
+    @override
     def parameters(self) -> int:
         return self.model.parameter_count()
 
     @property
+    @override
     def fingerprint(self) -> str:
         return str(self.card.get("weights", {}).get("model.safetensors", ""))
 
@@ -71,6 +79,7 @@ class TrainedLab(Lab):
         """Returns a layer's constant patterns (H, queries, keys); see `Lab.constant_of`."""
         return cut(self.constant[kind][layer], queries, keys, self.kind(kind))
 
+    @override
     def constant_of(self, kind: str, layer: int, queries: int, keys: int, scale: Scale = TRAINED) -> ndarray:
         return self.constant_pattern(kind, layer, queries, keys, scale).numpy()
 
@@ -100,6 +109,7 @@ class TrainedLab(Lab):
             gate=torch.tensor(gates)[:, None, None] if min(gates) < 1 else None,
             factor=None if plan.scale == TRAINED else attention.factor(plan.scale, keys))
 
+    @override
     def read(self, text: str, limit: int | None = None) -> Prompt:
         return self.task.read(text, limit or self.limit)
 

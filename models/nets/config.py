@@ -1,8 +1,10 @@
-"""Config: what config.json holds, and what every module of a model is built from."""
+"""Config: the shape of a model, as config.json stores it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from typing_extensions import override
 
 START, END, PADDING = range(3)  # token ids of encoder-decoders
 
@@ -70,5 +72,6 @@ class PairConfig(Config):
         return self.target_length or self.trained_length
 
     @property
+    @override
     def self_attention_stacks(self) -> tuple[tuple[int, int], ...]:
         return (self.encoder_layers, self.trained_length), (self.layers, self.longest_target)

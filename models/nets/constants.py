@@ -1,4 +1,4 @@
-"""Constant matrices on a grid of places, and what of them a text's tokens stand on (PAPA, arXiv 2211.03495)."""
+"""Constant patterns (PAPA, arXiv 2211.03495): normalises them and cuts them to a prompt."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from torch import Tensor
 
 
 def seen(queries: int, keys: int, causal: bool) -> Tensor:
-    """(queries, keys) 1 where a query sees a key, else 0."""
+    """Returns (queries, keys) ones where a query sees a key, else zeros."""
     every = torch.ones(queries, keys)
     return every.tril() if causal else every
 
 
 def normalised(matrices: Tensor, causal: bool) -> Tensor:
-    """(..., N, M) with rows divided by their sums; a row of zeros weighs all keys that it sees alike."""
+    """Returns (..., N, M) with rows that sum to 1; a row of zeros becomes uniform over the keys that its query sees."""
     sums, there = matrices.sum(-1, keepdim=True), seen(matrices.shape[-2], matrices.shape[-1], causal)
     return torch.where(sums > 0, matrices / sums, there / there.sum(-1, keepdim=True))
 

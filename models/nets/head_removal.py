@@ -1,10 +1,10 @@
-"""A model without some of its heads: really left out, not multiplied by 0.
+"""Removes heads from a network, instead of multiplying their outputs by 0.
 
-A head is its rows of what makes scores and values, and its columns of W_O. Without them the model says what it says
-under gates of 0, with fewer multiplications. A layer all of whose heads are gone adds nothing.
+A head is its rows of the projections for scores and values, and its columns of W_O. Without them the network computes
+the same outputs as with gates of 0, in fewer multiplications. A layer without heads adds nothing.
 
-Where a head makes the mask F for its whole layer (models/nets/attention/selective.py) it stays as long as another head
-of the layer does, with its columns of W_O at 0: its scores are still asked for.
+Head 0 of a selective layer computes the mask F for the whole layer (models/nets/attention/selective.py), so it stays
+while another head of the layer does, with its columns of W_O set to 0.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from collections.abc import Collection, Iterator
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
+from typing_extensions import override
 
 from models.kind import CROSS, DECODER, ENCODER, SELF
-from models.nets.attention.base import OWN, UNTOUCHED, Intervention, Keys, Record, Rotary, SelfAttention, Source
+from models.nets.attention.base import NO_INTERVENTION, OWN, Intervention, Keys, Record, Rotary, SelfAttention, Source
 from models.nets.attention.dense import Hidden
 from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Block, Transformer
@@ -32,7 +33,8 @@ class Nothing(nn.Module):
 
     selects = False
 
-    def forward(self, x: Tensor, rotary: Rotary, intervention: Intervention = UNTOUCHED,
+    @override
+    def forward(self, x: Tensor, rotary: Rotary, intervention: Intervention = NO_INTERVENTION,
                 records: list[Record] | None = None, keys: Keys = OWN) -> Tensor:
         return torch.zeros_like(x)
 

@@ -1,8 +1,8 @@
-"""How much a row of relu² weighs: its sum, which need not be 1, and which depends on the text's length.
+"""Row sums of relu² attention, which are not 1 and depend on the text's length.
 
-A constant head of such a model keeps the form of its mean matrix and gets the mass that its live rows have, in the
-mean, in texts as long as the one that is read: rows of a matrix made at 128 tokens weigh a half to a sixth of what live
-rows weigh at 20. The masses stand in the card, under every policy that says what n is.
+A constant head keeps the shape of its mean pattern, and its rows are scaled to the mean row sum that computed patterns
+have at the prompt's length: row sums of a mean pattern made at 128 tokens are a half to a sixth of computed row sums at
+20 tokens. The card stores the row sums per scale policy, layer and head.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ LENGTHS = (8, 16, 32, 64, 128)  # between them masses are interpolated
 
 @torch.inference_mode()
 def measured(model: Transformer, texts: Tensor) -> dict[str, Any]:
-    """`lengths`, and by policy, layer and head the mean sum of a row at each.
+    """Measures mean row sums.
 
     Args:
-        texts: (B, N) ids of typical texts, which are cut to each length.
+        texts: (B, N) ids of training texts, which are cut to each length.
+
+    Returns:
+        `lengths`, and `policies`: policy -> layers of heads of one mean row sum per length.
     """
     lengths = [n for n in LENGTHS if n <= texts.shape[1]]
     found: dict[str, Any] = {}
@@ -45,7 +48,8 @@ def measured(model: Transformer, texts: Tensor) -> dict[str, Any]:
 
 def at(masses: Mapping[str, Any], policy: str, layer: int, n: int) -> Tensor:
     """(H, 1, 1) the mass of a layer's rows in a text of n tokens: between two lengths in proportion to log n, beyond
-    them that of the nearest."""
+    them that of the nearest.
+    """
     lengths = masses["lengths"]
     values = torch.tensor(masses["policies"][policy][layer])  # (H, K)
     above = next((i for i, length in enumerate(lengths) if length >= n), len(lengths) - 1)
@@ -54,6 +58,6 @@ def at(masses: Mapping[str, Any], policy: str, layer: int, n: int) -> Tensor:
     return (values[:, below] + min(1.0, max(0.0, way)) * (values[:, above] - values[:, below]))[:, None, None]
 
 
-def with_mass(matrices: Tensor, mass: Tensor) -> Tensor:
+def with_row_sum(matrices: Tensor, mass: Tensor) -> Tensor:
     """(H, N, M) the matrices with rows that weigh (H, 1, 1) `mass` in the mean; a head without any weight stays so."""
     return matrices * (mass / matrices.sum(-1).mean(-1)[:, None, None].clamp_min(1e-9))

@@ -21,10 +21,11 @@ from typing import cast
 
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from models.kind import CROSS, DECODER, ENCODER
 from models.nets.attention import TYPES, encoder_type
-from models.nets.attention.base import OWN, UNTOUCHED, Intervention, Keys, Record, Rotary, SelfAttention
+from models.nets.attention.base import NO_INTERVENTION, OWN, Intervention, Keys, Record, Rotary, SelfAttention
 from models.nets.attention.softmax import Softmax
 from models.nets.config import PADDING, PairConfig
 from models.nets.transformer import Block, Model
@@ -34,6 +35,8 @@ Records = Mapping[str, list[Record]]  # kind -> a list that gets one Record a la
 
 
 class DecoderBlock(Block):
+    """A decoder block: self-attention, cross-attention, MLP."""
+
     def __init__(self, config: PairConfig) -> None:
         super().__init__(config)
         self.cross_norm = nn.RMSNorm(config.width)
@@ -47,6 +50,7 @@ class DecoderBlock(Block):
         return x + self.mlp(x)
 
     @property
+    @override
     def writers(self) -> list[nn.Linear]:
         return [self.attention.output, self.cross.output, self.down]
 
@@ -78,6 +82,7 @@ class Seq2Seq(Model):
         self.encoder_norm, self.norm = nn.RMSNorm(config.width), nn.RMSNorm(config.width)
         self.apply(self._initialise)
 
+    @override
     def target_limit(self, tokens: int) -> int:
         return min(tokens, self.config.longest_target) if self.longest else tokens
 
@@ -134,4 +139,4 @@ class Seq2Seq(Model):
 def _given(kind: str, layer: int, interventions: Interventions | None,
            records: Records | None) -> tuple[Intervention, list[Record] | None]:
     its = interventions.get(kind) if interventions else None
-    return its[layer] if its else UNTOUCHED, records[kind] if records is not None else None
+    return its[layer] if its else NO_INTERVENTION, records[kind] if records is not None else None

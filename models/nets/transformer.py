@@ -1,4 +1,4 @@
-"""The model that all our attention types sit in: pre-norm blocks, RoPE, tied embeddings, no biases.
+"""Transformer: the network of every attention type, with pre-norm blocks, RoPE and tied embeddings.
 
     x = embedding(tokens);  for each block: x += attention(norm(x));  x += mlp(norm(x));  logits = norm(x) E^T
 
@@ -14,15 +14,18 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from models.kind import SELF
 from models.nets.attention import TYPES
-from models.nets.attention.base import OWN, UNTOUCHED, Intervention, Keys, Record, Rotary, SelfAttention
+from models.nets.attention.base import NO_INTERVENTION, OWN, Intervention, Keys, Record, Rotary, SelfAttention
 from models.nets.attention.rotary import rotary_table
 from models.nets.config import Config
 
 
 class Block(nn.Module):
+    """A pre-norm block: attention and, unless the attention type replaces it, an MLP."""
+
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.depth = config.layers  # of the stack that it stands in
@@ -34,22 +37,24 @@ class Block(nn.Module):
             self.up = nn.Linear(config.width, 4 * config.width, bias=False)
             self.down = nn.Linear(4 * config.width, config.width, bias=False)
 
+    @override
     def forward(self, x: Tensor, rotary: Rotary, intervention: Intervention, records: list[Record] | None,
                 keys: Keys = OWN) -> Tensor:
         x = x + self.attention(self.attention_norm(x), rotary, intervention, records, keys)
         return x + self.mlp(x) if self.has_mlp else x
 
     def mlp(self, x: Tensor) -> Tensor:
+        """(B, N, C) -> (B, N, C), from the block's input; its norm is applied here."""
         return self.down(functional.gelu(self.up(self.mlp_norm(x)), approximate="tanh"))
 
     @property
     def writers(self) -> list[nn.Linear]:
-        """What writes to the residual stream."""
+        """The layers whose outputs are added to the residual stream."""
         return [self.attention.output, *([self.down] if self.has_mlp else [])]
 
 
 class Model(nn.Module):
-    """What our models have in common: embeddings that serve as output matrix too, and how weights start.
+    """The base of our networks: tied embeddings and initialisation.
 
     Args:
         config: what config.json holds.
@@ -102,6 +107,7 @@ class Model(nn.Module):
 
     @torch.no_grad()
     def parameter_count(self) -> int:
+        """Returns the number of parameters."""
         return sum(parameter.numel() for parameter in self.parameters())
 
 
@@ -115,6 +121,7 @@ class Transformer(Model):
         self.norm = nn.RMSNorm(config.width)
         self.apply(self._initialise)
 
+    @override
     def attentions(self, kind: str = SELF) -> list[SelfAttention]:
         return [block.attention for block in self.blocks]
 
@@ -136,11 +143,12 @@ class Transformer(Model):
     def states(self, tokens: Tensor, interventions: Sequence[Intervention] | None = None,
                records: list[Record] | None = None, keys: Sequence[Keys] | None = None) -> Iterator[Tensor]:
         """What stands before each block, and after the last norm: L + 1 of (B, N, C), one after the other; the
-        arguments as in `forward`."""
+        arguments as in `forward`.
+        """
         x = self.embedding(tokens)
         rotary = self._rotary(tokens.shape[1], x.device, keys[0].first if keys else 0)
         for layer, block in enumerate(self.blocks):
             yield x
-            x = block(x, rotary, interventions[layer] if interventions else UNTOUCHED, records,
+            x = block(x, rotary, interventions[layer] if interventions else NO_INTERVENTION, records,
                       keys[layer] if keys else OWN)
         yield self.norm(x)

@@ -1,9 +1,9 @@
-"""A model's folder: what is in it, how it is written after training and read by the app.
+"""Checkpoint: reads and writes the folder of one model.
 
-    config.json            the Config
-    model.safetensors      weights, 8 bits with a float32 scale per row; vectors float32
-    constant.safetensors   PAPA's mean matrices by kind, (L, H, limit, limit) as float16; lower triangles of causal ones
-    card.json              what it is, data, training, numbers
+config.json            the Config
+model.safetensors      weights, 8 bits with a float32 scale per row; vectors float32
+constant.safetensors   PAPA's mean matrices by kind, (L, H, limit, limit) as float16; lower triangles of causal ones
+card.json              what it is, data, training, numbers
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def unpack(packed: Tensor, n: int, causal: bool, is_distribution: bool) -> Tenso
 
 def quantise(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """Matrices and tables as 8-bit integers, with the row's largest absolute value / 127 as its scale; vectors as
-    they are. `name.scale` stands beside `name`."""
+    they are. `name.scale` stands beside `name`.
+    """
     packed = {}
     for name, tensor in weights.items():
         packed[name] = tensor.contiguous()
@@ -78,6 +79,7 @@ def dequantise(packed: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
+    """Returns the object in a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -115,7 +117,8 @@ FILLING = ("normal_", "uniform_", "zero_", "fill_", "div_", "mul_", "copy_")  # 
 
 class Unfilled(TorchFunctionMode):
     """Parameters are made and stay as they are. To fill them on no device, torch would import its compiler and
-    sympy: 70 MB of memory and two seconds."""
+    sympy: 70 MB of memory and two seconds.
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

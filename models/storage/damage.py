@@ -1,4 +1,4 @@
-"""Files of the repository that cannot be read: one error, which names the file and how to get it back."""
+"""CheckpointError: a file of the repository cannot be read; the message says how to restore it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from models.messages import told
 
 
 class CheckpointError(Exception):
-    """A file that models or pages need and that cannot be read; the message names it and what makes it again."""
+    """A required file cannot be read; the message names the file and a command that restores it."""
 
 
 def broken(place: Path, what: str, command: str = "") -> CheckpointError:
-    """The error about a file.
+    """Returns the error about a file.
 
     Args:
-        place: from the repository's root: no path of the server.
-        what: is wrong with it, like `is missing`, marked for the catalogues.
-        command: makes it anew, where there is one beside the repository's own copy.
+        place: path from the repository's root; never an absolute path of the server.
+        what: the fault, like `is missing`, marked for translation.
+        command: a command that makes the file again; empty if it can only be checked out.
     """
     if not command:
         return CheckpointError(told("{place} {what}. Restore it with: git checkout -- {place}", place=place, what=what))

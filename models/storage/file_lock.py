@@ -1,4 +1,4 @@
-"""One process at a time: what is read, changed and written back loses nothing to another that does the same."""
+"""A lock on a folder, so that concurrent processes do not overwrite each other's changes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from pathlib import Path
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Waits until no other process or thread is in here with the same folder, which is made if there is none."""
-    import fcntl  # which Windows lacks; who only opens the app needs none
+    """Holds an exclusive lock on a folder; waits while another process or thread holds it.
+
+    Args:
+        folder: made if it does not exist.
+    """
+    import fcntl  # not on Windows, where the app runs without this module
 
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY)

@@ -13,7 +13,7 @@ from tiny import HEADS, WIDTH, either_way, make_config, make_model, random_ids
 from torch.testing import assert_close
 
 from models.nets.attention import TYPES
-from models.nets.attention.base import UNTOUCHED, Intervention, Record, beside_untouched, causal_mask, intervene
+from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, causal_mask, intervene, with_baseline
 from models.nets.attention.rotary import rotary_table, rotate
 from models.nets.transformer import Transformer
 
@@ -28,7 +28,7 @@ def module_and_input(attention: str, causal: bool = True) -> tuple[torch.nn.Modu
 
 def record_of(module: torch.nn.Module, x: torch.Tensor) -> tuple[torch.Tensor, Record]:
     records: list[Record] = []
-    return module(x, rotary_table(x.shape[1], WIDTH // module.heads), UNTOUCHED, records), records[0]
+    return module(x, rotary_table(x.shape[1], WIDTH // module.heads), NO_INTERVENTION, records), records[0]
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -197,6 +197,6 @@ def test_the_list_of_types():
 def test_a_share_of_the_constant_beside_untouched():
     weights, constant = torch.rand(2, 3, 4, 4).softmax(-1), torch.rand(3, 4, 4).softmax(-1)
     share = torch.tensor([0.0, 0.4, 1.0])[:, None, None]
-    both = intervene(weights, beside_untouched(Intervention(constant=constant, share=share), torch.ones(1, 1, 1)))
+    both = intervene(weights, with_baseline(Intervention(constant=constant, share=share), torch.ones(1, 1, 1)))
     assert_close(both[0], weights[0])
     assert_close(both[1], intervene(weights[1:], Intervention(constant=constant, share=share))[0])

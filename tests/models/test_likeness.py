@@ -46,7 +46,7 @@ def test_of_a_text():
     lab = tiny.make_lab("softmax")
     prompt = lab.read(tiny.TEXT)
     found = of_text(lab, prompt)
-    (trace,) = lab.run(prompt, [tiny.UNTOUCHED])
+    (trace,) = lab.run(prompt, [tiny.NO_INTERVENTION])
     assert {term: its.shape for term, its in found["self"].items()} == dict.fromkeys(TERMS, (2, 4, 4))
     numpy.testing.assert_allclose(found["self"]["pos"], of_trace(trace)["self"]["pos"], rtol=1e-4)
     records: list[Record] = []

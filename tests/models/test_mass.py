@@ -72,7 +72,7 @@ def test_between_two_lengths_masses_are_interpolated():
 
 
 def test_a_head_without_any_weight_stays_so():
-    assert not row_sums.with_mass(torch.zeros(1, 4, 4), torch.ones(1, 1, 1)).any()
+    assert not row_sums.with_row_sum(torch.zeros(1, 4, 4), torch.ones(1, 1, 1)).any()
 
 
 @pytest.mark.parametrize("attention", ["softmax", "selective", "gau-softmax"])

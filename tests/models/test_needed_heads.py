@@ -93,7 +93,7 @@ def test_gates_of_foreign_models_are_plans(name: str):
 def test_a_model_that_predicts_nothing_says_so():
     lab = lab_of("bert-bare")
     with pytest.raises(ValueError, match="predicts nothing"):
-        lab.under_gates(lab.read(TEXT))
+        lab.gated_log_probabilities(lab.read(TEXT))
     with pytest.raises(ValueError, match="no prediction"):
         Question.of(run_prompt(lab, lab.read(TEXT)))
 

@@ -25,7 +25,7 @@ from models.training.recipes import Recipe
 
 LAYERS, HEADS, WIDTH = 2, 4, 32
 LENGTH = 128  # of tables: as long as a typed text may be
-UNTOUCHED = HeadPlan()
+NO_INTERVENTION = HeadPlan()
 TEXT = "y=7; x=1; x=3; y=?; z=5; x=?"  # 12 tokens and two questions
 
 BIDIRECTIONAL = sorted(name for name, kind in TYPES.items() if not kind.selects)  # F is for causal masks alone
@@ -106,7 +106,7 @@ def all_heads(lab: StackLab, **state: object) -> HeadPlan:
     return HeadPlan().with_heads([("self", layer, head) for layer in range(layers) for head in range(heads)], **state)
 
 
-def another_scale(lab: StackLab, plan: HeadPlan = UNTOUCHED) -> HeadPlan:
+def another_scale(lab: StackLab, plan: HeadPlan = NO_INTERVENTION) -> HeadPlan:
     """The plan under a scale that the model's type has and was not trained with; as it is if there is none."""
     policies = lab.attention.policies
     if "logn" in policies:
@@ -126,6 +126,6 @@ def prompt_of(ids: Tensor) -> Prompt:
     return Prompt(tuple(ids.tolist()), tuple(map(str, ids.tolist())), tuple(range(len(ids))), (*ids[1:].tolist(), -1))
 
 
-def trace_of(lab: StackLab, ids: Tensor, plan: HeadPlan = UNTOUCHED) -> Trace:
+def trace_of(lab: StackLab, ids: Tensor, plan: HeadPlan = NO_INTERVENTION) -> Trace:
     """The Trace of prompt_of these ids."""
     return run_prompt(lab, prompt_of(ids), plan)

@@ -15,14 +15,14 @@ from torch import Tensor, nn
 
 from models.generate.sampling import GREEDY, Sampling
 from models.kind import Kind
-from models.lab import Lab, Touch, UnderGates, Watch
+from models.lab import GatedLogProbabilities, Lab, Touch, Watch
 from models.labs.foreign.reading.readers import Answer, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PicturePrompt, PictureReader
 from models.labs.foreign.running import layout, writing
 from models.labs.foreign.running.attention import BatchPass, ForwardPass, Sink, during
 from models.labs.foreign.running.positions import BLOCK_NUMBERS, BodyOutput, Result, at_positions
 from models.labs.foreign.running.records import FullRecorder, LayerRecorder, ThumbnailRecorder
-from models.nets.attention.base import UNTOUCHED, Intervention
+from models.nets.attention.base import NO_INTERVENTION, Intervention
 from models.plan import TRAINED, HeadPlan, Scale
 from models.prompt import Prompt, TargetPrompt
 from models.trace import Layer, Sketch, Trace
@@ -138,7 +138,7 @@ class ForeignLab(Lab):
             return ""
         return self.task.wrote(tuple(writing.write(self, self.task, prompt, plan)))
 
-    def under_gates(self, prompt: Prompt) -> UnderGates:
+    def gated_log_probabilities(self, prompt: Prompt) -> GatedLogProbabilities:
         if not (prompt.asked or isinstance(self.task, Seq2SeqReader)):
             raise ValueError(f"{self.name} predicts nothing")
         inputs: dict[str, Any] = dict(self.task.inputs(prompt))
@@ -165,7 +165,7 @@ class ForeignLab(Lab):
 
         return log_probabilities
 
-    def states(self, batch: Tensor, touch: Touch = lambda kind, layer: UNTOUCHED,
+    def states(self, batch: Tensor, touch: Touch = lambda kind, layer: NO_INTERVENTION,
                watch: Watch | None = None) -> list[Tensor]:
         if len(self.kinds) > 1 or isinstance(self.task, PictureReader):
             raise ValueError(f"{self.name} is no model of one text")
@@ -240,7 +240,7 @@ class ForeignLab(Lab):
 
     def _interventions(self, prompt: Prompt, plan: HeadPlan) -> Callable[[str, int, int, int], Intervention]:
         if not plan.heads:
-            return lambda kind, layer, queries, keys: UNTOUCHED
+            return lambda kind, layer, queries, keys: NO_INTERVENTION
         touched: dict[tuple[str, int], tuple[Tensor | None, Tensor | None]] = {}
         for kind, (layers, heads) in self.shape.items():
             for layer in range(layers):

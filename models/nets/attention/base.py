@@ -42,7 +42,7 @@ class Intervention:
         factor: (1 or H, N or 1, 1), what q·k / sqrt(D) is multiplied by in place of the type's own factor; or None.
         share: (H, 1, 1) how much of each head's weights is the constant, 0 to 1, in place of `is_constant`; or None.
 
-    In a batch of two, the first as trained, all but `constant` have a dimension B in front; see beside_untouched.
+    In a batch of two, the first as trained, all but `constant` have a dimension B in front; see with_baseline.
     """
 
     is_constant: Tensor | None = None
@@ -111,10 +111,10 @@ class Keys:
 
 
 OWN = Keys()
-UNTOUCHED = Intervention()
+NO_INTERVENTION = Intervention()
 
 
-def beside_untouched(intervention: Intervention, factor: Tensor) -> Intervention:
+def with_baseline(intervention: Intervention, factor: Tensor) -> Intervention:
     """For a batch of two: the first row as trained, the second under `intervention`; `factor` is the trained one."""
     def below(tensor: Tensor | None, neutral: float) -> Tensor | None:
         return None if tensor is None else torch.stack((torch.full_like(tensor, neutral), tensor))
@@ -142,7 +142,8 @@ def gated(outputs: Tensor, intervention: Intervention) -> Tensor:
 
 def fresh(shape: tuple[int, ...], std: float) -> Tensor:
     """Normal numbers for a table. torch.randn on no device (models/storage/checkpoint.py reads models there) is
-    Python, and imports torch's compiler and sympy first: 66 MB and a second."""
+    Python, and imports torch's compiler and sympy first: 66 MB and a second.
+    """
     return torch.empty(shape).normal_(std=std)
 
 
@@ -237,7 +238,7 @@ class SelfAttention(nn.Module):
         self.value = nn.Linear(config.width, config.inner_width, bias=False)
         self.output = nn.Linear(config.inner_width, config.width, bias=False)
 
-    def forward(self, x: Tensor, rotary: Rotary, intervention: Intervention = UNTOUCHED,
+    def forward(self, x: Tensor, rotary: Rotary, intervention: Intervention = NO_INTERVENTION,
                 records: list[Record] | None = None, keys: Keys = OWN) -> Tensor:
         """(B, N, C) -> (B, N, C); appends what it did to `records` if there is such a list."""
         scores = self.scores(x, rotary, intervention.factor, keys)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from models.messages import N_
 from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source, fresh, split
@@ -65,11 +66,14 @@ class DenseScores(Source):
         self.hidden = Hidden(config)
         self.positions = Positions(config, config.trained_length)
 
+    @override
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
         return self.positions(self.hidden(x, keys.first), keys.first + x.shape[1])
 
 
 class Dense(SelfAttention):
+    """The dense Synthesizer."""
+
     title = N_("Dense Synthesizer")
     label, colour, dash = N_("dense"), 4, 3
     line = N_("Each word writes down where to look, without comparing itself to any.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torch import Tensor, nn
+from typing_extensions import override
 
 from models.nets.attention.base import OWN, Keys, Rotary, Source, split
 from models.nets.attention.rotary import rotate
@@ -17,6 +18,7 @@ class DotProduct(Source):
         self.query = nn.Linear(config.width, config.inner_width, bias=False)
         self.key = nn.Linear(config.width, config.inner_width, bias=False)
 
+    @override
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
         query = self._turned(self.query(x), rotary)
         key = keys.made("key", lambda seen: self._turned(self.key(seen), rotary), x)

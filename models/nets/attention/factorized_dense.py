@@ -9,6 +9,7 @@ tile both or to interleave both, as public ports do, leaves keys that share one.
 from __future__ import annotations
 
 from torch import Tensor
+from typing_extensions import override
 
 from models.messages import N_
 from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source
@@ -17,7 +18,7 @@ from models.nets.config import Config
 
 
 def factors_of(n: int) -> tuple[int, int]:
-    """a <= b with a · b = n, as near to each other as can be."""
+    """A <= b with a · b = n, as near to each other as can be."""
     a = next(a for a in range(int(n**0.5), 0, -1) if n % a == 0)
     return a, n // a
 
@@ -40,12 +41,15 @@ class FactorizedDenseScores(Source):
         # Both start near 0, where a product has no gradient: one starts near 1 instead.
         self.interleaved.bias_table.data.fill_(1.0)
 
+    @override
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
         hidden, n = self.hidden(x, keys.first), keys.first + x.shape[1]
         return products(self.tiled(hidden), self.interleaved(hidden))[..., :n].contiguous()
 
 
 class FactorizedDense(SelfAttention):
+    """The factorised dense Synthesizer."""
+
     title = N_("Factorised dense Synthesizer")
     label, colour, dash = N_("factorised dense"), 2, 4
     line = N_("Each word writes down where to look, in two short parts.")

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from torch import Tensor, nn
+from typing_extensions import override
 
 from models.messages import N_
 from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source, fresh
@@ -28,12 +29,15 @@ class FactorizedTable(Source):
         self.query_table = nn.Parameter(fresh(shape, INITIAL_STD))
         self.key_table = nn.Parameter(fresh(shape, INITIAL_STD))
 
+    @override
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
         n = keys.first + x.shape[1]
         return (self.query_table[:, keys.first:n] @ self.key_table[:, :n].transpose(-1, -2)).unsqueeze(0)
 
 
 class FactorizedRandom(SelfAttention):
+    """The factorised random Synthesizer."""
+
     title = N_("Factorised random Synthesizer")
     label, colour, dash = N_("factorised random"), 7, 4
     line = N_("A learned table of positions, in two thin factors.")

@@ -28,6 +28,8 @@ class FixedTable(Source):
 
 
 class FixedRandom(SelfAttention):
+    """The random Synthesizer with a table that is not trained."""
+
     title = N_("Fixed random Synthesizer")
     label, colour, dash = N_("fixed random"), 6, 5
     line = N_("A random table of positions that was never trained.")

@@ -12,6 +12,7 @@ so, and need not put its weight on the first token; C · H parameters more a lay
 from __future__ import annotations
 
 from torch import Tensor, nn
+from typing_extensions import override
 
 from models.messages import N_
 from models.nets.attention.softmax import Softmax
@@ -19,6 +20,8 @@ from models.nets.config import Config
 
 
 class Gated(Softmax):
+    """Softmax attention with one computed gate per token and head."""
+
     title = N_("Gated")
     label, colour, dash = N_("gated"), 4, 0
     line = N_("Softmax, and each head decides how much of its output gets through.")
@@ -29,5 +32,6 @@ class Gated(Softmax):
         super().__init__(config)
         self.gating = nn.Linear(config.width, config.heads, bias=False)  # W_g
 
+    @override
     def gates(self, x: Tensor) -> Tensor:
         return self.gating(x).sigmoid().transpose(1, 2)

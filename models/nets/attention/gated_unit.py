@@ -15,6 +15,7 @@ import math
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from models.messages import N_
 from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source
@@ -39,6 +40,7 @@ class SharedDotProduct(Source):
         self.scale = nn.Parameter(torch.ones(2, SHARED))  # of q and of k: gamma
         self.shift = nn.Parameter(torch.zeros(2, SHARED))  # beta
 
+    @override
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
         # The model's table is as wide as its heads; this one as S.
         cos, sin = rotary_table(x.shape[1], SHARED)
@@ -60,9 +62,11 @@ class GatedUnit(SelfAttention):
         self.value = nn.Linear(config.width, expanded, bias=False)
         self.output = nn.Linear(expanded, config.width, bias=False)
 
+    @override
     def values(self, x: Tensor) -> Tensor:
         return functional.silu(self.value(x)).unsqueeze(1)
 
+    @override
     def outputs(self, weights: Tensor, values: Tensor, x: Tensor) -> Tensor:
         return functional.silu(self.gate(x)).unsqueeze(1) * (weights.to(values.dtype) @ values)
 
@@ -79,14 +83,16 @@ class GauRelu2(GatedUnit):
     trained_policy = "fixed"
     is_distribution = False
 
+    @override
     def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor | float:
         return self.trained_length**-0.5
 
+    @override
     def normalise(self, scores: Tensor, keys: Keys = OWN) -> tuple[Tensor, None]:
         return functional.relu(scores).square(), None
 
     def log_normaliser(self, scores: Tensor) -> Tensor:
-        """ln of the row's sum, which nothing divides by: what would have to be 0 for rows to sum to 1."""
+        """Ln of the row's sum, which nothing divides by: what would have to be 0 for rows to sum to 1."""
         return functional.relu(scores).square().sum(-1).clamp_min(1e-9).log()
 
 
@@ -99,13 +105,15 @@ class GauRelu2Mixed(GauRelu2):
     formula = N_("A = relu(q kᵀ / √s)² / n,  n = the text's length")
     trained_policy = "length"
 
+    @override
     def trained_factor(self, n: int, device: torch.device | None = None) -> float:
         return n**-0.5
 
 
 class GauRelu2Learned(GauRelu2):
     """Its divisor is a parameter of the layer, which starts at the trained length. The scales of q and k could learn
-    the same; nobody published it, it is ours."""
+    the same; nobody published it, it is ours.
+    """
 
     title = N_("Gated attention unit, relu²/c")
     label, colour, dash = N_("GAU relu²/c"), 1, 4
@@ -118,11 +126,14 @@ class GauRelu2Learned(GauRelu2):
         super().__init__(config)
         self.log_divisor = nn.Parameter(torch.tensor(math.log(config.trained_length)))
 
+    @override
     def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor:
         return (-self.log_divisor / 2).exp().view(1, 1, 1)
 
 
 class GauSoftmax(GatedUnit):
+    """The gated attention unit with softmax."""
+
     title = N_("Gated attention unit, softmax")
     label, colour, dash = N_("GAU softmax"), 3, 1
     line = N_("Attention and MLP in one, with softmax.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from models.messages import N_
 from models.nets.attention.scale import SOURCE_BASE, log_factor
@@ -16,6 +17,8 @@ from models.nets.attention.softmax import Softmax
 
 
 class LogN(Softmax):
+    """Softmax attention with log n scaling."""
+
     title = N_("Log n")
     label, colour, dash = N_("log n"), 2, 2
     line = N_("Softmax, sharper the more words there are to look at.")
@@ -23,5 +26,6 @@ class LogN(Softmax):
     published = "Su Jianlin 2021, kexue.fm/archives/8823"
     trained_policy = ""
 
+    @override
     def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor:
         return log_factor(n, self.causal, SOURCE_BASE, device)

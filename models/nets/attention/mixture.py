@@ -1,13 +1,14 @@
 """Mixtures of Synthesizers: a layer's scores are a weighted sum, with weights that it learns.
 
-    A = softmax(sum_n alpha_n S_n(X)),   alpha = softmax(a), a learned per layer, equal at first
-                                                                Tay et al. 2020, arXiv 2005.00743, section 3.5
+A = softmax(sum_n alpha_n S_n(X)),   alpha = softmax(a), a learned per layer, equal at first
+Tay et al. 2020, arXiv 2005.00743, section 3.5
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from models.messages import N_
 from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source
@@ -33,23 +34,32 @@ class Mixed(Source):
         """The parts' weights; they sum to 1."""
         return self.mixing_table.softmax(0)
 
+    @override
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
         return sum(alpha * part(x, rotary, factor, keys) for alpha, part in zip(self.alpha, self.parts, strict=True))
 
 
 class RandomAndDense(Mixed):
+    """A learned table plus dense scores."""
+
     part_types = (Table, DenseScores)
 
 
 class DenseAndDotProduct(Mixed):
+    """Dense scores plus q·k."""
+
     part_types = (DenseScores, DotProduct)
 
 
 class RandomAndDotProduct(Mixed):
+    """A learned table plus q·k."""
+
     part_types = (Table, DotProduct)
 
 
 class RandomDense(SelfAttention):
+    """The mixture of the random and the dense Synthesizer."""
+
     title = N_("Random + dense Synthesizer")
     label, colour, dash = N_("random + dense"), 5, 3
     line = N_("A learned table, mixed with what each word writes down.")
@@ -60,6 +70,8 @@ class RandomDense(SelfAttention):
 
 
 class DenseSoftmax(SelfAttention):
+    """The mixture of the dense Synthesizer and softmax attention."""
+
     title = N_("Dense Synthesizer + softmax")
     label, colour, dash = N_("dense + softmax"), 1, 5
     line = N_("What each word writes down, mixed with looking things up.")
@@ -70,6 +82,8 @@ class DenseSoftmax(SelfAttention):
 
 
 class RandomSoftmax(SelfAttention):
+    """The mixture of the random Synthesizer and softmax attention."""
+
     title = N_("Random Synthesizer + softmax")
     label, colour, dash = N_("random + softmax"), 7, 2
     line = N_("A learned table, mixed with looking things up.")

@@ -9,6 +9,7 @@ a causal mask row i reads R[i, 0..i] only, so the upper half of the table is nev
 from __future__ import annotations
 
 from torch import Tensor, nn
+from typing_extensions import override
 
 from models.messages import N_
 from models.nets.attention.base import OWN, Keys, Rotary, SelfAttention, Source, fresh
@@ -27,12 +28,15 @@ class Table(Source):
         n = config.trained_length
         self.table = nn.Parameter(fresh((config.heads, n, n), INITIAL_STD))
 
+    @override
     def forward(self, x: Tensor, rotary: Rotary, factor: Tensor | float, keys: Keys = OWN) -> Tensor:
         n = keys.first + x.shape[1]
         return self.table[None, :, keys.first:n, :n].clone()
 
 
 class Random(SelfAttention):
+    """The random Synthesizer."""
+
     title = N_("Random Synthesizer")
     label, colour, dash = N_("random"), 3, 1
     line = N_("A learned table of positions, the same for every text.")

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def rotary_table(n: int, width: int, base: float = 10_000.0) -> tuple[Tensor, Tensor]:
-    """cos and sin, each (N, D/2), of RoPE's angles (Su et al., arXiv 2104.09864, eq. 15)."""
+    """Cos and sin, each (N, D/2), of RoPE's angles (Su et al., arXiv 2104.09864, eq. 15)."""
     frequency = base ** (-torch.arange(0, width, 2).float() / width)
     angle = torch.arange(n).float().unsqueeze(1) * frequency
     return angle.cos(), angle.sin()

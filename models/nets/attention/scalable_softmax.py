@@ -11,6 +11,7 @@ import math
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from models.messages import N_
 from models.nets.attention.scale import visible_keys
@@ -19,6 +20,8 @@ from models.nets.config import Config
 
 
 class ScalableSoftmax(Softmax):
+    """Softmax attention with a learned factor on ln n per head."""
+
     title = N_("Scalable softmax")
     label, colour, dash = N_("scalable softmax"), 5, 1
     line = N_("Softmax, sharper with length by a factor that each head learns.")
@@ -32,5 +35,6 @@ class ScalableSoftmax(Softmax):
         mean = sum(math.log(i) for i in range(1, n + 1)) / n if config.causal else math.log(n)
         self.scalable = nn.Parameter(torch.full((config.heads,), 1 / mean))
 
+    @override
     def trained_factor(self, n: int, device: torch.device | None = None) -> Tensor:
         return self.scalable.view(-1, 1, 1) * visible_keys(n, self.causal, device).log()

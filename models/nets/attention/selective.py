@@ -14,6 +14,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 from torch.nn import functional
+from typing_extensions import override
 
 from models.messages import N_
 from models.nets.attention.base import OWN, Keys
@@ -57,6 +58,8 @@ def memory_in_use(masks: list[Tensor], tau: float = 1.0) -> Tensor:
 
 
 class Selective(Softmax):
+    """Softmax attention with the accumulated mask F."""
+
     selects = True
     title = N_("Selective")
     label, colour, dash = N_("selective"), 1, 0
@@ -64,6 +67,7 @@ class Selective(Softmax):
     formula = N_("A = softmax(L − F),  F[i, j] = Σ relu(L₀[k, j]) over j < k < i,  0 for the first token")
     published = "Leviathan et al. 2024, arXiv 2410.02703"
 
+    @override
     def normalise(self, scores: Tensor, keys: Keys = OWN) -> tuple[Tensor, Tensor]:
         if isinstance(keys.cache, EvictingCache):  # one query: F was accumulated over the queries before it
             mask = keys.cache.mask.unsqueeze(1)
@@ -73,5 +77,6 @@ class Selective(Softmax):
         mask = accumulate(selection(scores.float()))
         return (scores - mask.unsqueeze(1)).softmax(dim=-1).to(scores.dtype), mask
 
+    @override
     def log_normaliser(self, scores: Tensor) -> Tensor:
         return (scores - accumulate(selection(scores.float())).unsqueeze(1)).logsumexp(dim=-1)

@@ -13,6 +13,8 @@ from models.nets.attention.dot_product import DotProduct
 
 
 class Softmax(SelfAttention):
+    """Softmax attention."""
+
     title = N_("Softmax")
     label, colour, dash = N_("softmax"), 0, 0
     line = N_("Each word looks for what it needs: its query meets every key.")

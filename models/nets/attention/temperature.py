@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 import torch
+from typing_extensions import override
 
 from models.messages import N_
 from models.nets.attention.scale import SOURCE_BASE
@@ -18,6 +19,8 @@ from models.nets.attention.softmax import Softmax
 
 
 class Temperature(Softmax):
+    """Softmax attention at the temperature that log n has at the trained length."""
+
     title = N_("Constant temperature")
     label, colour, dash = N_("constant temperature"), 6, 3
     line = N_("Softmax, flatter by one constant: the control for log n.")
@@ -25,5 +28,6 @@ class Temperature(Softmax):
     published = "control for Su Jianlin 2021, kexue.fm/archives/8823"
     trained_policy = ""
 
+    @override
     def trained_factor(self, n: int, device: torch.device | None = None) -> float:
         return math.log(self.trained_length) / math.log(SOURCE_BASE)

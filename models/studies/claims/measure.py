@@ -22,7 +22,7 @@ from torch.nn import functional
 from models.catalogue import names
 from models.generate.sampling import generator
 from models.loading import own
-from models.nets.attention.base import UNTOUCHED, Intervention, Record, Rotary, split
+from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, Rotary, split
 from models.nets.attention.dot_product import DotProduct
 from models.nets.attention.rotary import rotary_table, rotate
 from models.nets.attention.softmax import Softmax
@@ -178,7 +178,7 @@ def speed(data: Path, runs: Path) -> dict[str, Any]:
             x = torch.randn(texts, tokens, random.config.width, generator=generator(6))
             rotary = rotary_table(tokens, random.config.head_width)
             layer, model = TIMED
-            for what, work in ((layer, lambda m, x=x, r=rotary: m.blocks[0].attention(x, r, UNTOUCHED)),
+            for what, work in ((layer, lambda m, x=x, r=rotary: m.blocks[0].attention(x, r, NO_INTERVENTION)),
                                (model, lambda m, ids=ids: m.logits(m(ids)))):
                 for against, other in others.items():
                     randoms, softmaxes = partial(_seconds, work, random), partial(_seconds, work, other)

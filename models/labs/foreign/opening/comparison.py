@@ -23,7 +23,7 @@ from models.labs.foreign.refusals import refuse, version
 from models.labs.foreign.running import positions, stateless
 from models.labs.foreign.running.attention import NAME, ForwardPass, LayerRecord, during
 from models.labs.foreign.running.writing import MAX_WRITTEN
-from models.nets.attention.base import UNTOUCHED
+from models.nets.attention.base import NO_INTERVENTION
 
 SHORT, SHORT_TARGET = 7, 4  # tokens of the short text, and of the decoder's row
 TOLERANCE = 1e-4  # of the largest value
@@ -178,7 +178,7 @@ class _Survey(ForwardPass):
         self._sizes, self._type = sizes, model_type
         self.sites: dict[nn.Module, str] = {}
         self.maps: dict[str, list[Tensor]] = {}
-        super().__init__(self.sites, lambda *_: UNTOUCHED, None, self._note)
+        super().__init__(self.sites, lambda *_: NO_INTERVENTION, None, self._note)
 
     def _note(self, kind: str, layer: int, record: LayerRecord) -> None:
         if record.live.shape[-1] <= SHORT or kind == "self" and len(self._sizes) == 1:
@@ -223,7 +223,7 @@ def _body(model: Any, reader: TextReader, tried: Probe, sites: Mapping[nn.Module
     if body is None:
         return None
     positions.listen(body)
-    with during(ForwardPass(sites, lambda *_: UNTOUCHED)), positions.at_positions(positions.BodyOutput([1, -1])):
+    with during(ForwardPass(sites, lambda *_: NO_INTERVENTION)), positions.at_positions(positions.BodyOutput([1, -1])):
         logits = model(**tried.inputs).logits
     try:
         check_close(model.config.model_type, logits, answer[:, [1, -1]])
