@@ -8,8 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from models.studies import seeds, store
-from models.studies.claims import pace
+from models.studies import pace, seeds, store
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.judge import judge
 from models.studies.claims.sources import disagreement, gated, heads, normalisation, synthesizer

@@ -15,7 +15,8 @@ import torch
 
 from models.generate.sampling import generator
 from models.nets.transformer import Transformer
-from models.studies.claims import measure, pace
+from models.studies import pace
+from models.studies.claims import measure
 from models.tasks.base import Pairs
 from models.training.recipes import RECIPES
 

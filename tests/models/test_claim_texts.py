@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from models.storage.damage import CheckpointError
-from models.studies import per_text
-from models.studies.claims import HOLDS, ONCE, UNSURE, pace
+from models.studies import pace, per_text
+from models.studies.claims import HOLDS, ONCE, UNSURE
 from models.studies.claims.sources import heads, synthesizer
 from tests.models.made_claims import (
     Made,

@@ -22,8 +22,7 @@ from models.nets.attention import TYPES
 from models.nets.config import PairConfig
 from models.nets.transformer import Block
 from models.storage.checkpoint import CHECKPOINTS, FILES, digests
-from models.studies import store
-from models.studies.claims import pace
+from models.studies import pace, store
 from models.studies.corpus.lengths import LENGTHS, measure
 from models.studies.store import MEASUREMENTS
 from models.training import evaluate

@@ -29,9 +29,9 @@ from models.nets.attention.softmax import Softmax
 from models.nets.transformer import Transformer
 from models.plan import HeadPlan
 from models.studies import seeds, store
-from models.studies.claims.pace import training_speed
 from models.studies.claims.sources.normalisation import SIDES
 from models.studies.claims.sources.synthesizer import AGAINST, TEXTS, TIMED, TOKENS
+from models.studies.pace import training_speed
 from models.tasks.masked import LENGTH, MaskedMetric
 from models.tasks.stories import CONTEXT, VOCABULARY, StoriesCorpus
 from models.training.recipes import RECIPES, short_recipe, task_of

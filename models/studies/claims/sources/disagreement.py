@@ -10,7 +10,6 @@ from models.messages import N_, listed, told
 from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence
-from models.studies.claims.pace import PLAIN
 from models.studies.claims.sources.translated import bleu
 from models.studies.claims.statement import Chart, Claim, Statement
 from models.studies.claims.verdict import (
@@ -24,6 +23,7 @@ from models.studies.claims.verdict import (
     fact,
     median_below,
 )
+from models.studies.pace import PLAIN
 
 TERMS = {"sub": told("values"), "pos": told("positions"), "out": told("outputs")}
 TITLES = {PLAIN: told("plain"), **{f"translation-disagreement-{term}": title for term, title in TERMS.items()},

@@ -10,9 +10,9 @@ from models.messages import N_, listed, told
 from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
-from models.studies.claims.pace import PLAIN
 from models.studies.claims.statement import Chart, Statement
 from models.studies.claims.verdict import Samples, below, conclude, differences
+from models.studies.pace import PLAIN
 
 ALONE, MIXED = ("dense", "random", "factorized-random"), "random-softmax"
 TWICE = 2  # times the largest share of BLEU that one of the three loses in the source
