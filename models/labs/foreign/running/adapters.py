@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers.models.deberta_v2.modeling_deberta_v2 import DisentangledSelfAttention, scaled_size_sqrt
+from transformers.models.gpt_neo.modeling_gpt_neo import GPTNeoSelfAttention
 from transformers.models.mpnet.modeling_mpnet import MPNetSelfAttention
 
 from models.labs.foreign.running.attention import complete
@@ -57,7 +58,24 @@ class MPNet(MPNetSelfAttention):
         return (result, weights) if output_attentions else (result,)
 
 
-ADAPTERS: dict[type[nn.Module], type[nn.Module]] = {DisentangledSelfAttention: Deberta, MPNetSelfAttention: MPNet}
+class GPTNeo(GPTNeoSelfAttention):
+    """GPT-Neo, which TinyStories' own models use: softmax of q·k without a scale; every other layer has a window."""
+
+    def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None, layer_past: Any = None,
+                use_cache: bool = False, output_attentions: bool = False, **others: Any) -> tuple[Tensor, Tensor]:
+        query, key, value = (split(project(hidden_states), self.num_heads)
+                             for project in (self.q_proj, self.k_proj, self.v_proj))
+        scores = torch.matmul(query, key.transpose(-1, -2))
+        n = scores.shape[-1]
+        mask = torch.zeros(1, 1, n, n).masked_fill_(~self.bias[:, :, :n, :n], NEVER)
+        if attention_mask is not None:
+            mask = mask.masked_fill(attention_mask < 0, NEVER)
+        outputs, weights = complete(self, scores, value, mask)
+        return self.resid_dropout(self.out_proj(outputs.transpose(1, 2).flatten(2))), weights
+
+
+ADAPTERS: dict[type[nn.Module], type[nn.Module]] = {DisentangledSelfAttention: Deberta, MPNetSelfAttention: MPNet,
+                                                    GPTNeoSelfAttention: GPTNeo}
 
 
 def adapt(model: nn.Module) -> bool:
