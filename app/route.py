@@ -137,9 +137,10 @@ def _present(now: Visit, seen: int) -> Answer:
     except (CheckpointError, ForeignError, LimitError):  # Streamlit shows what the error says
         found = None
     if page is None or found is None:
-        return _blocks([pack(about | {"layout": True})]), None
+        return _blocks([pack(about | {"layout": True, "count": 0})]), None
     parts, late = found
-    first = _blocks([pack(about | {"layout": False, "late": bool(late)}), *_changed(now, parts, seen)])
+    changed = _changed(now, parts, seen)
+    first = _blocks([pack(about | {"layout": False, "count": len(changed)}), *changed])
     return first, (lambda: _late(now, late, seen)) if late else None
 
 

@@ -52,7 +52,7 @@ def memory_of_models() -> dict[str, Any]:
 
 
 def _load(browser: Browser, address: str) -> float:
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context = browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900})
     page = context.new_page()
     began = time.perf_counter()
     page.goto(f"{address}/?page=explore")

@@ -31,6 +31,7 @@ class Channel:
         handlers: component -> the function that handles its events.
         serial: number of the newest picture of the state; a payload with a lower one is older.
         sent: component -> fingerprint of the payload that the events route sent last, and its serial.
+        direct: True if the events route answers on the page that is drawn.
         lock: held while the state changes, so that an event and a script run never change it at once.
     """
 
@@ -40,6 +41,7 @@ class Channel:
     received: dict[str, int] = field(default_factory=dict)
     handlers: dict[str, OnEvent | None] = field(default_factory=dict)
     sent: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+    direct: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
     _drawn: dict[str, OnEvent | None] = field(default_factory=dict)
 

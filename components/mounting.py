@@ -146,11 +146,13 @@ def answer(key: str) -> dict[str, Any]:
 
     Returns:
         key: of the component; sequence: number of its newest handled event; answered: of any component's;
-        visit: id of the visit; serial: of the picture of the state; text: of `answering`; language: of all texts.
+        visit: id of the visit; serial: of the picture of the state; direct: whether events go to
+        the events route; text: of `answering`; language: of all texts.
     """
     now = channel.current()
     return {"key": key, "sequence": now.received.get(key, 0), "answered": now.newest, "visit": now.id,
-            "serial": now.serial, "text": st.session_state.get(TEXT_KEY), "language": texts.language()}
+            "serial": now.serial, "direct": now.direct, "text": st.session_state.get(TEXT_KEY),
+            "language": texts.language()}
 
 
 def dispatch(key: str) -> Callable[[], None]:

@@ -24,7 +24,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 class Server:
     """A Streamlit script in a process of its own, which can be killed and started again at the same address."""
 
-    def __init__(self, script: str = "app/main.py", root: Path = ROOT, **environment: str) -> None:
+    def __init__(self, script: str = "app/host.py", root: Path = ROOT, **environment: str) -> None:
         """
         Args:
             environment: what the process finds in its environment beside what is in ours.
@@ -44,7 +44,7 @@ class Server:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "streamlit", "run", self._script, "--server.port", str(self._port),
                  "--server.address", "127.0.0.1"], cwd=self._root, stdout=output, stderr=subprocess.STDOUT,
-                env=os.environ | {"OMP_NUM_THREADS": "1"} | self._environment)
+                env=os.environ | {"OMP_NUM_THREADS": "1", "ATTENTION_LAB_HOSTED": ""} | self._environment)
         _wait(self._process, f"{self.address}/_stcore/health", log)
 
     def stop(self, kill: bool = False) -> None:
@@ -55,7 +55,7 @@ class Server:
 
 
 @contextlib.contextmanager
-def serve(script: str = "app/main.py", root: Path = ROOT, **environment: str) -> Iterator[str]:
+def serve(script: str = "app/host.py", root: Path = ROOT, **environment: str) -> Iterator[str]:
     """Runs a Streamlit script in a process of its own and yields its address.
 
     Raises:

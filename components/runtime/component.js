@@ -4,7 +4,8 @@ import { pageData } from '../core/page_data.js';
 import { unpack } from '../core/payload.js';
 import { currentLanguage, setLanguage } from '../core/texts.js';
 import { rootOf, setAttribute } from '../widgets/dom.js';
-import { createQueue, restartSession } from './events.js';
+import { followVisit } from './direct.js';
+import { createQueue, onAnswer, restartSession, showConnection } from './events.js';
 import { markComponent, mounted, questions } from './stale.js';
 import { acknowledgeText } from './text_box.js';
 
@@ -36,10 +37,15 @@ function isDark(host) {
 
 let heard = null; // the session that the last payload came from
 
+let drawn = 0; // serial of the newest answer of the events route
+const newest = new Map(); // key of a mount -> what the events route sent for it last
+
 /** Takes note of what a payload answers. */
 function hear(data) {
   if (heard !== null && data.visit !== undefined && data.visit !== heard) restartSession();
+  if (data.visit !== heard) [drawn] = [0, newest.clear()];
   heard = data.visit ?? heard;
+  showConnection(true);
   questions.answered(data.answered ?? 0);
   acknowledgeText(data.text ?? null);
   setLanguage(data.language ?? 'en');
@@ -73,8 +79,14 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
   const states = new WeakMap();
   return {
     render({ parentElement, data, setTriggerValue }) {
-      const news = states.get(parentElement)?.bytes === data ? null : unpack(data);
-      if (news) hear(news); // first: what is built needs the language
+      let news = states.get(parentElement)?.given === data ? null : unpack(data);
+      if (news) {
+        hear(news); // first: what is built needs the language
+        followVisit(news);
+        // An answer of the events route may have overtaken this payload.
+        const later = newest.get(news.key);
+        if (later && later.serial > (news.serial ?? 0)) news = { ...news, ...later };
+      }
       let state = states.get(parentElement);
       let refocus = null;
       if (!state) {
@@ -83,6 +95,13 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
         const events = createQueue();
         state = { root, events, parts, send: events.send, waiting: () => events.waiting };
         state.refresh = () => update(state, state.data);
+        state.show = payload => {
+          [state.bytes, state.data] = [payload, payload];
+          state.fresh = true;
+          update(state, payload);
+          state.fresh = false;
+          state.root.dataset.drawn = state.drawn = (state.drawn ?? 0) + 1;
+        };
         Object.assign(state, create(state));
         states.set(parentElement, state);
         mounted.add(state);
@@ -90,7 +109,8 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
       state.language = currentLanguage();
       state.events.trigger = setTriggerValue;
       if (news) {
-        [state.bytes, state.data] = [data, news];
+        [state.given, state.bytes, state.data] = [data, news, news];
+        state.events.key = news.key ?? '';
         state.events.acknowledge(news.sequence ?? 0);
       }
       state.dark = isDark(parentElement.host);
@@ -113,3 +133,29 @@ export function defineComponent({ create, update, destroy, parts = [] }) {
     },
   };
 }
+
+/** Draws an answer of the events route: the components that it has payloads for, and how far all events were handled. */
+function drawAnswer(about, payloads) {
+  const { serial, answered, visit, language, received } = about;
+  if (visit !== heard || serial < drawn) return;
+  drawn = serial;
+  questions.answered(answered);
+  const found = new Map(payloads.map(payload => [payload.key, payload]));
+  for (const [key, payload] of found) newest.set(key, { ...payload, serial, answered, visit, language });
+  for (const state of mounted) {
+    const { data } = state;
+    if (!data?.key || (data.serial ?? 0) > serial) continue;
+    const sequence = received[data.key] ?? data.sequence;
+    const envelope = { serial, answered, sequence, visit, language, text: data.text };
+    const waited = state.waiting().length;
+    state.events.acknowledge(sequence);
+    const payload = found.get(data.key);
+    if (payload) state.show({ ...payload, ...envelope });
+    else {
+      Object.assign(data, envelope);
+      if (waited !== state.waiting().length) state.refresh();
+    }
+    markComponent(state);
+  }
+}
+onAnswer(drawAnswer);

@@ -45,6 +45,7 @@ function create(state) {
         act: () => chooseTheme(name),
       })),
   });
+  const lost = make('span', { className: 'lost', hidden: true, attributes: { role: 'status' } });
   const said = make('span', { className: 'said', attributes: { role: 'status' } });
   const bar = make(
     'div',
@@ -53,6 +54,7 @@ function create(state) {
     redo,
     reset,
     make('span', { className: 'copy' }, copy, said),
+    lost,
     make('span', { className: 'languages' }),
     theme.element,
   );
@@ -63,7 +65,11 @@ function create(state) {
   state.root.keys?.abort();
   state.root.keys = new AbortController();
   document.addEventListener('keydown', event => press(state, event), { signal: state.root.keys.signal });
-  return { undo, redo, copy, said, theme, bar, line, link };
+  const showConnection = isThere => {
+    lost.hidden = isThere;
+    setText(lost, isThere ? '' : _('No connection. Your changes are kept and sent when it returns.'));
+  };
+  return { undo, redo, copy, said, theme, bar, line, link, showConnection };
 }
 
 /** For a visit that no link begins, the browser remembers what was chosen. */

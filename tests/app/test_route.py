@@ -25,8 +25,8 @@ from components.payload import unpack
 from tests.app.test_pages import opened
 
 Payloads = dict[str, tuple[dict[str, Any], dict[str, numpy.ndarray]]]
-ENVELOPE = ("sequence", "answered", "visit", "serial", "text", "language", "key",  # beside a payload's own header
-            "mode")  # of the address: a new entry of the browser's history is made once
+ENVELOPE = ("sequence", "answered", "visit", "serial", "text", "language", "key", "direct",
+            "mode")  # beside a payload's own header; and of the address: a new entry is made once
 
 
 def blocks(answer: bytes) -> list[tuple[dict[str, Any], dict[str, numpy.ndarray]]]:

@@ -93,13 +93,13 @@ def test_events_of_several_components_keep_their_order(session):
 
 def test_a_payload_says_what_it_answers(session):
     assert answer("a") | {"visit": 0} == {"key": "a", "sequence": 0, "answered": 0, "visit": 0, "serial": 0,
-                                         "text": None, "language": "en"}
+                                         "direct": False, "text": None, "language": "en"}
     session["a"], session["b"] = message(5), message(9)
     listen("a", None)()
     listen("b", None)()
     answering("k=4")
     assert answer("a") == {"key": "a", "sequence": 5, "answered": 9, "visit": answer("b")["visit"], "serial": 1,
-                           "text": answer("b")["text"], "language": "en"}
+                           "direct": False, "text": answer("b")["text"], "language": "en"}
     assert answer("b")["sequence"] == 9
     assert answer("a")["text"].startswith("3-")
     answering(None)

@@ -38,9 +38,10 @@ def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
 
     def open_page(phone: bool = False, dark: bool = False, wait: bool = True, first: bool = False,
                   **state: str) -> Page:
-        context = browser.new_context(
-            viewport={"width": 390, "height": 844} if phone else SCREEN, has_touch=phone,
-            color_scheme="dark" if dark else "light", permissions=["clipboard-read", "clipboard-write"])
+        context = browser.new_context(  # Playwright's wait_for_function evaluates text, which the gate's policy forbids
+            bypass_csp=True, viewport={"width": 390, "height": 844} if phone else SCREEN,
+            has_touch=phone, color_scheme="dark" if dark else "light",
+            permissions=["clipboard-read", "clipboard-write"])
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda m: complaints.append(f"console: {m.text}") if m.type == "error" else None)

@@ -92,7 +92,7 @@ def test_a_damaged_model_is_named_with_its_cure(visit, browser, tmp_path):
     weights = clone / "models/checkpoints/stories-selective/model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     with serve(root=clone) as address:
-        page = browser.new_page()
+        page = browser.new_page(bypass_csp=True)
         page.goto(f"{address}/?page=explore")
         expect(alert(page)).to_contain_text("model.safetensors is damaged", timeout=30_000)
         expect(alert(page)).to_contain_text("python -m models.training stories-selective")

@@ -33,7 +33,7 @@ def mortal() -> Iterator[Server]:
 
 
 def test_after_a_restart_every_page_shows_the_state_of_its_address(browser: Browser, mortal: Server):
-    contexts = [browser.new_context(viewport={"width": 1440, "height": 900}) for _ in range(2)]
+    contexts = [browser.new_context(bypass_csp=True, viewport={"width": 1440, "height": 900}) for _ in range(2)]
     one, two = (context.new_page() for context in contexts)
     for page in (one, two):
         page.goto(f"{mortal.address}/?model=assignment-selective&text=a%3D1%3B+a%3D%3F&plan=self-1.0g0")

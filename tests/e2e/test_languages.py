@@ -70,7 +70,7 @@ def test_a_link_opens_in_its_language(visit):
 
 
 def test_a_first_visit_follows_the_browser_and_a_choice_is_remembered(browser: Browser, address: str):
-    context = browser.new_context(locale="zh-CN")
+    context = browser.new_context(bypass_csp=True, locale="zh-CN")
     page = context.new_page()
     page.goto(address)
     expect(page.get_by_role("heading", name=WORDS[1])).to_be_visible(timeout=30_000)

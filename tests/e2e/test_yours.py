@@ -151,7 +151,7 @@ def hosted() -> Iterator[str]:
 
 
 def test_a_host_opens_no_folder_and_only_what_it_allows(browser: Browser, hosted: str):
-    page = browser.new_page()
+    page = browser.new_page(bypass_csp=True)
     page.goto(f"{hosted}/?model=hf:somebody/else&plan=self-0.0c&text=abc")
     expect(page.get_by_text("On the Hub")).to_be_visible(timeout=LOADED)
     expect(page.get_by_label("A folder on this machine", exact=True)).to_have_count(0)

@@ -47,7 +47,7 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[L
         direct: without it every event runs the Streamlit script.
     """
     now = visit.current()
-    now.layout = None
+    now.layout, now.channel.direct = None, direct is not None
     with serving.drawing():
         session.fill_widgets()
         answering(now.history.present.text)
@@ -99,7 +99,7 @@ def parts(page: Direct) -> tuple[list[Part], list[Callable[[], Part]]] | None:
 def _frame(lab: Lab, reading: Reading, state: LabState) -> Hashable:
     """What the Streamlit elements around a page depend on."""
     step = state.lesson is not None
-    box = state if lab.task.sees else (state.text, reading.prompt) if text.offers_hiding(lab, reading, state) else None
+    box = state if lab.task.sees else state.text  # Streamlit's own box shows the text
     return state.page, lab.identity, state.compared, state.language, state.teach, step, box
 
 
@@ -107,7 +107,7 @@ def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 96
     """A page without the text box and without the choice of a model. Parts of the opened link that could not be read
     are reported first."""
     now = visit.current()
-    now.layout = None
+    now.layout, now.channel.direct = None, False
     session.fill_widgets()
     answering(None)
     with serving.drawing():

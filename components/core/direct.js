@@ -1,0 +1,45 @@
+// The events route's answers as bytes, and when the next request may go.
+
+const OVERTAKE = 150; // ms after which a request under way is overtaken by one with newer events
+const RETRY = 3000; // ms from a failure to the next try; meanwhile events go through Streamlit
+
+/** Splits what arrived into blocks, each a uint32 length and that many bytes: {blocks, rest}. */
+export function unpackBlocks(before, chunk) {
+  const bytes = new Uint8Array(before.length + chunk.length);
+  bytes.set(before);
+  bytes.set(chunk, before.length);
+  const view = new DataView(bytes.buffer);
+  const blocks = [];
+  let at = 0;
+  while (at + 4 <= bytes.length) {
+    const stop = at + 4 + view.getUint32(at, true);
+    if (stop > bytes.length) break;
+    blocks.push(bytes.subarray(at + 4, stop));
+    at = stop;
+  }
+  return { blocks, rest: bytes.subarray(at) };
+}
+
+/** The requests under way: one at a time, unless the newest takes long. Times are in ms, of one clock. */
+export function createSchedule() {
+  const open = new Map(); // number -> when it began
+  let last = 0;
+  let failedAt = -Infinity;
+  return {
+    begin(now) {
+      last += 1;
+      open.set(last, now);
+      return last;
+    },
+    end(number) {
+      open.delete(number);
+    },
+    fail(number, now) {
+      open.delete(number);
+      failedAt = now;
+    },
+    /** ms until the next request may go. */
+    delay: now => (open.size ? Math.max(0, Math.max(...open.values()) + OVERTAKE - now) : 0),
+    isOpen: now => now - failedAt > RETRY,
+  };
+}

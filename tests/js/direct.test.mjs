@@ -1,0 +1,50 @@
+// The events route's answers, and when a request may go.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSchedule, unpackBlocks } from '../../components/core/direct.js';
+
+const block = text => {
+  const bytes = new TextEncoder().encode(text);
+  const whole = new Uint8Array(4 + bytes.length);
+  new DataView(whole.buffer).setUint32(0, bytes.length, true);
+  whole.set(bytes, 4);
+  return whole;
+};
+const join = parts => Uint8Array.from(parts.flatMap(part => Array.from(part)));
+const read = bytes => new TextDecoder().decode(bytes);
+
+test('blocks are the same however an answer is cut on its way', () => {
+  const answer = join([block('about'), block(''), block('a longer payload')]);
+  for (let size = 1; size <= answer.length; size += 1) {
+    let rest = new Uint8Array(0);
+    const found = [];
+    for (let at = 0; at < answer.length; at += size) {
+      const next = unpackBlocks(rest, answer.subarray(at, at + size));
+      found.push(...next.blocks.map(read));
+      rest = next.rest;
+    }
+    assert.deepEqual(found, ['about', '', 'a longer payload']);
+    assert.equal(rest.length, 0);
+  }
+});
+
+test('one request at a time, until it takes long', () => {
+  const schedule = createSchedule();
+  assert.equal(schedule.delay(0), 0);
+  const first = schedule.begin(0);
+  assert.equal(schedule.delay(10), 140);
+  assert.equal(schedule.delay(150), 0);
+  schedule.begin(150);
+  assert.equal(schedule.delay(160), 140);
+  schedule.end(first);
+  assert.equal(schedule.delay(160), 140);
+});
+
+test('after a failure events go elsewhere for a while', () => {
+  const schedule = createSchedule();
+  assert.ok(schedule.isOpen(0));
+  schedule.fail(schedule.begin(0), 100);
+  assert.ok(!schedule.isOpen(3000) && schedule.isOpen(3101));
+  assert.equal(schedule.delay(200), 0);
+});
