@@ -22,10 +22,10 @@ from foreign_tiny import ENCODER, SEQUENCE, SHARED, TEXT, made
 import models
 from models.analysis import head_groups, minimal_heads
 from models.analysis.gated_predictions import Gating, Question
+from models.lab import run_prompt
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.reading.readers import TextReader
-from models.trace import run_prompt
 
 NTK = {**SHARED, "max_position_embeddings": 16,
        "rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0}}
@@ -159,7 +159,7 @@ torch.set_num_threads(1)
 import models
 from models.analysis import minimal_heads
 from models.analysis.gated_predictions import Gating, Question
-from models.trace import run_prompt
+from models.lab import run_prompt
 lab = models.load_folder(Path(sys.argv[1]))
 prompt = lab.read("the cat sat on the mat " * 200, int(sys.argv[2]))
 assert len(prompt.ids) == int(sys.argv[2])
