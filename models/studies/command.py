@@ -1,4 +1,4 @@
-"""The command line that the studies share: models by name, their numbers written as NAME.KIND.json.
+"""The command line of the studies: parses names of models and writes NAME.KIND.json for each.
 
     python -m models.studies.corpus.blimp stories-softmax stories-gated [--pairs P]
 """
@@ -23,12 +23,14 @@ Its = TypeVar("Its", bound=Lab)
 
 @dataclass(frozen=True)
 class Option:
-    """--name of a study, which a measurement's own command repeats where it is not the usual one.
+    """A study's option, `--name`. A measurement stores its command with every option that differs from the default.
 
     Attributes:
-        usual: what it is if it isn't given; None where that depends on the model.
-        of: makes a value of a text; raises ArgumentTypeError or ValueError.
-        repeats: False for what changes no number, or only how long they may take.
+        name: without the dashes.
+        usual: default value; None if the default depends on the model.
+        about: help text.
+        of: parses the argument; raises ArgumentTypeError or ValueError.
+        repeats: False for options that change no number, such as a time limit. They are not stored.
     """
 
     name: str
@@ -40,14 +42,15 @@ class Option:
 
 def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[str], Its],
           measure: Callable[[Its, Task, argparse.Namespace], dict[str, Any]], options: Sequence[Option] = ()) -> None:
-    """Measures the models that the command line names, one after the other, and writes what `measure` returns.
+    """Runs the study on each model that the command line names, and writes what `measure` returns.
 
     Args:
-        kind: of store.COMMANDS.
-        about: the study's docstring.
-        choices: names of models that it is of.
+        kind: of measurement, a key of store.COMMANDS.
+        about: the study's docstring, printed by --help.
+        choices: names of models that the study accepts.
         load: models.loading.load or models.loading.own.
-        measure: (lab, task, arguments) -> the measurement's values; task's tokens are kept in arguments.runs.
+        measure: (lab, task, arguments) -> the measurement's values. The task caches tokens in arguments.runs.
+        options: of this study, in addition to --data and --runs.
     """
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=choices, metavar="NAME", help=", ".join(choices))
@@ -55,7 +58,7 @@ def study(kind: str, about: str | None, choices: Sequence[str], load: Callable[[
         parser.add_argument(f"--{option.name}", type=option.of, default=option.usual, help=option.about)
     add_data_option(parser)
     parser.add_argument("--runs", type=Path, default=Path("runs"),
-                        help="where tokens of the data and what is half done are kept")
+                        help="folder of cached tokens and of unfinished results")
     arguments = parser.parse_args()
     given = "".join(f" --{option.name} {value}" for option in options
                     if option.repeats and (value := getattr(arguments, option.name)) != option.usual)

@@ -1,4 +1,4 @@
-"""Losses of a model of ours on texts that it was not trained on, a mean a text."""
+"""Mean losses per text of a released model, on validation or test texts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,21 @@ from models.tasks.masked import MASK_ID, MaskedCorpus
 from models.tasks.pairs import PairCorpus, as_batch, first_of_each
 from models.tasks.stories import StoriesCorpus
 
-TOKENS = 8192  # of texts, about
-AT_ONCE = 2048  # tokens of a pass
+TOKENS = 8192  # default total of a sample of texts
+AT_ONCE = 2048  # tokens per forward pass
 
 
 @torch.inference_mode()
 def losses(model: Transformer | Seq2Seq, batches: Sequence[Batch]) -> tuple[Tensor, Tensor]:
-    """(T,) mean loss of each text in nats, and (T,) predictions that it is the mean of; texts that ask nothing are left
-    out."""
+    """Returns the mean loss and the number of predictions of each text. Texts without a prediction are left out.
+
+    Args:
+        model: to evaluate.
+        batches: texts; targets below 0 are not predicted.
+
+    Returns:
+        (T,) mean losses in nats and (T,) numbers of predictions.
+    """
     sums, counts = [], []
     for batch in batches:
         hidden = model(batch.texts, batch.tokens) if isinstance(batch, Pairs) else model(batch.tokens)
@@ -37,22 +44,35 @@ def losses(model: Transformer | Seq2Seq, batches: Sequence[Batch]) -> tuple[Tens
 
 
 def mean(values: Tensor, counts: Tensor) -> float:
-    """Mean over all predictions of what `losses` gives; nats."""
+    """Returns the mean loss over all predictions in nats.
+
+    Args:
+        values, counts: as `losses` returns them.
+    """
     return float((values * counts).sum() / counts.sum())
 
 
 def validation_texts(corpus: Corpus, tokens: int = TOKENS) -> list[Batch]:
-    """About so many tokens of validation texts, of every kind that there is."""
+    """Returns about `tokens` tokens of validation texts: the same share of every validation batch.
+
+    Args:
+        corpus: of a task.
+        tokens: approximate total.
+    """
     batches = corpus.validation()
     share = max(1, round(sum(batch.tokens.numel() for batch in batches) / tokens))
     return [_every(batch, share) for batch in batches]
 
 
 def test_texts(corpus: Corpus, tokens: int = TOKENS) -> list[Batch]:
-    """About so many tokens of test texts, evenly over all.
+    """Returns about `tokens` tokens of test texts, evenly spread over all of them.
+
+    Args:
+        corpus: of a task.
+        tokens: approximate total; of translations, target tokens.
 
     Raises:
-        TypeError: the corpus has none.
+        TypeError: this kind of corpus has no held-out texts.
     """
     if isinstance(corpus, PairCorpus):
         buckets = corpus.buckets(first_of_each(corpus.pairs("test")))
@@ -74,7 +94,7 @@ def test_texts(corpus: Corpus, tokens: int = TOKENS) -> list[Batch]:
 
 
 def _every(batch: Batch, share: int) -> Batch:
-    """One text of so many."""
+    """Returns one text of every `share`."""
     if isinstance(batch, Pairs):
         return Pairs(batch.tokens[::share], batch.targets[::share], batch.texts[::share])
     return Batch(batch.tokens[::share], batch.targets[::share])

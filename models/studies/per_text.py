@@ -1,7 +1,7 @@
-"""What single texts came to: kept beside a training's numbers, so that two models are compared text by text.
+"""Values per text of a training's metrics, by which two models are compared text by text.
 
-A metric's number is the mean of these over all texts, each counted as often as something was asked of it. Texts are
-drawn again as in models/studies/bootstrap.py: what counts as one is said there.
+A metric is the mean of these values over all texts, weighted by the number of predictions of each text.
+models/studies/bootstrap.py draws the texts again.
 """
 
 from __future__ import annotations
@@ -20,40 +20,47 @@ RIGHT, ASKED = "right", "asked"
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """One training's.
+    """Values per text of one training.
 
     Attributes:
-        values: (T,) a mean a text.
-        counts: (T,) what it is the mean of.
+        values: (T,) mean of each text.
+        counts: (T,) number of predictions in each mean.
     """
 
     values: ndarray
     counts: ndarray
 
     def __post_init__(self) -> None:
-        """Raises ValueError where the numbers are damaged."""
+        """Raises ValueError if the values are damaged."""
         if self.values.shape != self.counts.shape or self.values.ndim != 1 or not len(self.values) or \
                 not numpy.isfinite(self.values).all():
             raise ValueError("not one finite number per text")
 
     def of_the_same(self, other: Texts) -> bool:
-        """Whether both are of the same texts, as far as can be told."""
+        """Returns whether both are of the same texts, judged by their counts.
+
+        Args:
+            other: to compare with.
+        """
         return numpy.array_equal(self.counts, other.counts)
 
 
-# Of a training's metric; raises KeyError where it has none, and ValueError for damaged numbers.
+# Reads values per text from a training's metric; raises KeyError if there are none, ValueError if damaged.
 Reader = Callable[[Mapping[str, Any]], Texts]
 
 
 def difference(sides: Iterable[Texts]) -> Texts | None:
-    """Returns, text by text, the first side minus the others, or the first side itself where it is the only one.
+    """Returns the first side minus the sum of the other sides, text by text; a single side is returned as it is.
+
+    Args:
+        sides: values of each model, on the same texts.
 
     Returns:
-        None where a side was not measured (an older training), where sides are of other texts, and of a single text,
-        whose spread is unknown.
+        None if a side has no values per text (an older training), if the sides are of different texts, or if there is
+            only one text, because its spread is unknown.
 
     Raises:
-        ValueError: numbers of a side are damaged.
+        ValueError: the values of a side are damaged.
     """
     try:
         first, *others = sides
@@ -65,18 +72,25 @@ def difference(sides: Iterable[Texts]) -> Texts | None:
 
 
 def counted(right: Tensor, whose: Tensor) -> dict[str, list[int]]:
-    """What `shares` reads, of answers.
+    """Returns the numbers of right answers and of queries of each text, in the form that `shares` reads.
 
     Args:
-        right: (K,) bool, of each answer.
-        whose: (K,) number of the text that it is of, from 0.
+        right: (K,) bool, for each answer.
+        whose: (K,) index of the text of each answer, from 0.
     """
     return {RIGHT: torch.bincount(whose[right], minlength=int(whose.max()) + 1 if len(whose) else 0).tolist(),
             ASKED: torch.bincount(whose).tolist()}
 
 
 def shares(found: Mapping[str, Any]) -> Texts:
-    """Shares of right answers."""
+    """Returns the share of right answers of each text.
+
+    Args:
+        found: as `counted` returns it.
+
+    Raises:
+        ValueError: the two lists differ in length.
+    """
     right, asked = numpy.array(found[RIGHT], float), numpy.array(found[ASKED], float)
     if right.shape != asked.shape:
         raise ValueError("not as many texts were asked as answered")
@@ -84,30 +98,61 @@ def shares(found: Mapping[str, Any]) -> Texts:
 
 
 def losses(metric: Mapping[str, Any]) -> Texts:
-    """Nats, of stories and books."""
+    """Returns the losses of stories and books in nats, all with the same weight.
+
+    Args:
+        metric: of a training.
+
+    Raises:
+        KeyError: the metric has no losses per text.
+    """
     values = numpy.array(metric["text_losses"], float)
     return Texts(values, numpy.ones_like(values))
 
 
 def answers(events: int, among: str) -> Reader:
-    """Right answers to assignments; `among`: a key of Answered.among."""
+    """Returns a reader of the shares of right answers to assignments.
+
+    Args:
+        events: of the texts.
+        among: set of queries, a key of Answered.among.
+    """
     return lambda metric: shares(metric["texts"][str(events)][among])
 
 
 def guesses(length: int, policy: str = "") -> Reader:
-    """Right guesses of hidden tokens; `policy`: of seeds.READINGS, where not as it was trained."""
+    """Returns a reader of the shares of right guesses at hidden tokens.
+
+    Args:
+        length: of the texts, in tokens.
+        policy: scale policy of seeds.READINGS; the trained policy by default.
+    """
     if policy:
         return lambda metric: shares(metric["readings"][policy][str(length)]["texts"])
     return lambda metric: shares(metric["texts"][str(length)])
 
 
 def sentences(metric: Mapping[str, Any]) -> Texts:
-    """BLEU, of which models/studies/corpus/sentences.py says what a sentence's is."""
+    """Returns the value of each sentence for BLEU, as models/studies/corpus/sentences.py defines it.
+
+    Args:
+        metric: of a training.
+
+    Raises:
+        KeyError: the metric has no values per sentence.
+    """
     values = numpy.array(metric["sentence_bleu"], float)
     return Texts(values, numpy.ones_like(values))
 
 
 def sentence_logs(metric: Mapping[str, Any]) -> Texts:
-    """The same of its logarithm."""
+    """Returns the value of each sentence for ln BLEU (the derivative of the logarithm).
+
+    Args:
+        metric: of a training.
+
+    Raises:
+        KeyError: the metric has no values per sentence.
+    """
     found = sentences(metric)
     return Texts(found.values / found.values.mean(), found.counts)

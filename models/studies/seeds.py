@@ -1,15 +1,15 @@
-"""Short trainings with several seeds: how much of a difference between two models is chance.
+"""Metrics of short trainings with several seeds, from which the verdicts estimate the spread over seeds.
 
     python -m models.training stories-softmax --seed 1 --short
 
-adds the numbers of that seed to models/studies/seed_metrics/NAME.json and ships no weights:
+adds the metrics of that seed to models/studies/seed_metrics/NAME.json and releases no weights:
 
     {"name": ..., "steps": 1200, "metrics": {"0": {...}, "1": {...}, "2": {...}}}
 
-Beside its numbers each seed has the precision and the rates of its training, if it was trained since these are kept;
-one at another rate than the recipe's says nothing of the recipe, and is left out. Of what is no translation it also has
-what single texts came to, by which two models are compared text by text (per_text.py;
-models/studies/corpus/sentences.py for translations).
+The metrics of a seed include the precision and the learning rates of its training; older files lack both. A seed that
+was trained at another rate than the recipe's is ignored. Except for translations, the metrics also include one value
+per held-out text, so that two models are compared text by text (per_text.py). Values per sentence of translations are
+computed in models/studies/corpus/sentences.py.
 """
 
 from __future__ import annotations
@@ -38,12 +38,21 @@ from models.tasks.stories import StoriesMetric
 from models.training.recipes import SHORT, is_current
 
 SEEDS = Path(__file__).with_name("seed_metrics")
-TEXT = 1024  # tokens of a story or book that count as one text, where chance by the choice of texts is asked for
-READINGS = {"gau-relu2": ("length",), "gau-softmax": ("logn",)}  # scale policies that a claim reads other texts under
+TEXT = 1024  # tokens per text of a story or book, for the standard error by the choice of texts
+# Attention type -> scale policies under which a claim evaluates it, beside the trained one.
+READINGS = {"gau-relu2": ("length",), "gau-softmax": ("logn",)}
 
 
 def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path | None = None) -> None:
-    """Adds one seed's numbers to those of the others; numbers of another budget are forgotten."""
+    """Adds the metrics of one seed to the model's file. Metrics of another number of steps are deleted from the file.
+
+    Args:
+        name: of the model.
+        steps: of the training.
+        seed: of the training; replaces earlier metrics of the same seed.
+        metric: as `measured` returns it, with the training's precision and rates.
+        folder: of the files; SEEDS by default.
+    """
     path = (folder or SEEDS) / f"{name}.json"
     with alone(path.parent):
         old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -55,8 +64,18 @@ def add(name: str, steps: int, seed: int, metric: dict[str, Any], folder: Path |
 
 
 def measured(model: Model, task: Task) -> dict[str, Any]:
-    """The task's metric, and what single texts came to; where a claim reads a model in another way than it was trained,
-    that too, which needs the weights."""
+    """Returns the task's metric and one value per held-out text.
+
+    For the models of READINGS, the result also has the accuracy under other scale policies (`readings`). It is computed
+    here because the weights of a short training are not stored.
+
+    Args:
+        model: trained.
+        task: of the model.
+
+    Raises:
+        TypeError: the task of a decoder or an encoder has no values per text.
+    """
     if not isinstance(model, Transformer):
         return task.metric.evaluate(model)
     metric = task.metric
@@ -76,19 +95,29 @@ def measured(model: Model, task: Task) -> dict[str, Any]:
 
 
 def texts_of_answers(answered: Answered) -> dict[str, dict[str, list[int]]]:
-    """What verdicts are about -> answers of each group of texts."""
+    """Returns the answers by group of texts, in the form that per_text.shares reads.
+
+    Args:
+        answered: answers to assignments of one length.
+
+    Returns:
+        set of queries (a key of Answered.among) -> counts of right answers and of queries in each of GROUPS groups of
+            texts.
+    """
     count = len(answered.tokens)
     groups = (torch.arange(count) * GROUPS // count).unsqueeze(1).expand_as(answered.right)
     return {what: per_text.counted(answered.right[places], groups[places]) for what, places in answered.among().items()}
 
 
 def text_losses(losses: Mapping[str, Tensor], window: int) -> list[float]:
-    """Means in nats of texts of TEXT tokens: windows that follow each other, whose luck is not their own. What is left
-    at the end of a corpus is no whole text, and left out.
+    """Returns the mean losses of texts of TEXT tokens in nats.
+
+    A text consists of adjacent windows, whose losses are not independent of each other. A remainder at the end of a
+    corpus that is shorter than TEXT is left out.
 
     Args:
-        losses: of StoriesMetric.losses.
-        window: tokens that each of them is a mean over.
+        losses: corpus -> (B,) mean loss of each window, as StoriesMetric.losses returns it.
+        window: tokens per window.
     """
     together = TEXT // window
     return [round(float(mean), 4) for its in losses.values()
@@ -96,8 +125,17 @@ def text_losses(losses: Mapping[str, Tensor], window: int) -> list[float]:
 
 
 def readings(model: Transformer, metric: MaskedMetric) -> dict[str, dict[str, dict[str, Any]]]:
-    """Policy of READINGS -> length -> accuracy and loss (nats) at hidden tokens of held-out text, and single texts.
-    log n takes the trained length as its base, so that it changes nothing there."""
+    """Returns the results at hidden tokens of held-out text under the scale policies in READINGS.
+
+    The base of log n is the trained length, so that this policy changes nothing at the trained length.
+
+    Args:
+        model: whose attention type is a key of READINGS.
+        metric: of the model's task.
+
+    Returns:
+        policy -> length -> accuracy, loss in nats, and counts per text.
+    """
     def read(policy: str, length: int) -> dict[str, list[Intervention]]:
         scale = Scale(policy, model.config.trained_length if policy == "logn" else None)
         return {"interventions": [Intervention(factor=block.attention.factor(scale, length))
@@ -110,8 +148,18 @@ def readings(model: Transformer, metric: MaskedMetric) -> dict[str, dict[str, di
 
 
 def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any]]:
-    """Seed -> metric of a model's short trainings; empty if there are none, or none as long as seeds are now;
-    raises CheckpointError."""
+    """Returns the metrics of a model's short trainings by seed.
+
+    Args:
+        name: of the model.
+        folder: of the files; SEEDS by default.
+
+    Returns:
+        seed -> metric; empty if there is no file, or if its trainings are shorter than SHORT or had another rate.
+
+    Raises:
+        CheckpointError: the file is damaged.
+    """
     path = (folder or SEEDS) / f"{name}.json"
     if not path.exists():
         return {}
@@ -123,11 +171,28 @@ def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any
 
 
 def that_count(name: str, found: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
-    """Seed -> metric of a file's content: of trainings that are long enough, at the rate that the recipe has now."""
+    """Returns the metrics of the trainings that are long enough and had the recipe's current learning rates.
+
+    Args:
+        name: of the model.
+        found: content of its file in seed_metrics/.
+
+    Returns:
+        seed -> metric.
+
+    Raises:
+        KeyError, ValueError, TypeError, AttributeError: the file has another shape.
+    """
     metrics = {int(seed): dict(metric) for seed, metric in found["metrics"].items() if is_current(name, metric)}
     return metrics if is_enough(name, int(found["steps"])) else {}
 
 
 def is_enough(name: str, steps: int) -> bool:
-    """Whether a training of so many steps may say how much is chance: a shorter one says nothing of a longer."""
+    """Returns whether a training of this length counts: the spread of shorter trainings need not be that of longer
+    ones.
+
+    Args:
+        name: of the model; its family decides.
+        steps: of the training.
+    """
     return steps >= SHORT[name.split("-")[0]]

@@ -1,12 +1,10 @@
-"""What was measured and no longer holds, on weights that have been replaced or by a measure that has been mended; and
-what a model lacks that all of its task have.
+"""Lists the measurements that are missing or out of date: their weights were replaced, or their measure was corrected.
 
-    python -m models.studies.stale          # the commands that measure it again, one a line; before each, why
-    python -m models.studies.stale | sh     # does so
+    python -m models.studies.stale          # prints the commands to run, one per line, each after its reason
+    python -m models.studies.stale | sh     # runs them
 
-Only what is measured on trained weights in minutes: gates that were learned on them, seeds and the weights themselves
-are trainings, of models/training/prune_heads.py and models/training/trainer.py. Nothing of models that do not ship is
-looked at.
+Only measurements that take minutes are listed. Learned gates, other seeds and weights are trainings
+(models/training/prune_heads.py, models/training/trainer.py). Models that are not released are not checked.
 """
 
 from __future__ import annotations
@@ -23,14 +21,16 @@ from models.studies.shapes import CARD, HEADER, MEASURED
 from models.tasks import TASKS
 
 OTHER_WEIGHTS, OLDER_MEASURE, MISSING = "other weights", "an older measure", "not measured yet"
-EVERYWHERE = {"picture": tuple(TASKS), "length": ("stories", "masked", "assignment"), "blimp": ("stories",)}  # by task
+# Kind of measurement -> tasks whose models all need it.
+EVERYWHERE = {"picture": tuple(TASKS), "length": ("stories", "masked", "assignment"), "blimp": ("stories",)}
 
 
 def stale(measurements: Path | None = None, checkpoints: Path | None = None) -> Iterator[tuple[str, str, str]]:
-    """(name, kind, why) of what should be measured, kinds in the order of store.COMMANDS; damaged files, too.
+    """Yields (name, kind, reason) of each measurement to run, with kinds in the order of store.COMMANDS. Damaged files
+    are included.
 
     Args:
-        measurements, checkpoints: the repository's own by default.
+        measurements, checkpoints: folders; the repository's own by default.
     """
     measurements, checkpoints = measurements or store.MEASUREMENTS, checkpoints or CHECKPOINTS
     ships = {path.parent.name for path in checkpoints.glob("*/card.json")}
@@ -44,7 +44,7 @@ def stale(measurements: Path | None = None, checkpoints: Path | None = None) -> 
 
 
 def _why(path: Path, kind: str, card: Path) -> str:
-    """Empty where the measurement stands."""
+    """Returns the reason to measure again; empty if the measurement is current."""
     if not path.exists():
         return MISSING
     try:

@@ -1,8 +1,8 @@
-"""What was measured of the models that ship and is in no card: one JSON file a model and a kind of measurement.
+"""Reads and writes measurements of released models that are not in their cards: one JSON file per model and kind.
 
-Each holds the SHA-256 of the weights that it was measured on, as the card has it, so that numbers of weights that have
-since been replaced are not read. Files of before have the card's metric in its place. And each says by which version
-of its measure it was made: what an older one found is not read either, and `python -m models.studies.stale` lists both.
+A file has the SHA-256 of the measured weights, as in the card, and the version of the measure. `read` ignores a file
+whose weights have been replaced or whose version is old; `python -m models.studies.stale` lists such files. Older files
+have the card's metric instead of the SHA-256.
 """
 
 from __future__ import annotations
@@ -21,18 +21,21 @@ from models.storage.damage import CheckpointError, broken
 from models.studies.shapes import CARD, HEADER, MEASURED, SHAPES
 
 MEASUREMENTS = Path(__file__).with_name("measurements")
-# One more whenever a measure is mended so that its old numbers cannot stand beside new ones; 1 where none stands here.
-VERSIONS = {"length": 2, "pieces": 2}  # the same tokens at every length; words that are no names beside names
+# Increase a version when a measure is corrected so that old and new numbers cannot be compared. Default 1.
+VERSIONS = {"length": 2, "pieces": 2}  # length 2: same tokens at every length; pieces 2: other words beside names
 
 
 def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | None = None) -> dict[str, Any] | None:
-    """Returns NAME.KIND.json; None if there is none, or if it is of replaced weights or of an older measure.
+    """Returns the content of NAME.KIND.json; None if it is missing, of replaced weights, or of an older version of the
+    measure.
 
     Args:
-        folder, checkpoints: of measurements and cards; the repository's own by default.
+        name: of the model.
+        kind: of measurement.
+        folder, checkpoints: folders of measurements and of cards; the repository's own by default.
 
     Raises:
-        CheckpointError: the file is damaged; the message names it and the command that makes it again.
+        CheckpointError: the file is damaged; the message names the file and the command that writes it again.
     """
     path = (folder or MEASUREMENTS) / f"{name}.{kind}.json"
     try:
@@ -51,7 +54,8 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
 
 
 def _is_of_card(result: Mapping[str, Any], checkpoints: Path | None, name: str) -> bool:
-    """Returns False too where the card is missing or damaged: the page that needs the card reports it.
+    """Returns whether the measurement is of the card's weights. False if the card is missing or damaged: the page that
+    reads the card reports the damage.
 
     Raises:
         ValidationError: the measurement has no metric.
@@ -66,14 +70,18 @@ def _is_of_card(result: Mapping[str, Any], checkpoints: Path | None, name: str) 
 
 
 def found(name: str, kind: str) -> dict[str, Any] | None:
-    """Returns what `read` returns; None for a damaged file too."""
+    """Returns the same as `read`, but None for a damaged file.
+
+    Args:
+        name, kind: as in `read`.
+    """
     try:
         return read(name, kind)
     except CheckpointError:
         return None
 
 
-# What makes a kind again, given the model's name; later ones go by what earlier ones found.
+# Kind -> module whose command measures it, given the model's name. Later kinds may depend on earlier ones.
 COMMANDS = {kind: f"models.studies.{module}" for kind, module in {
     "picture": "corpus.pictures", "length": "corpus.lengths", "blimp": "corpus.blimp", "sink": "corpus.sinks",
     "memory": "corpus.forgetting", "pieces": "corpus.word_pieces", "sentences": "corpus.sentences",
@@ -82,38 +90,69 @@ COMMANDS = {kind: f"models.studies.{module}" for kind, module in {
 
 
 def is_of(measured: Mapping[str, Any], card: Mapping[str, Any]) -> bool:
-    """True if something was measured on the weights that a card describes."""
+    """Returns whether a measurement is of the weights that a card describes.
+
+    Args:
+        measured: content of a measurement.
+        card: of a model.
+    """
     if "weights" in measured:
         return measured["weights"] == sha(card)
     return measured["metric"] == card["metric"]
 
 
 def sha(card: Mapping[str, Any]) -> str | None:
-    """SHA-256 of the weights that a card describes."""
+    """Returns the SHA-256 of the weights that a card describes; None if the card has none.
+
+    Args:
+        card: of a model.
+    """
     return card.get("weights", {}).get("model.safetensors")
 
 
 def version(kind: str) -> int:
-    """Of the measure as it is now."""
+    """Returns the current version of a measure.
+
+    Args:
+        kind: of measurement.
+    """
     return VERSIONS.get(kind, 1)
 
 
 def is_older(measured: Mapping[str, Any], kind: str) -> bool:
-    """True if the measure has been mended since; raises ValueError or TypeError where its version is no number."""
+    """Returns whether a measurement was made by an older version of its measure.
+
+    Args:
+        measured: content of a measurement.
+        kind: of measurement.
+
+    Raises:
+        ValueError, TypeError: its version is not a number.
+    """
     return int(measured.get("version", 1)) < version(kind)
 
 
 def stamp(name: str, kind: str, *more: Path) -> tuple[int, ...]:
-    """Changes when the measurement, the card, or a file of `more` does."""
+    """Returns modification times in ns, 0 for a missing file, as a cache key of the measurement, the card and other
+    files.
+
+    Args:
+        name, kind: as in `read`.
+        more: other files.
+    """
     paths = (MEASUREMENTS / f"{name}.{kind}.json", CHECKPOINTS / name / "card.json", *more)
     return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in paths)
 
 
 def write_of(name: str, kind: str, weights: str, values: dict[str, Any]) -> None:
-    """Writes NAME.KIND.json of a model that does not ship: one of the Hub's, or a moment of a training.
+    """Writes NAME.KIND.json for a model that is not released: a model of the Hub, or an intermediate state of a
+    training.
 
     Args:
-        weights: Lab.fingerprint.
+        name: of the model.
+        kind: of measurement.
+        weights: fingerprint of the measured weights, Lab.fingerprint.
+        values: content of the file.
     """
     MEASUREMENTS.mkdir(exist_ok=True)
     write_json(MEASUREMENTS / f"{name}.{kind}.json",
@@ -121,7 +160,14 @@ def write_of(name: str, kind: str, weights: str, values: dict[str, Any]) -> None
 
 
 def write(name: str, kind: str, metric: dict[str, Any], values: dict[str, Any]) -> None:
-    """Writes NAME.KIND.json; `metric` is the card's, whose weights were measured."""
+    """Writes NAME.KIND.json for a released model.
+
+    Args:
+        name: of the model.
+        kind: of measurement.
+        metric: of the model's card.
+        values: content of the file.
+    """
     MEASUREMENTS.mkdir(exist_ok=True)
     weights = sha(_read(CHECKPOINTS / name / "card.json"))
     write_json(MEASUREMENTS / f"{name}.{kind}.json",
@@ -129,7 +175,7 @@ def write(name: str, kind: str, metric: dict[str, Any], values: dict[str, Any]) 
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A JSON file, read again when it changes: pages ask for it at every click."""
+    """Returns a JSON file from a cache, which is updated when the file changes: pages read it at every click."""
     return _read_version(path, path.stat().st_mtime_ns)
 
 

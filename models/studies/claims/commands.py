@@ -1,4 +1,4 @@
-"""The commands that recompute a statement's numbers; the page prints them."""
+"""The commands that recompute the numbers of a statement; the Results page shows them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import Any
 
 
 def evaluated(names: Sequence[str], extra: str = "") -> str:
-    """Measures the shipped models, adds three seeds, and prints the verdicts again."""
+    """Returns commands that evaluate the released models, train three seeds of each, and print the verdicts.
+
+    Args:
+        names: of models.
+        extra: commands to run before the verdicts.
+    """
     listed = " ".join(names)
     return "\n".join(filter(None, [
         f"for name in {listed}; do python -m models.training.evaluate $name; done",
@@ -16,13 +21,24 @@ def evaluated(names: Sequence[str], extra: str = "") -> str:
 
 
 def measured(part: str, names: Sequence[str] = ()) -> str:
-    """Measures one part of claims.json again, after seeds of the models whose spread it uses."""
+    """Returns commands that measure one part of claims.json again.
+
+    Args:
+        part: a key of measure.PARTS.
+        names: models of which three seeds are trained first, because the part uses their spread.
+    """
     seeds = f"for seed in 0 1 2; do python -m models.training {' '.join(names)} --seed $seed --short; done\n"
     return (seeds if names else "") + f"python -m models.studies.claims {part}"
 
 
 def learned(kinds: Sequence[str], runs: Sequence[Mapping[str, Any]], extra: str = "") -> str:
-    """Learns gates on these kinds of heads again, a line a seed: at the strengths of these runs."""
+    """Returns commands that learn gates again on these kinds of heads, a line per number of steps and seed.
+
+    Args:
+        kinds: of heads, as `encoder`.
+        runs: whose strengths, steps and seeds the commands repeat.
+        extra: commands to run before the verdicts.
+    """
     command = f"python -m models.training.prune_heads --kinds {' '.join(kinds)}"
     together: dict[tuple[int, int], list[str]] = {}
     for run in runs:

@@ -1,7 +1,7 @@
-"""Reads what the claims are judged by: cards of the released models, short trainings with several seeds, measurements.
+"""Reads the files that the claims are judged by: cards of the released models, short trainings, measurements.
 
-A file that is missing was not measured, and is empty here. A damaged file stops the judging with an error that names
-it.
+A missing file counts as not measured, and its content is empty. A damaged file stops the judging with an error that
+names the file.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ _CARD, _SEEDS, _PARTS = TypeAdapter(_Card), TypeAdapter(_Seeds), TypeAdapter(dic
 
 
 class Evidence:
-    """Reads each file once.
+    """The content of all files that verdicts depend on; each file is read once.
 
     Args:
-        checkpoints, seeds, measurements: folders, the repository's own by default.
+        checkpoints, seeds, measurements: folders; the repository's own by default.
 
     Raises:
-        CheckpointError: from every method, where a file is damaged; the message names it.
+        CheckpointError: from every method, if a file is damaged; the message names the file.
     """
 
     def __init__(self, checkpoints: Path | None = None, seeds: Path | None = None,
@@ -76,9 +76,15 @@ class Evidence:
         self.measured = _validated(self._measurements / CLAIMS, _PARTS, "python -m models.studies.claims all")
 
     def metrics(self, name: str) -> dict[int, dict[int, Metric]]:
-        """Returns steps -> seed -> metric, of the released model and of the short trainings.
+        """Returns the metrics of the released model and of the short trainings.
 
-        A released model that waits to be trained again (recipes.is_current) is left out.
+        A released model that has to be trained again (recipes.is_current) is left out.
+
+        Args:
+            name: of the model.
+
+        Returns:
+            steps -> seed -> metric.
         """
         if name not in self._metrics:
             self._metrics[name] = self._collected(name)
@@ -101,16 +107,23 @@ class Evidence:
         return result
 
     def samples(self, name: str, read: Callable[[Metric], float]) -> dict[int, dict[int, float]]:
-        """Returns steps -> seed -> read(metric), where the metric has this number.
+        """Returns one number per training, for the trainings whose metric has it.
 
-        A training that diverged has NaN, infinity or null in its place, and is left out.
+        A training that diverged has NaN, infinity or null in the metric, and is left out.
+
+        Args:
+            name: of the model.
+            read: returns the number from a metric; raises KeyError or IndexError if the metric lacks it.
+
+        Returns:
+            steps -> seed -> number.
         """
         result: dict[int, dict[int, float]] = {}
         for steps, metrics in self.metrics(name).items():
             for seed, metric in metrics.items():
                 try:
                     value = read(metric)
-                except (KeyError, IndexError):  # not measured of this training
+                except (KeyError, IndexError):  # this training's metric lacks the number
                     continue
                 if value is None:
                     continue
@@ -122,48 +135,89 @@ class Evidence:
         return result
 
     def card(self, name: str) -> dict[str, Any]:
-        """Returns a released model's card; empty where there is none."""
+        """Returns the card of a released model; empty if there is none.
+
+        Args:
+            name: of the model.
+        """
         if name not in self._cards:
             self._cards[name] = _validated(self._checkpoints / name / "card.json", _CARD)
         return self._cards[name]
 
     def is_compared(self, name: str) -> bool:
-        """Returns whether the model is released, and does not wait to be trained again."""
+        """Returns whether the model is released and does not have to be trained again.
+
+        Args:
+            name: of the model.
+        """
         return bool(self.card(name)) and not self.waits(name)
 
     def waits(self, name: str) -> bool:
-        """Returns whether the model is released, and is to be trained again before it is compared."""
+        """Returns whether the model is released, but has to be trained again before it is compared.
+
+        Args:
+            name: of the model.
+        """
         card = self.card(name)
         return bool(card) and not is_current(name, card["training"])
 
     def weights(self, name: str) -> str:
-        """Returns the SHA-256 of the released weights, from the card; empty where there is none."""
+        """Returns the SHA-256 of the released weights, from the card; empty if there is no card.
+
+        Args:
+            name: of the model.
+        """
         return store.sha(self.card(name)) or ""
 
     def study(self, name: str, kind: str) -> dict[str, Any]:
-        """Returns what a study of this kind measured of a model; empty where there is none of the released weights."""
+        """Returns a measurement of the released weights; empty if there is none.
+
+        Args:
+            name: of the model.
+            kind: of measurement, a key of store.COMMANDS.
+        """
         return store.read(name, kind, self._measurements, self._checkpoints) or {}
 
     def studied(self, kind: str) -> list[str]:
-        """Returns the models that have a measurement of this kind."""
+        """Returns the names of the models that have a measurement of this kind.
+
+        Args:
+            kind: of measurement.
+        """
         return sorted(path.name.removesuffix(f".{kind}.json") for path in self._measurements.glob(f"*.{kind}.json"))
 
     def measured_of(self, name: str, part: str) -> Any:
-        """Returns the values of a model in one part of claims.json; None where they are of other weights."""
+        """Returns the values of a model in one part of claims.json; None if they are missing or of other weights.
+
+        Args:
+            name: of the model.
+            part: a key of claims.json.
+        """
         entry = self.measured.get(part, {}).get(name)
         card = self.card(name)
         return entry["values"] if entry and card and store.is_of(entry, card) else None
 
     def memory(self, name: str, way: str = "chosen") -> dict[float, float]:
-        """Returns factor -> perplexity of a model that keeps 1 / factor of its memory, on the same windows for all.
+        """Returns the perplexities of a model that keeps 1 / factor of its memory, on the same windows for all models.
 
         Args:
-            way: as in models/studies/corpus/forgetting.py.
+            name: of the model.
+            way: of forgetting, as in models/studies/corpus/forgetting.py.
+
+        Returns:
+            factor -> perplexity.
         """
         return {point["factor"]: point["perplexity"] for point in self._memory_points(name, way)}
 
     def memory_losses(self, name: str, way: str = "chosen") -> dict[float, ndarray]:
-        """Returns factor -> (W,) losses of the windows in nats; otherwise as `memory`."""
+        """Returns the loss of each window in nats, for the same factors as `memory`.
+
+        Args:
+            name, way: as in `memory`.
+
+        Returns:
+            factor -> (W,) losses; without the factors that have only a perplexity.
+        """
         return {point["factor"]: numpy.array(point["losses"]) for point in self._memory_points(name, way)
                 if "losses" in point}
 
@@ -174,13 +228,15 @@ class Evidence:
                       key=lambda point: point["factor"])
 
     def text_error(self, samples: Samples, *sides: tuple[str, per_text.Reader]) -> float:
-        """Returns the standard error, by the choice of texts, of the mean that `samples` decide by.
-
-        NaN, with which nothing is clear, where none of the deciding seeds has losses per text.
+        """Returns the standard error, by the choice of texts, of the mean at the deciding number of steps.
 
         Args:
-            samples: what is judged, as verdict.differences returns it.
-            sides: name and reader of its texts; one of a model that is held against a limit, two of a difference.
+            samples: differences that are tested, as verdict.differences returns them.
+            sides: name and reader of the values per text of each model: one model to compare with a limit, two for a
+                difference.
+
+        Returns:
+            NaN if no deciding seed has values per text. With NaN, no part is clear.
         """
         steps = deciding(samples)
         try:
@@ -193,14 +249,22 @@ class Evidence:
         return error(numpy.mean([its.values for its in same], 0), same[0].counts) if same else math.nan
 
     def entropies(self, name: str, policy: str) -> dict[int, list[float]]:
-        """Returns length -> mean entropy of each head in nats, all layers in one list; empty where not measured."""
+        """Returns the mean entropy of each head in nats, by length; empty if not measured.
+
+        Args:
+            name: of the model.
+            policy: scale policy.
+
+        Returns:
+            length -> entropies of all heads, all layers in one list.
+        """
         readings = self.study(name, "length").get("readings", {})
         return {int(n): [value for layer in values["entropy"] for value in layer]
                 for n, values in readings.get(policy, {}).items() if "entropy" in values}
 
 
 def _validated(path: Path, shape: TypeAdapter, command: str = "") -> dict[str, Any]:
-    """Returns a JSON file of this shape; empty where it is missing. Raises CheckpointError for a damaged one."""
+    """Returns a JSON file of this shape; empty if the file is missing. Raises CheckpointError for a damaged file."""
     try:
         return shape.validate_json(path.read_bytes())
     except FileNotFoundError:

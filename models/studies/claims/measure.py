@@ -1,6 +1,9 @@
-"""What the claims need and no card has: no attention at all, even fixed random, gated units read in another way, what
-a factor does to relu², and speed. `python -m models.studies.claims all` writes it to
-models/studies/measurements/claims.json."""
+"""Measurements that the claims need and the cards lack, written to models/studies/measurements/claims.json by `python
+-m models.studies.claims all`.
+
+They are: models without attention, fixed random attention with smaller scores, gated units under other scale policies,
+the effect of a factor on relu², and speed.
+"""
 
 from __future__ import annotations
 
@@ -37,16 +40,22 @@ from models.tasks.stories import CONTEXT, VOCABULARY, StoriesCorpus
 from models.training.recipes import RECIPES, short_recipe, task_of
 from models.training.trainer import precision_for, train
 
-FACTORS = (0.25, 0.6, 1.0, 1.7, 4.0)  # on scores; powers of two alone would change no bit of any number
-DISCOUNT = 0.75  # taken from every pair that was seen, for those that were not (Ney, Essen and Kneser 1994)
+FACTORS = (0.25, 0.6, 1.0, 1.7, 4.0)  # on scores; multiplying by powers of two alone would cause no rounding
+DISCOUNT = 0.75  # subtracted from each count of a pair (absolute discounting; Ney, Essen and Kneser 1994)
 BLOCKS, PAIRS = 30, 4  # interleaved blocks of each timing; repetitions of both models per block
 WARM_UP = 5  # untimed repetitions
-LEVEL = 0.02  # standard deviation of scores that make nearly even weights; learned tables begin so
+LEVEL = 0.02  # standard deviation of scores with nearly uniform rows; learned tables are initialised with it
 
 
 def no_attention(data: Path, runs: Path) -> dict[str, Any]:
-    """Two floors for stories-softmax, as perplexities on the card's own windows: all its gates at 0, and what a model
-    trained without attention could do at best."""
+    """Returns two perplexities of stories-softmax without attention, on the windows of the card's metric.
+
+    One has all gates at 0. The other is about the lowest that a model trained without attention can reach.
+
+    Args:
+        data: folder of the data sets.
+        runs: folder of cached tokens.
+    """
     if "stories-softmax" not in names():
         return {}
     lab, task = own("stories-softmax"), task_of("stories-softmax", data, runs)
@@ -59,7 +68,7 @@ def no_attention(data: Path, runs: Path) -> dict[str, Any]:
 
 
 class _Gated:
-    """A model under interventions, as StoriesMetric calls one."""
+    """A model under interventions, with the interface that StoriesMetric calls."""
 
     def __init__(self, model: Transformer, interventions: Sequence[Intervention] | None) -> None:
         self._model, self._interventions, self.logits = model, interventions, model.logits
@@ -69,10 +78,15 @@ class _Gated:
 
 
 def pairs_perplexity(texts: StoriesCorpus) -> float:
-    """Perplexity of the held-out windows when each token is guessed from the one before, by pairs counted in the
-    training texts: a block without attention sees one token only, so no training could do much better.
+    """Returns the perplexity of the held-out windows when each token is predicted from the previous token alone.
+
+    The predictor counts pairs of tokens in the training texts. A block without attention sees one token only, so no
+    training without attention could do much better. D is DISCOUNT:
 
     p(b | a) = max(count(a b) - D, 0) / count(a) + D · kinds(a) / count(a) · p(b), p(b) with one count added to each.
+
+    Args:
+        texts: training and test streams.
     """
     corpora = ("books", "stories")
     training = [texts.stream(corpus, "train").numpy().astype(numpy.int64) for corpus in corpora]
@@ -92,10 +106,12 @@ def pairs_perplexity(texts: StoriesCorpus) -> float:
 
 
 def pair_probability(pairs: ndarray, single: ndarray, before: ndarray, after: ndarray) -> ndarray:
-    """p(after | before), of the shape of both, see pairs_perplexity.
+    """Returns p(after | before) as defined in pairs_perplexity, elementwise, of the same shape as both ids.
 
     Args:
-        pairs: (V, V) counts. single: (V,) probabilities.
+        pairs: (V, V) counts of (previous, next) token.
+        single: (V,) probabilities of single tokens.
+        before, after: ids of the same shape.
     """
     total, kinds = pairs.sum(1), (pairs > 0).sum(1)
     seen = numpy.maximum(total[before], 1)
@@ -104,7 +120,12 @@ def pair_probability(pairs: ndarray, single: ndarray, before: ndarray, after: nd
 
 
 def readings(data: Path, runs: Path) -> dict[str, Any]:
-    """Accuracy by length under the other readings of seeds.READINGS, of what ships and a claim reads so."""
+    """Returns the accuracy by length of released models under the scale policies of seeds.READINGS.
+
+    Args:
+        data: folder of the data sets.
+        runs: folder of cached tokens.
+    """
     result = {}
     for name in dict.fromkeys(name for name, policy in SIDES.values() if policy):
         if name in names():
@@ -117,8 +138,14 @@ def readings(data: Path, runs: Path) -> dict[str, Any]:
 
 
 def fixed_scale(data: Path, runs: Path) -> dict[str, Any]:
-    """Fixed random with scores of standard deviation LEVEL, as learned tables begin: perplexity by seed, of as many
-    steps as the short trainings."""
+    """Returns the perplexity by seed of fixed random attention whose scores have standard deviation LEVEL.
+
+    Learned tables are initialised with the same deviation. The trainings are as long as the other short trainings.
+
+    Args:
+        data: folder of the data sets.
+        runs: folder of cached tokens and of training states.
+    """
     name = "stories-fixed-random"
     recipe, task = short_recipe(name), task_of(name, data, runs)
     level, device = replace(recipe, config=replace(recipe.config, table_std=LEVEL)), torch.device("cpu")
@@ -134,19 +161,29 @@ def fixed_scale(data: Path, runs: Path) -> dict[str, Any]:
 
 @torch.inference_mode()
 def relu2_scale(data: Path, runs: Path) -> dict[str, Any]:
-    """What factors do to the rows of masked-gau-relu2, and what they would do to softmax's; see under_factors."""
+    """Returns the effect of factors on the rows of masked-gau-relu2 and on softmax of the same scores, see
+    under_factors.
+
+    Args:
+        data: folder of the data sets.
+        runs: folder of cached tokens.
+    """
     name = "masked-gau-relu2"
     records: list[Record] = []
     texts = task_of("masked-softmax", data, runs).corpus.held_out(LENGTH)
-    own(name).model(texts[::len(texts) // 16], records=records)  # of all of them, evenly
-    # What is recorded is over the root of n, relu²'s divisor, and so small that softmax's rows would be flat.
+    own(name).model(texts[::len(texts) // 16], records=records)  # 16 texts or a few more, evenly spread
+    # Recorded scores are divided by sqrt(n), as relu² needs. Softmax of such small scores would be nearly uniform.
     return {"scores": name} | under_factors(torch.cat([record.scores for record in records]) * LENGTH**0.5)
 
 
 def under_factors(scores: Tensor) -> dict[str, Any]:
-    """Mean entropies (nats) of rows of relu² and of softmax under factors on (..., N) scores, and the largest change
-    of a weight."""
-    scores = scores[(scores > 0).any(-1)]  # (rows, N): a row without a positive score has no weights at all
+    """Returns mean row entropies (nats) of relu² and softmax attention by factor on the scores, and the largest change
+    of an entry relative to factor 1.
+
+    Args:
+        scores: (..., N). Rows without a positive score are left out, because relu² is undefined there.
+    """
+    scores = scores[(scores > 0).any(-1)]  # (rows, N): relu² of a row without a positive score is 0 everywhere
     result: dict[str, Any] = {"factors": list(FACTORS)}
     for kind, weigh in (("relu2", _relu2_rows), ("softmax", lambda s: s.softmax(-1))):
         rows = [weigh(factor * scores) for factor in FACTORS]
@@ -163,11 +200,14 @@ def _relu2_rows(scores: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def speed(data: Path, runs: Path) -> dict[str, Any]:
-    """Returns the time of random over the time of softmax in BLOCKS, forward, untrained: time does not depend on the
-    weights.
+    """Returns the ratio of forward time, random attention over softmax, in BLOCKS interleaved blocks.
 
-    Within a block the repetitions of both alternate, and the block's ratio is that of their sums. Softmax is our own,
-    whose weights can be seen, and torch's fused one, which never has them in memory.
+    The models are untrained, because the time does not depend on the parameters. Within a block, repetitions of both
+    models alternate, and the block's ratio is that of their total times. Random attention is compared with our own
+    softmax, which returns its attention pattern, and with torch's fused kernel, which never stores it.
+
+    Args:
+        data, runs: not used; all parts have them.
     """
     random = Transformer(RECIPES["stories-random"].config).eval()
     others = dict(zip(AGAINST, (Transformer(RECIPES["stories-softmax"].config).eval(), fused()), strict=True))
@@ -189,20 +229,30 @@ def speed(data: Path, runs: Path) -> dict[str, Any]:
 
 
 def block_ratio(one: Callable[[], float], other: Callable[[], float], pairs: int = PAIRS) -> float:
-    """Returns the seconds of one over those of the other, of so many repetitions of both by turns."""
+    """Returns the total seconds of `one` divided by those of `other`, over `pairs` alternating repetitions of both.
+
+    Args:
+        one, other: run a model once and return the seconds.
+        pairs: repetitions of each.
+    """
     seconds = [(one(), other()) for _ in range(pairs)]
     return sum(first for first, _ in seconds) / sum(second for _, second in seconds)
 
 
 def summary(ratios: Sequence[float]) -> dict[str, Any]:
-    """Returns median, quartiles and the blocks themselves, which the verdicts are decided by."""
+    """Returns the median and quartiles of the ratios, and all ratios. The verdicts use the ratios of the blocks.
+
+    Args:
+        ratios: one per block.
+    """
     first, median, third = statistics.quantiles(ratios, n=4)
     return {"median": round(median, 3), "quartiles": [round(first, 3), round(third, 3)],
             "blocks": [round(ratio, 4) for ratio in ratios]}
 
 
 def fused() -> Transformer:
-    """A Transformer of stories-softmax's shape whose attention is torch's own, which shows no weights."""
+    """Returns a Transformer of stories-softmax's shape that computes attention by torch's fused kernel, without a
+    pattern."""
     model = Transformer(RECIPES["stories-softmax"].config).eval()
     for block in model.blocks:
         own_attention, block.attention = block.attention, _Fused(model.config)

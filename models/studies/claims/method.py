@@ -1,4 +1,4 @@
-"""How what the claims speak of was trained and measured: read from cards and sweeps, where nothing is written twice."""
+"""Tables of how the models of a claim were trained and evaluated, read from cards and sweeps."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from models.studies.claims.statement import Chart
 from models.training import sweeps
 from models.training.recipes import is_current
 
-DIGITS = 12  # of a SHA-256 that a table shows
+DIGITS = 12  # of a SHA-256 in a table
 
 
 def trainings(evidence: Evidence, names: Sequence[str]) -> list[dict[str, str]]:
-    """A row a model: how long it was trained, with how many seeds, on how many texts it was measured, and which
-    weights these are."""
+    """Returns a table with a row per released model: its seeds and steps, its test texts, and the digest of its
+    weights.
+
+    Args:
+        evidence: cards and seeds.
+        names: of models; those without a card are left out.
+    """
     rows = []
     for name in names:
         card = evidence.card(name)
@@ -49,7 +54,12 @@ def _measured_on(metric: dict[str, Any]) -> str:
 
 
 def curves(evidence: Evidence, names: Sequence[str]) -> Chart | None:
-    """Loss on the validation split while the models trained, of those whose card has it."""
+    """Returns a chart of the validation loss during training; None if no card has a curve.
+
+    Args:
+        evidence: cards.
+        names: of models.
+    """
     points = []
     for name in names:
         curve = evidence.card(name).get("curve", {})
@@ -64,8 +74,15 @@ def curves(evidence: Evidence, names: Sequence[str]) -> Chart | None:
 
 
 def sweep(family: str) -> list[dict[str, str]]:
-    """A row a type of attention: its loss with every rate that was tried, and what was chosen; none where there was no
-    sweep."""
+    """Returns a table with a row per attention type: its loss at each learning rate that was tried, and the chosen
+    rate.
+
+    Args:
+        family: of models, as `stories`.
+
+    Returns:
+        No rows if the family has no sweep.
+    """
     trials, plan = sweeps.read(family), sweeps.PLANS[family]
     rates = plan.rates
     longer = sorted({trial["learning_rate"] for trial in trials if trial.get("steps") == plan.second})

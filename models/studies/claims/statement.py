@@ -1,4 +1,4 @@
-"""Claims, statements and verdicts as values: judge.py makes them, verdict_file.py stores them, pages show them."""
+"""Data classes of claims, statements and verdicts, made by judge.py and stored by verdict_file.py."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic import ConfigDict, with_config
 from models.messages import N_, told
 from models.studies.claims.stored_text import Points, Table, Text
 
-KEYS = ("synthesizer", "selective", "normalisation", "papa", "heads", "disagreement", "gated")  # of claims, in order
+KEYS = ("synthesizer", "selective", "normalisation", "papa", "heads", "disagreement", "gated")  # of claims, ordered
 HOLDS, PART, FAILS = N_("holds"), N_("holds in part"), N_("does not hold here")
-UNVERIFIED = "†"  # behind a number of the source that was not checked in the paper itself
+UNVERIFIED = "†"  # follows a source's number that was not checked in the paper itself
 FADES, ONCE, BUILT = N_("fades with training"), N_("seen once"), N_("by construction")
 UNSURE, OPEN = N_("inconclusive"), N_("not measured yet")
 WORDS = {HOLDS: N_("every part is clear, by three trainings or more, and at least half of the effect is still there "
@@ -22,22 +22,23 @@ WORDS = {HOLDS: N_("every part is clear, by three trainings or more, and at leas
          PART: N_("some parts clearly hold, others clearly do not"),
          FAILS: N_("a part clearly does not hold, and no part clearly holds"),
          UNSURE: N_("the numbers cannot tell"), OPEN: N_("a part that could decide is not measured")}
-_STORED = with_config(ConfigDict(extra="forbid"))  # as verdict_file.py reads them
+_STORED = with_config(ConfigDict(extra="forbid"))  # verdict_file.py refuses files with other fields
 
 
 @_STORED
 @dataclass(frozen=True)
 class Verdict:
-    """What the rules of verdict.py say of a statement.
+    """The result of the rules of verdict.py for one statement.
 
     Attributes:
-        word: HOLDS or another of the words above.
-        why: the reason in words.
-        seeds: trainings that differ by their seed, in the part with the fewest; 0 where no training comes into it.
-        steps: of these trainings; 0 where they have no common number.
-        p: two-sided p-value of what the word says; None where chance has no share.
-        q: the same corrected for all statements (Benjamini-Hochberg).
-        parts: rows of a table: value, limits and p-value of each part that is one number.
+        word: HOLDS or another of WORDS.
+        why: the reason, for the reader.
+        seeds: number of trainings with different seeds, in the part with the fewest; 0 if no part depends on a
+            training.
+        steps: of these trainings; 0 if they differ in steps.
+        p: two-sided p-value of the verdict; None if the parts are not statistical.
+        q: p corrected for all statements (Benjamini-Hochberg).
+        parts: table rows with the value, limits and p-values of each part that is one number.
     """
 
     word: Text
@@ -52,17 +53,17 @@ class Verdict:
 @_STORED
 @dataclass(frozen=True)
 class Chart:
-    """Numbers to draw; components/charts.py draws them.
+    """A chart as data; components/charts.py draws it.
 
     Attributes:
-        kind: `dots`, one row a name, values along x; `lines`, values along y against x, one line a name; or `scatter`,
-            the same with x at its distances.
-        points: dots have name, value, which; the others have name, value, x, seed.
-        title: of the values, with their unit.
-        across: of x, for lines.
-        rule: value that a rule marks, and what it means; or None.
-        alt: what is to be seen, for those who cannot see it.
-        form: of the values on their axis, as d3 has it: `.0%` for shares.
+        kind: `dots` (a row per name, values along x), `lines` (values along y against x, a line per name), or `scatter`
+            (as `lines`, with x to scale).
+        points: of dots: name, value, which; of lines and scatters: name, value, x, seed.
+        title: of the value axis, with its unit.
+        across: title of the x axis, for lines and scatters.
+        rule: value and label of a reference line; or None.
+        alt: text alternative for screen readers.
+        form: d3 number format of the value axis, for example `.0%` for shares.
     """
 
     kind: str
@@ -80,19 +81,19 @@ class Statement:
     """One checkable sentence of a source.
 
     Attributes:
-        key: of the claim, a dash, a word; also names its download.
+        key: the claim's key, a dash, and a word; also the name of the download.
         text: the sentence.
-        source: the source's number in words; starts with `no number` where none is available.
+        source: the source's number in words; starts with `no number` if there is none.
         ours: our number in words, with its spread.
-        basis: what the source's number rests on, as `abstract` or `figure, no table`.
-        rule: what is asked of our numbers, in words.
+        basis: where the source has its number, for example `abstract` or `figure, no table`.
+        rule: the test that decides, in words.
         verdict: computed.
-        table: rows of one table, theirs and ours.
-        chart: None while there is nothing to draw.
-        reason: likeliest reason if it does not hold.
-        verified: False where the number was not checked in the paper itself.
-        tested: what showed that reason; empty for a guess.
+        table: rows with the source's numbers and ours.
+        chart: None if there is nothing to draw.
         command: recomputes our numbers.
+        reason: likeliest reason if the statement does not hold.
+        tested: evidence for this reason; empty if it is a guess.
+        verified: False if the source's number was not checked in the paper itself.
     """
 
     key: str
@@ -116,26 +117,27 @@ class Statement:
 
     @property
     def sourced(self) -> str:
-        """The source's number, with UNVERIFIED behind it where that is due."""
+        """The source's number, followed by UNVERIFIED if it was not checked in the paper."""
         return self.source if self.verified else told("{source} {mark}", source=self.source, mark=UNVERIFIED)
 
 
 @_STORED
 @dataclass(frozen=True)
 class Claim:
-    """A source's claim.
+    """A source's claim with its statements.
 
     Attributes:
         key: a word, for links and files.
         title: of its section.
-        source: where it was published.
-        setting: what differs between the source's experiments and ours.
-        models: that its statements speak of.
-        family: what these are called.
-        trainings: rows of a table: how long each of these was trained, how often, and on what it was measured.
-        curves: loss while they were trained; None where no card has it.
-        rates: rows of a table: validation loss with each learning rate of the family's sweep.
-        waiting: those that are compared with nothing until they are trained again, see recipes.is_current.
+        source: publication.
+        setting: differences between the source's experiments and ours.
+        models: names of the models that its statements are about.
+        family: of these models.
+        statements: in the order of the page.
+        trainings: table rows: steps, seeds and test texts of each model.
+        curves: validation loss during training; None if no card has a curve.
+        rates: table rows: validation loss at each learning rate of the family's sweep.
+        waiting: models that have to be trained again before they are compared, see recipes.is_current.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""Rows of tables and points of charts, from samples: theirs beside ours, with the spread over seeds."""
+"""Cells and rows of tables and points of charts: the source's numbers beside ours, with the spread over seeds."""
 
 from __future__ import annotations
 
@@ -15,18 +15,31 @@ NOTHING = "–"
 
 
 def ratios(one: Samples, other: Samples) -> dict[int, dict[int, float]]:
-    """Steps -> seed -> one / other."""
+    """Returns steps -> seed -> one / other, for the trainings that both have.
+
+    Args:
+        one, other: positive numbers.
+    """
     return {steps: {seed: math.exp(value) for seed, value in values.items()}
             for steps, values in differences(one, other, math.log).items()}
 
 
 def steps_of(all_samples: Sequence[Samples]) -> list[int]:
-    """Every number of steps that occurs, the longest training first."""
+    """Returns every number of steps in the samples, largest first.
+
+    Args:
+        all_samples: of several models.
+    """
     return sorted({steps for samples in all_samples for steps in samples}, reverse=True)
 
 
 def cell(values: Mapping[int, float], form: str) -> str:
-    """`1.052 ± 0.004 (3 seeds)`: mean and standard deviation over seeds."""
+    """Returns `1.052 ± 0.004 (3 seeds)`: mean and standard deviation over seeds.
+
+    Args:
+        values: seed -> value.
+        form: number format.
+    """
     if not values:
         return NOTHING
     numbers = list(values.values())
@@ -38,7 +51,13 @@ def cell(values: Mapping[int, float], form: str) -> str:
 
 def table(rows: Sequence[tuple[str, str, Samples]], form: str = ".3f", first: str = "attention",
           theirs: str = "source") -> list[dict[str, str]]:
-    """One row each of (label, their number, our samples); one column for each number of steps."""
+    """Returns a row for each model, with a column for each number of steps.
+
+    Args:
+        rows: (label, the source's number in words, our samples).
+        form: number format.
+        first, theirs: titles of the columns of labels and of the source's numbers.
+    """
     steps = steps_of([samples for *_, samples in rows])
     columns: dict[int, str] = {count: told("here, {steps:,} steps", steps=count) for count in steps}
     return [{first: label, theirs: number or NOTHING} |
@@ -48,7 +67,13 @@ def table(rows: Sequence[tuple[str, str, Samples]], form: str = ".3f", first: st
 
 def with_parameters(rows: Sequence[dict[str, str]], cards: Sequence[Mapping[str, Any]],
                     plain: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Rows with a third column: how many times the parameters of `plain` each one's model has, by their cards."""
+    """Returns the rows with a third column: the model's parameters as a multiple of those of softmax.
+
+    Args:
+        rows: of `table`.
+        cards: of the model of each row.
+        plain: card of the softmax model.
+    """
     def times(card: Mapping[str, Any]) -> str:
         ours, theirs = (its.get("model", {}).get("parameters") for its in (card, plain))
         return f"{ours / theirs:.2f}" if ours and theirs else NOTHING
@@ -59,8 +84,17 @@ def with_parameters(rows: Sequence[dict[str, str]], cards: Sequence[Mapping[str,
 
 def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int], unit: str,
          theirs: Mapping[str, Mapping[int, float]] | None = None) -> list[dict[str, str]]:
-    """Shares in percent, one column for each of `across`; a row each of the source's numbers and of every number of
-    steps of (label, x -> our samples); what took none was not trained."""
+    """Returns rows of shares in percent, with a column for each value of x, such as a length.
+
+    Each label has a row of the source's numbers, if there are any, and a row for each number of steps. A model that was
+    not trained has one row without values.
+
+    Args:
+        rows: (label, x -> our samples).
+        across: values of x.
+        unit: title of the first column.
+        theirs: label -> x -> the source's percentage.
+    """
     result = []
     for label, by_x in rows:
         published = (theirs or {}).get(label)
@@ -77,7 +111,12 @@ def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int
 
 
 def spread(values: Mapping[int, float] | Sequence[float], form: str) -> str:
-    """Returns `1.052 ± 0.004`: mean and standard deviation; the value alone where there is one."""
+    """Returns `1.052 ± 0.004`: mean and standard deviation; a single value has no deviation.
+
+    Args:
+        values: seed -> value, or values.
+        form: number format.
+    """
     numbers = [*values.values()] if isinstance(values, Mapping) else [*values]
     if not numbers:
         return NOTHING
@@ -86,8 +125,13 @@ def spread(values: Mapping[int, float] | Sequence[float], form: str) -> str:
 
 
 def over_time(samples: Samples, form: str = ".3f") -> str:
-    """Returns `0.982 ± 0.008 after 1,200 steps, 0.999 after 4,800`: at the deciding number of steps, and at the
-    largest."""
+    """Returns `0.982 ± 0.008 after 1,200 steps, 0.999 after 4,800`: the values at the deciding and at the largest
+    number of steps.
+
+    Args:
+        samples: of one model.
+        form: number format.
+    """
     steps, most = deciding(samples), max(samples, default=0)
     if not steps:
         return NOTHING
@@ -98,12 +142,21 @@ def over_time(samples: Samples, form: str = ".3f") -> str:
 
 
 def each(rows: Sequence[tuple[str, str]]) -> str:
-    """Returns `random 41.0%, softmax 99.9%`, of labels and values."""
+    """Returns `random 41.0%, softmax 99.9%`.
+
+    Args:
+        rows: (label, value in words).
+    """
     return listed(told("{name} {value}", name=told(name), value=value) for name, value in rows)
 
 
 def each_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> str:
-    """Returns `each` of the means at the deciding number of steps, and again at the largest."""
+    """Returns each model's mean at the deciding number of steps, then each mean at the largest.
+
+    Args:
+        rows: (label, samples).
+        form: number format.
+    """
     parts = [told("{values} after {steps:,} steps", steps=steps, values=each([
         (name, spread(samples[steps], form)) for name, samples in rows if samples.get(steps)]))
         for steps in _told_steps(rows)]
@@ -115,13 +168,22 @@ def _told_steps(rows: Sequence[tuple[str, Samples]]) -> list[int]:
 
 
 def at_decision(samples: Samples) -> Mapping[int, float]:
-    """Returns seed -> value at the deciding number of steps."""
+    """Returns seed -> value at the deciding number of steps.
+
+    Args:
+        samples: of one model.
+    """
     return samples.get(deciding(samples), {})
 
 
 def range_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> str:
-    """Returns the smallest and the largest of several models' means with their names, at the deciding number of steps,
-    and the same at the largest number of steps."""
+    """Returns the smallest and the largest mean of several models with the models' names, at the deciding number of
+    steps and at the largest.
+
+    Args:
+        rows: (label, samples).
+        form: number format.
+    """
     parts = []
     for steps in _told_steps(rows):
         known = sorted((statistics.fmean(samples[steps].values()), name, spread(samples[steps], form))
@@ -144,7 +206,11 @@ def _share(values: Mapping[int, float]) -> str:
 
 
 def dots(rows: Sequence[tuple[str, float | None, Samples]]) -> list[dict[str, Any]]:
-    """One point each of the source and of each seed; (label, their number or None, our samples)."""
+    """Returns the points of a dot chart: one for the source's number and one for each of our trainings.
+
+    Args:
+        rows: (label, the source's number or None, our samples).
+    """
     points = []
     for label, theirs, samples in rows:
         if theirs is not None:
@@ -155,14 +221,24 @@ def dots(rows: Sequence[tuple[str, float | None, Samples]]) -> list[dict[str, An
 
 
 def lines(rows: Sequence[tuple[str, Mapping[int, Samples]]], steps: int = 0) -> list[dict[str, Any]]:
-    """Points of (label, x -> samples), of one number of steps."""
+    """Returns the points of a line chart at one number of steps.
+
+    Args:
+        rows: (label, x -> our samples).
+        steps: of the trainings to draw.
+    """
     return [{"name": label, "x": x, "value": round(value, 4), "seed": seed}
             for label, by_x in rows for x, samples in by_x.items()
             for seed, value in samples.get(steps, {}).items()]
 
 
 def best_budget(all_samples: Sequence[Samples]) -> int:
-    """The number of steps at which most was measured, of equals the largest, 0 if nothing was: charts of many lines
-    show one."""
+    """Returns the number of steps at which most models were measured, for charts that show one; 0 if none was measured.
+
+    If several numbers of steps have as many models, the largest is returned.
+
+    Args:
+        all_samples: of several models.
+    """
     counts = {steps: sum(steps in samples for samples in all_samples) for steps in steps_of(all_samples)}
     return max(counts, key=lambda steps: (counts[steps], steps), default=0)

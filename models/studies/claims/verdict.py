@@ -1,18 +1,18 @@
-"""Verdicts by rule: tests the parts of a statement and concludes a word from them. rules.md explains the rules.
+"""Rules that decide verdicts: tests each part of a statement and combines the outcomes. rules.md explains the rules.
 
-A difference is paired: two models trained with the same seed and steps, so on the same texts in the same order, and
-measured on the same held-out texts. The largest number of steps with three seeds or more decides, by its mean m and
+A difference is paired: both models were trained with the same seed and number of steps, so on the same texts in the
+same order, and evaluated on the same held-out texts. The largest number of steps with three seeds or more decides, by
+the mean m over seeds and the margin c:
 
-    c² = (t s)² + (u e)²    s: standard error over seeds, t: Student's of seeds − 1 at 95% on one side
-                            e: standard error by the choice of texts, u: the same of fifty texts
-                            (squares of each one's own limits: Zou and Donner 2008)
+    c² = (t s)² + (u e)²    s: standard error over seeds; t: one-sided 95% quantile of Student's t, seeds − 1
+                            e: standard error by the choice of texts; u: the same quantile for fifty texts
+                            (the limits of each source are added as squares: Zou and Donner 2008)
 
-    clearly below a limit: m + c < limit     clearly not: m − c > limit     else it cannot be told
+    clearly below a limit: m + c < limit     clearly not below: m − c > limit     otherwise unclear
 
-The p-value of a part is the level at which m + c (or m − c) would touch the limit. `No worse` is the same test against
-a stated margin (non-inferiority; of two sides, Schuirmann 1987). After a longer training of fewer seeds a part fades
-where less than half of its distance to the limit is left. tests/models/test_verdicts.py simulates how often each rule
-errs.
+The p-value of a part is the level at which m + c (or m − c) equals the limit. `No worse` is the same test against a
+stated margin (non-inferiority; two-sided: Schuirmann 1987). A part fades if a longer training with fewer seeds leaves
+less than half of its distance to the limit. tests/models/test_verdicts.py simulates the error rate of each rule.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from models.studies.claims.statement import BUILT, FADES, FAILS, HOLDS, ONCE, OP
 
 YES, NO, UNCLEAR, UNKNOWN = "yes", "no", "unclear", "unknown"
 
-LEVEL = 0.05  # of each one-sided test, and of the false discovery rate over all statements
-FEWEST = 3  # trainings that differ by their seed, of which a statement holds
-LEFT = 0.5  # share of a part's distance to its limit that is still there after the longest training
-TEXTS = 50  # texts drawn again, of which there are this many at least
+LEVEL = 0.05  # error rate of each one-sided test, and false discovery rate over all statements
+FEWEST = 3  # trainings with different seeds that `holds` requires
+LEFT = 0.5  # share of the distance to the limit; with less of it after the longest training, a part fades
+TEXTS = 50  # texts in the smallest sample of texts; its degrees of freedom are used for all
 TOLERANCE = 0.01  # what `no worse` allows: 1% of perplexity, or one point of accuracy
 
 Samples = Mapping[int, Mapping[int, float]]  # steps -> seed -> value
@@ -42,20 +42,20 @@ Samples = Mapping[int, Mapping[int, float]]  # steps -> seed -> value
 
 @dataclass(frozen=True)
 class Check:
-    """One part of a statement.
+    """The tested outcome of one part of a statement.
 
     Attributes:
-        what: in words, as what should be true.
+        what: the part, worded as a true sentence.
         outcome: YES, NO, UNCLEAR or UNKNOWN.
-        seeds: trainings that tell what is chance; 0 if unknown, None if the part is not about a training.
-        steps: of the training that decides; 0 if unknown or not about one.
-        value: what is compared with the limit; None where it is not one number.
-        low, high: limits of the value, each at 95% on one side.
-        limit: what the value is to be below, or above where `what` says so.
-        p_true: chance of such a value if the truth were at the limit or above.
-        p_false: chance of such a value if the truth were at the limit or below.
-        later: the value after the longest training; None where none is longer.
-        fades: less than LEFT of the distance to the limit is left by then.
+        seeds: number of trainings with different seeds; 0 if unknown, None if the part does not depend on a training.
+        steps: of the deciding trainings; 0 if unknown or if the part does not depend on a training.
+        value: compared with the limit; None if the part is not one number.
+        low, high: confidence limits of the value, each one-sided at 95%.
+        limit: the part claims that the value is below it, or above it where `what` says so.
+        p_true: p-value of the part: probability of such a value if the truth were at the limit or on its other side.
+        p_false: p-value of the part's opposite.
+        later: the value after the longest training; None if none is longer than the deciding ones.
+        fades: True if less than LEFT of the distance to the limit is left after the longest training.
     """
 
     what: str
@@ -73,7 +73,15 @@ class Check:
 
 
 def differences(one: Samples, other: Samples, scale: Callable[[float], float] = float) -> dict[int, dict[int, float]]:
-    """Returns steps -> seed -> scale(one) - scale(other), where both were measured."""
+    """Returns scale(one) - scale(other) for each training that both have.
+
+    Args:
+        one, other: samples of two models.
+        scale: applied to each value first, for example math.log.
+
+    Returns:
+        steps -> seed -> difference.
+    """
     result = {}
     for steps in sorted(one.keys() & other.keys()):
         seeds = sorted(one[steps].keys() & other[steps].keys())
@@ -83,19 +91,24 @@ def differences(one: Samples, other: Samples, scale: Callable[[float], float] = 
 
 
 def deciding(samples: Samples) -> int:
-    """Returns the largest number of steps with FEWEST seeds or more; of fewer seeds, that with the most; 0 if nothing
-    was measured."""
+    """Returns the largest number of steps with FEWEST seeds or more.
+
+    If no number of steps has FEWEST seeds, the one with the most seeds is returned; 0 without samples.
+
+    Args:
+        samples: of one model, or differences.
+    """
     known = {steps: min(len(values), FEWEST) for steps, values in samples.items() if values}
     return max(known, key=lambda steps: (known[steps], steps), default=0)
 
 
 def mean_and_chance(values: Sequence[float], texts: float = 0.0, level: float = LEVEL) -> tuple[float, float]:
-    """Returns the mean, and how far from it is still chance.
+    """Returns the mean and the half-width of its one-sided confidence interval.
 
     Args:
         values: one per seed, two or more.
-        texts: standard error of the mean by the choice of texts, which all seeds share.
-        level: chance of a truth that is farther away, on one side.
+        texts: standard error of the mean by the choice of texts, which are the same for all seeds.
+        level: one-sided error rate.
     """
     error = statistics.stdev(values) / math.sqrt(len(values))
     student, many = (-float(special.stdtrit(count - 1, level)) for count in (len(values), TEXTS))
@@ -103,7 +116,7 @@ def mean_and_chance(values: Sequence[float], texts: float = 0.0, level: float = 
 
 
 def _chance_of(distance: float, values: Sequence[float], texts: float) -> float:
-    """Returns the level at which the mean of `values` would be just `distance` beyond a limit; 1/2 at the limit."""
+    """Returns the one-sided p-value of a mean whose distance from the limit is `distance`; 1/2 at the limit."""
     if math.isnan(texts):
         return math.nan
     if distance <= 0:
@@ -121,22 +134,40 @@ def _chance_of(distance: float, values: Sequence[float], texts: float) -> float:
 
 
 def below(what: str, samples: Samples, limit: float = 0.0, texts: float = 0.0) -> Check:
-    """Tests whether the mean is below `limit`."""
+    """Tests whether the mean is below `limit`.
+
+    Args:
+        what: the part in words.
+        samples: of one model, or differences.
+        limit: of the mean.
+        texts: standard error by the choice of texts.
+    """
     return _decided(what, samples, texts, limit, float)
 
 
 def no_worse(what: str, samples: Samples, margin: float = TOLERANCE, texts: float = 0.0) -> Check:
-    """Tests whether the mean is above 0 by less than `margin`."""
+    """Tests whether the mean is less than `margin` above 0.
+
+    Args:
+        what, samples, texts: as in `below`.
+        margin: allowed difference.
+    """
     return below(what, samples, margin, texts)
 
 
 def within(what: str, samples: Samples, limit: float, texts: float = 0.0) -> Check:
-    """Tests whether the mean is between -limit and limit, by two tests of one side each."""
+    """Tests whether the mean is between -limit and limit, by two one-sided tests.
+
+    Args:
+        what, samples, texts: as in `below`.
+        limit: of the absolute mean.
+    """
     return _decided(what, samples, texts, limit, abs)
 
 
 def _decided(what: str, samples: Samples, texts: float, limit: float, size: Callable[[float], float]) -> Check:
-    """Tests size(mean) against the limit; `size` has a slope of 1 at most, so chance of a mean is chance of it."""
+    """Tests size(mean) against the limit. The slope of `size` is at most 1, so the margin of the mean also covers
+    size(mean)."""
     steps = deciding(samples)
     if not steps:
         return Check(what, UNKNOWN, 0)
@@ -158,11 +189,13 @@ def _decided(what: str, samples: Samples, texts: float, limit: float, size: Call
 
 
 def below_in_texts(what: str, values: Sequence[float] | ndarray | None, limit: float = 0.0, best_of: int = 1) -> Check:
-    """Tests whether the mean of one training's texts is below `limit`, by a bootstrap over its texts.
+    """Tests whether the mean over the texts of one training is below `limit`, by a bootstrap over texts.
 
     Args:
-        values: one per text; None while not measured. A single one is not clear.
-        best_of: how many were compared to choose this one, which makes chance so many times as likely (Bonferroni).
+        what: the part in words.
+        values: one per text; None if not measured. A single text gives UNCLEAR.
+        limit: of the mean.
+        best_of: number of candidates from which this one was chosen; p-values are multiplied by it (Bonferroni).
     """
     if values is None or not len(values):
         return Check(what, UNKNOWN, 0)
@@ -173,10 +206,12 @@ def below_in_texts(what: str, values: Sequence[float] | ndarray | None, limit: f
 
 
 def by_error(what: str, value: float, error: float, seeds: int | None = None) -> Check:
-    """Tests whether a value with a normal standard error is above 0; both NaN while it is not known.
+    """Tests whether a value with a normal standard error is above 0.
 
     Args:
-        seeds: 1 where it is about one training.
+        what: the part in words.
+        value, error: NaN if not measured.
+        seeds: 1 if the value is of one training.
     """
     if math.isnan(value) or math.isnan(error):
         return Check(what, UNKNOWN, seeds)
@@ -187,10 +222,13 @@ def by_error(what: str, value: float, error: float, seeds: int | None = None) ->
 
 
 def median_below(what: str, values: Sequence[float] | None, limit: float = 1.0) -> Check:
-    """Tests whether the median of interleaved blocks is below `limit`, by the sign test; its interval has 90%.
+    """Tests whether the median over interleaved blocks is below `limit`, by the sign test, with a two-sided 90%
+    interval.
 
     Args:
-        values: one per block; None while not measured by blocks.
+        what: the part in words.
+        values: one per block; None if not measured by blocks.
+        limit: of the median.
     """
     if not values:
         return Check(what, UNCLEAR)
@@ -202,22 +240,37 @@ def median_below(what: str, values: Sequence[float] | None, limit: float = 1.0) 
 
 
 def of_one_training(check: Check) -> Check:
-    """Returns the check as one about a single training, whose seeds are of probes, fine-tunings or gates."""
+    """Returns the check as one of a single training: its seeds are of probes, fine-tunings or gates, not of
+    pretraining.
+
+    Args:
+        check: to change.
+    """
     return replace(check, seeds=min(1, check.seeds or 0), steps=0)
 
 
 def fact(what: str, is_true: bool | None) -> Check:
-    """A part that chance has no share in; None while unknown."""
+    """Returns the check of a part that is not statistical.
+
+    Args:
+        what: the part in words.
+        is_true: None if unknown.
+    """
     return Check(what, UNKNOWN if is_true is None else YES if is_true else NO)
 
 
 def conclude(checks: Sequence[Check], by_construction: bool = False) -> Verdict:
-    """Returns the verdict on a statement before all statements are looked at together (`corrected`).
+    """Returns the verdict on a statement before the correction for all statements (`corrected`).
 
-    holds: every part clearly, by three trainings or more, and no part fades. fades with training, seen once, by
-    construction: every part clearly, but one fades, or has fewer than three trainings, or the statement follows from
-    what is computed. holds in part: a part clearly, another clearly not. does not hold here: a part clearly not, none
-    clearly. inconclusive: else. not measured yet: parts that are missing could still decide.
+    Rules, where "clear" means outcome YES: *holds*: every part is clear, from three trainings or more, and none fades.
+    *By construction*, *fades with training*, *seen once*: every part is clear, but the statement follows from the
+    computation, or a part fades, or a part has fewer than three trainings; the first that applies. *Holds in part*: one
+    part is YES and another NO. *Does not hold here*: a part is NO and none YES. *Not measured yet*: a part is UNKNOWN
+    and could still decide. *Inconclusive*: otherwise.
+
+    Args:
+        checks: the parts.
+        by_construction: True if the statement follows from the computation or the training objective.
     """
     outcomes = [check.outcome for check in checks]
     missing = outcomes.count(UNKNOWN)
@@ -245,8 +298,13 @@ def conclude(checks: Sequence[Check], by_construction: bool = False) -> Verdict:
 
 
 def table_of_parts(checks: Sequence[Check]) -> list[dict[str, str]]:
-    """Returns a row per part that is one number: its value with both limits, what it is compared with, and one-sided
-    p-values; differences of logarithms and nats are shown as they are tested."""
+    """Returns a table row for each part that is one number: value, limits and one-sided p-values.
+
+    Differences of logarithms and of losses are shown in nats, as they are tested.
+
+    Args:
+        checks: the parts.
+    """
     rows = []
     for check in checks:
         if check.value is not None and check.limit is not None:
@@ -263,10 +321,15 @@ def _p_cell(p: float | None) -> str:
 
 
 def chance(checks: Sequence[Check], word: str) -> float | None:
-    """Returns the two-sided p-value of what a word says: that all parts are true, or that one is not.
+    """Returns the two-sided p-value of a verdict; None if no part has a p-value.
 
-    All parts true: the largest of their p-values (intersection-union test). One not true: the smallest, times the
-    number of parts (Bonferroni). None where no part has a p-value.
+    "All parts are true" has the largest p-value of the parts (intersection-union test). "A part is not true" has the
+    smallest, times the number of parts (Bonferroni). `Holds in part` has the larger p-value of "a part is true" and "a
+    part is not true".
+
+    Args:
+        checks: the parts.
+        word: of the verdict.
     """
     known = [(check.p_true, check.p_false) for check in checks if check.p_true is not None and
              check.p_false is not None and not math.isnan(check.p_true + check.p_false)]
@@ -279,8 +342,13 @@ def chance(checks: Sequence[Check], word: str) -> float | None:
 
 
 def corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Returns the verdicts with their q-values over all statements (Benjamini and Hochberg 1995); what is decided at a
-    q-value above LEVEL becomes inconclusive."""
+    """Returns the verdicts with q-values over all statements (Benjamini and Hochberg 1995).
+
+    A verdict with a q-value above LEVEL becomes inconclusive.
+
+    Args:
+        verdicts: of all statements.
+    """
     known = [verdict.p for verdict in verdicts if verdict.p is not None]
     q_values = iter(stats.false_discovery_control(known).tolist() if known else [])
     result = []
@@ -294,12 +362,16 @@ def corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def fewest(checks: Sequence[Check]) -> tuple[int, int]:
-    """Returns the seeds and steps of the part with the fewest seeds; (0, 0) where no part is about a training."""
+    """Returns the seeds and steps of the part with the fewest seeds; (0, 0) if no part depends on a training.
+
+    Args:
+        checks: the parts.
+    """
     return min(((check.seeds, check.steps) for check in checks if check.seeds), default=(0, 0))
 
 
 def _budget(checks: Sequence[Check]) -> list[str]:
-    """Returns what is said of seeds and steps, those of the part with the fewest."""
+    """Returns a sentence on the seeds and steps of the part with the fewest seeds, in a list; empty without seeds."""
     seeds, steps = fewest(checks)
     if not seeds:
         return []
