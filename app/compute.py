@@ -1,4 +1,4 @@
-"""What the pages ask the models for, by turns (serving.computing) and remembered (caches)."""
+"""Model results for the pages: cached (app/server/caches.py), charged (limits) and computed in turns (serving)."""
 
 from __future__ import annotations
 
@@ -19,22 +19,33 @@ from models.tasks.base import Reader
 from models.thumbnails import thumbnails
 from models.trace import Layer, Sketch, bytes_of_maps
 
-LIGHT = 128  # tokens up to which a pass of our own models takes no longer than drawing its answer: 20 ms
-LARGE = 32 * 2**20  # bytes of a trace's maps beyond which it is sketched: 12 x 12 heads from 171 tokens on
-# Seconds until the pictures, which were sent before, have gone to the browser: a search of many small steps keeps the
-# interpreter from the thread that sends, and a core from the browser. Maps 176 -> 133 ms after a key, the translation
-# 225 -> 224 (benchmarks/translation.py).
+LIGHT = 128  # tokens up to which a pass of our own models takes no longer than drawing its result (20 ms)
+LARGE = 32 * 2**20  # bytes of attention maps above which a sketch replaces the trace: 12 x 12 heads from 171 tokens on
+# Seconds to wait before a beam search, so that the maps computed before reach the browser first. A beam search has many
+# small steps and keeps the GIL from the sending thread. With the wait, maps appear 133 ms instead of 176 ms after a
+# key, the translation after 224 ms instead of 225 ms (benchmarks/translation.py).
 PICTURES_FIRST = 0.05
-WRITING = 7  # passes that a beam search over LONG_SENTENCE tokens takes, by time
-LONG_SENTENCE = 24  # tokens up to which a text that is written costs WRITING; its cost grows with its square
-LONG = 2000  # characters of a text beyond which reading it takes longer than another visitor should wait
+WRITING = 7  # cost of a beam search over LONG_SENTENCE tokens, in passes of the same duration
+LONG_SENTENCE = 24  # tokens up to which generation costs WRITING; above, its cost grows with the square of the length
+LONG = 2000  # characters above which tokenizing a text takes longer than another visitor should wait
 
-Seen = Trace | Sketch  # what a page shows of a pass
+Seen = Trace | Sketch  # the result of a pass that a page shows
 
 
 def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
-    """The traces as trained and under the plan, remembered; the same object twice for the empty plan. Sketches where
-    the maps are large."""
+    """Returns the baseline trace and the trace under the plan, cached.
+
+    Args:
+        lab: the model.
+        prompt: the tokenized input.
+        plan: interventions on heads. Constant heads are ignored if the model has no constant matrices.
+
+    Returns:
+        Two traces, or two sketches if the maps have more than LARGE bytes; the same object twice for an empty plan.
+
+    Raises:
+        LimitError: the visitor is over the limit of passes.
+    """
     plan = usable(lab, plan)
     first, second = (lab.identity, prompt, HeadPlan()), (lab.identity, prompt, plan)
     before, after = caches.traces.find(first), caches.traces.find(second)
@@ -55,7 +66,19 @@ def traces_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> tuple[Seen, Seen]:
 
 
 def rewritten(lab: Lab, prompt: Prompt, plan: HeadPlan) -> str:
-    """What a model of two texts writes under a plan, remembered."""
+    """Returns the output text that an encoder-decoder model generates under a plan, cached.
+
+    Args:
+        lab: an encoder-decoder model.
+        prompt: the tokenized input.
+        plan: interventions on heads.
+
+    Returns:
+        The generated text.
+
+    Raises:
+        LimitError: the visitor is over the limit of passes.
+    """
     key = (lab.identity, prompt, plan)
     found = caches.written.find(key)
     if found is None:
@@ -69,30 +92,41 @@ def rewritten(lab: Lab, prompt: Prompt, plan: HeadPlan) -> str:
 
 
 def usable(lab: Lab, plan: HeadPlan) -> HeadPlan:
-    """The plan without constant heads where a model has no matrices for them yet."""
+    """Returns the part of a plan that the model can compute.
+
+    Args:
+        lab: the model.
+        plan: interventions on heads.
+
+    Returns:
+        The plan; without its constant heads if the model has no constant matrices yet.
+    """
     if lab.constant is not None:
         return plan
     return plan.with_heads([address for address, state in plan.heads.items() if state.constant], constant=False)
 
 
 def _is_light(lab: Lab, prompt: Prompt) -> bool:
-    """True for one text of our own models that is no longer than LIGHT; what writes too takes four times as long."""
+    """Returns True if a pass takes about 20 ms: our own models without a decoder, up to LIGHT tokens.
+
+    A pass with generation takes four times as long.
+    """
     return not is_foreign(lab.name) and len(prompt.ids) <= LIGHT and all(kind.key_row == TEXT and kind.query_row == TEXT
                                                                          for kind in lab.kinds)
 
 
 def _writes(lab: Lab) -> bool:
-    """True if a pass of the model begins with a beam search: the baseline translation."""
+    """Returns True if a pass of the model begins with a beam search for the baseline translation."""
     return any(kind.query_row == TARGET for kind in lab.kinds)
 
 
 def _passes(prompt: Prompt) -> int:
-    """Passes that one pass over the prompt is charged as: one per LIGHT tokens."""
+    """Returns the units that one pass over the prompt is charged: one per LIGHT tokens, rounded up."""
     return -(-len(prompt.ids) // LIGHT)
 
 
 def _beam_passes(prompt: Prompt) -> int:
-    """Passes that a beam search is charged as; its time grows with the square of the length."""
+    """Returns the units that a beam search is charged; its time grows with the square of the length."""
     return max(WRITING, round(WRITING * (len(prompt.ids) / LONG_SENTENCE) ** 2))
 
 
@@ -102,7 +136,21 @@ def _is_large(lab: Lab, prompt: Prompt) -> bool:
 
 
 def layer_of(lab: Lab, seen: Seen, plan: HeadPlan, kind: str, layer: int) -> Layer:
-    """One layer's maps; of a sketch by a pass of their own, remembered."""
+    """Returns the full attention maps of one layer. For a sketch this needs another pass, whose result is cached.
+
+    Args:
+        lab: the model that `seen` comes from.
+        seen: trace or sketch under `plan`.
+        plan: interventions on heads.
+        kind: attention block, like `self` or `cross`.
+        layer: counted from 0.
+
+    Returns:
+        The layer's maps.
+
+    Raises:
+        LimitError: the visitor is over the limit of passes.
+    """
     if isinstance(seen, Trace):
         return seen.layer(kind, layer)
     plan = usable(lab, plan)
@@ -117,34 +165,47 @@ def layer_of(lab: Lab, seen: Seen, plan: HeadPlan, kind: str, layer: int) -> Lay
 
 
 def tiles_of(seen: Seen, kind: Kind) -> ndarray:
-    """(L, H, n, m) uint8, the weights as used, small."""
+    """Returns thumbnails of the attention maps of one block, under the plan.
+
+    Args:
+        seen: trace or sketch.
+        kind: attention block.
+
+    Returns:
+        (L, H, n, m) uint8.
+    """
     if isinstance(seen, Sketch):
         return seen.thumbnails[kind.name]
     maps = seen.weights[kind.name]
-    if not kind.attention.is_distribution:  # the largest weight of all takes the strongest colour
+    if not kind.attention.is_distribution:  # scale to the largest weight of all heads, which gets the darkest colour
         maps = maps / max(float(maps.max()), 1e-9)
     return thumbnails(maps)
 
 
 def read(lab: Lab, text: str, limit: int | None = None) -> Prompt:
-    """The text as the model's task reads it, remembered: a click elsewhere does not read a long text again.
+    """Returns the tokenized text, cached, so that a later click does not tokenize a long text again.
 
     Args:
-        limit: most tokens that are read; the model's own by default.
+        lab: the model whose task tokenizes the text.
+        text: the input; only its first LONGEST_TEXT characters are used.
+        limit: maximum number of tokens; default: the model's limit.
+
+    Returns:
+        The prompt.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: the text cannot be tokenized for this task.
     """
     prompt = _read(lab.task, text[:LONGEST_TEXT], limit or lab.limit)
     if isinstance(prompt, InputError):
-        raise InputError(str(prompt), prompt.start, prompt.stop)  # a new one: each raise adds frames to what it holds
+        raise InputError(str(prompt), prompt.start, prompt.stop)  # a copy: each raise adds frames to an exception
     return prompt
 
 
 @caches.remembered()
 def _read(task: Reader, text: str, limit: int) -> Prompt | InputError:
-    # By task, which models of a family share, and folders of one name do not: a remembered text must not keep a model
-    # in memory that has been let go.
+    # The key is the task, not the model: models of a family share a task, and the cache must not keep an evicted
+    # model in memory. Two folders of the same name have two tasks.
     try:
         with serving.aside() if len(text) > LONG else contextlib.nullcontext():
             return task.read(text, limit)
@@ -153,7 +214,19 @@ def _read(task: Reader, text: str, limit: int) -> Prompt | InputError:
 
 
 def facts_of(lab: Lab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
-    """models.studies.corpus.lengths.facts, remembered."""
+    """Returns models.studies.corpus.lengths.facts of one pass, cached.
+
+    Args:
+        lab: one of our own models.
+        prompt: the tokenized input.
+        plan: interventions on heads.
+
+    Returns:
+        Name of a fact -> its value.
+
+    Raises:
+        LimitError: the visitor is over the limit of passes.
+    """
     return _facts(lab.name, prompt, plan)
 
 

@@ -1,4 +1,4 @@
-"""A trace as a file, for what the browser does not hold: NumPy, JSON, CSV. Made when it is asked for."""
+"""Exports of a trace as NumPy, JSON or CSV files. The server makes them, because the browser has only thumbnails."""
 
 from __future__ import annotations
 
@@ -17,25 +17,52 @@ from models.trace import Layer, Said
 
 Maps = Mapping[tuple[str, int], Layer]  # (kind, layer from 0) -> its maps
 
-DIGITS = 7  # after the point, in JSON and CSV: float32 has no more
+DIGITS = 7  # decimals in JSON and significant digits in CSV; float32 has no more
 
 
 def maps_of(trace: Trace) -> Maps:
-    """All layers of a trace."""
+    """Returns the maps of all layers of a trace.
+
+    Args:
+        trace: a full trace.
+
+    Returns:
+        (attention block, layer from 0) -> maps.
+    """
     return {(kind, layer): trace.layer(kind, layer)
             for kind, maps in trace.weights.items() for layer in range(len(maps))}
 
 
 def about(lab: Lab, said: Said, plan: str, link: str) -> dict[str, Any]:
-    """What a file says of itself: where it comes from, and what was computed."""
+    """Returns the metadata of an exported file.
+
+    Args:
+        lab: the model.
+        said: the outputs of the pass.
+        plan: the plan as text.
+        link: address that opens the same state.
+
+    Returns:
+        A mapping for JSON, with the tokens of each row and the generated text.
+    """
     return {"made with": "Attention Lab", "link": link, "model": lab.name, "plan": plan,
             "tokens": {row: list(tokens) for row, tokens in said.rows.items()}, "written": said.written}
 
 
 def as_npz(info: Mapping[str, Any], said: Said, maps: Maps) -> bytes:
-    """`KIND LAYER scores`, `live` and `weights`, each (H, N, M) float32, layers from 0; `KIND norms` (L, H, N);
-    `losses` (tokens,) nats; `prediction N` (V,) probabilities; and as JSON, for NumPy's texts lose zeros at their end,
-    `about`, with the tokens, and `names`, what the vocabulary's V tokens are called."""
+    """Returns the export as a compressed .npz file.
+
+    Args:
+        info: metadata from `about`.
+        said: the outputs of the pass.
+        maps: the attention maps to export.
+
+    Returns:
+        A file with these arrays. `KIND LAYER scores`, `KIND LAYER live` and `KIND LAYER weights`: (H, N, M) float32,
+        layers from 0. `KIND norms`: (L, H, N). `losses`: (tokens,) in nats. `prediction I`: (V,) probabilities.
+        `about` (the metadata) and `names` (the V vocabulary entries) are JSON, because NumPy strips trailing zero
+        bytes from strings.
+    """
     arrays: dict[str, ndarray] = {"about": numpy.array(json.dumps(info)), "losses": said.losses}
     arrays |= {f"{kind} norms": norms for kind, norms in said.norms.items()}
     arrays |= {f"prediction {i}": output.distribution for i, output in enumerate(said.outputs)}
@@ -50,7 +77,16 @@ def as_npz(info: Mapping[str, Any], said: Said, maps: Maps) -> bytes:
 
 
 def as_json(info: Mapping[str, Any], said: Said, maps: Maps) -> bytes:
-    """The same as JSON, without scores; of predictions the ten likeliest. What is unknown is null."""
+    """Returns the export as JSON, without scores and with the ten most probable tokens of each prediction.
+
+    Args:
+        info: metadata from `about`.
+        said: the outputs of the pass.
+        maps: the attention maps to export.
+
+    Returns:
+        UTF-8 bytes; values that are not finite are null.
+    """
     predictions = [[{"label": output.names[i], "probability": round(float(output.distribution[i]), DIGITS)}
                     for i in output.order[:10]] for output in said.outputs]
     layers = [{"kind": kind, "layer": layer, "live": _numbers(its.live), "weights": _numbers(its.weights)}
@@ -61,8 +97,17 @@ def as_json(info: Mapping[str, Any], said: Said, maps: Maps) -> bytes:
 
 
 def as_csv(info: Mapping[str, Any], said: Said, maps: Maps, causal: Mapping[str, bool]) -> bytes:
-    """A row for each weight that was used: kind, layer, head, query and key, all from 1; what no query can see is left
-    out."""
+    """Returns the attention patterns as CSV, one row per weight.
+
+    Args:
+        info: metadata from `about`; model and link are written in the first line, a comment.
+        said: not used; every export function has the same first parameters.
+        maps: the attention maps to export.
+        causal: attention block -> True if its mask is causal; masked weights are omitted.
+
+    Returns:
+        UTF-8 bytes with the columns kind, layer, head, query, key and weight; indices count from 1.
+    """
     file = io.StringIO()
     file.write(f"# {info['made with']}: {info['model']}. {info['link']}\r\n")
     rows = csv.writer(file)
@@ -77,13 +122,22 @@ def as_csv(info: Mapping[str, Any], said: Said, maps: Maps, causal: Mapping[str,
 
 
 def _numbers(array: ndarray) -> Any:
-    """Nested lists; None for what is not finite."""
+    """Returns the array as nested lists, rounded to DIGITS decimals, with None for values that are not finite."""
     if array.ndim > 1:
         return [_numbers(part) for part in array]
     return [round(value, DIGITS) if numpy.isfinite(value) else None for value in array.tolist()]
 
 
 def file_name(model: str, what: str, ending: str) -> str:
-    """Small letters, digits, - and _, like the browser's names of files."""
+    """Returns a file name of lower-case letters, digits, `-` and `_`, as the browser's exports have.
+
+    Args:
+        model: name of the model.
+        what: content of the file; may be empty.
+        ending: file extension without its dot.
+
+    Returns:
+        For example `attention-lab_stories-selective_maps.npz`.
+    """
     parts = [re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")[:48] for part in (model, what)]
     return "_".join(["attention-lab", *filter(None, parts)]) + f".{ending}"

@@ -1,8 +1,8 @@
-"""The app as it is served: main.py with the events route, a health check and a gate. `streamlit run app/host.py`.
+"""The served app: main.py with the events route, a health check and the request filter. `streamlit run app/host.py`.
 
-Procfile, Dockerfile and deploy/ run it for strangers, who may do less (models/labs/foreign/opening/hub.py). `make app`
-runs it for its own user, with ATTENTION_LAB_HOSTED empty. main.py alone works too, but every event then runs the
-Streamlit script.
+Procfile, Dockerfile and deploy/ run this file in hosted mode, where visitors have limits and cannot open folders or any
+Hub model (models/labs/foreign/opening/hub.py). `make app` runs this file with an empty ATTENTION_LAB_HOSTED, that is,
+not in hosted mode. `streamlit run app/main.py` also works, but without the events route every event runs the script.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:  # Streamlit puts this file's folder there, not the repository's root
+if str(ROOT) not in sys.path:  # Streamlit adds the folder of this file, not the repository's root
     sys.path.insert(0, str(ROOT))
 
 import streamlit as st  # noqa: E402
@@ -30,6 +30,11 @@ connections.bound_server()
 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
+    """Sets up the log and the health check when the server starts, as ASGI's lifespan protocol defines it.
+
+    Args:
+        app: the ASGI app; not used.
+    """
     logs.begin()
     health.begin()
     yield

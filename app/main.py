@@ -1,11 +1,11 @@
-"""Attention Lab: `streamlit run app/main.py` from the repository's root."""
+"""The Streamlit script of the app, which app/host.py serves. Alone: `streamlit run app/main.py`, from the root."""
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-if str(ROOT) not in sys.path:  # Streamlit puts this file's folder there, not the repository's root
+if str(ROOT) not in sys.path:  # Streamlit adds the folder of this file, not the repository's root
     sys.path.insert(0, str(ROOT))
 
 import streamlit as st  # noqa: E402
@@ -21,25 +21,35 @@ from components import library, page_style  # noqa: E402
 
 @st.fragment
 def present_page() -> None:
-    """The page that is open. One fragment for all: what is typed and the click on another page are events of one
-    fragment, so neither can overtake the other into a page that is no longer there."""
+    """Draws the open page.
+
+    All pages share one fragment, so that Streamlit handles typed text and a click on another page in order. With one
+    fragment per page, an event could reach a page that is no longer open.
+    """
     session.speak()
     DRAW[session.history().present.page]()
 
 
 def _lasting() -> None:
-    """What the browser keeps until the visitor leaves."""
+    """Sends the component library and the model catalogue, which the browser keeps for the whole visit."""
     library()
     choosing.send_catalogue()
 
 
 def at(page: str) -> Callable[[], None]:
-    """What an address with this path opens."""
+    """Returns the function that Streamlit runs for an address with this path.
+
+    Args:
+        page: a key of PAGES.
+
+    Returns:
+        A function that reads the address and draws the page.
+    """
     def run() -> None:
         session.follow_address(page)
         visit.current().address = st.context.ip_address
         session.speak()
-        with st.empty().container(key="lasting"):  # what follows keeps its place on the page
+        with st.empty().container(key="lasting"):  # a container, so that later elements keep their positions
             session.once(_lasting)
         present_page()
     return run
@@ -54,6 +64,6 @@ try:
 except LookupError:
     st.error(_("No model is here, or none can be read. Restore them with: git checkout -- models/checkpoints"))
     st.stop()
-# A page is part of the state, and stands in the query; these paths are those of older links.
+# Links name the page in the query, as part of the state. These paths keep older links working.
 st.navigation([st.Page(at(page), title=_(title), url_path=page, default=page == FIRST_PAGE)
                for page, title in PAGES.items()], position="hidden").run()

@@ -1,4 +1,4 @@
-"""Text as Markdown that shows it as it is."""
+"""Functions for Markdown: escape text so that it is shown literally, link papers, translate pages."""
 
 from __future__ import annotations
 
@@ -6,31 +6,58 @@ import re
 
 from app.texts import _
 
-# Bidirectional controls but for the isolates that models.messages.cut puts around a quotation.
+# Bidirectional control characters, except the first-strong isolates that models.messages.cut puts around a quotation.
 _TURNING = re.compile("[\u202a-\u202e\u2066\u2067]")
 
 
 def plain(text: str) -> str:
-    """`text` with what Markdown would interpret made literal."""
+    r"""Returns the text with a backslash before every character that Markdown could interpret.
+
+    Args:
+        text: any text.
+
+    Returns:
+        Markdown that shows the text literally.
+    """
     return re.sub(r"([\\`*_{}\[\]()#+\-.!$:<>|~&])", r"\\\1", text)
 
 
 def literal(text: str) -> str:
-    """A visitor's text as Markdown that shows it and nothing else: no link, no emoji, no formula; and what would turn
-    the text after it around is a sign."""
+    """Returns Markdown that shows a visitor's text literally, without links, emoji or formulas.
+
+    Args:
+        text: untrusted text.
+
+    Returns:
+        One line of Markdown. Bidirectional controls, which could reverse later text, are shown as `⟨202e⟩`.
+    """
     text = _TURNING.sub(lambda found: f"⟨{ord(found[0]):x}⟩", text)
-    # The parser makes links and emoji of finished text too, where escapes are gone: word joiners break them up.
+    # The parser looks for links and emoji after it has removed the escapes; word joiners (U+2060) prevent both.
     return plain(re.sub(r"(?=[:.@])", "\u2060", spaces(text)))
 
 
 def linked(markdown: str) -> str:
-    """Finished Markdown with every paper's number as a link: `arXiv 2005.00743`, `kexue 8823`."""
+    """Returns Markdown in which each reference to a paper, like `arXiv 2005.00743` or `kexue 8823`, is a link.
+
+    Args:
+        markdown: Markdown, also with escaped dots.
+
+    Returns:
+        The Markdown with links.
+    """
     markdown = re.sub(r"arXiv (\d{4})\\?\.(\d{4,5})", r"[arXiv \1.\2](https://arxiv.org/abs/\1.\2)", markdown)
     return re.sub(r"kexue(?:\\?\.fm)?(?:/archives/| )(\d{4,5})", r"[kexue \1](https://kexue.fm/archives/\1)", markdown)
 
 
 def blocks(markdown: str) -> list[str]:
-    """A page's headings, paragraphs and items of lists, one line each: what is translated one by one."""
+    """Returns the blocks of a page that are translated separately: headings, paragraphs and list items.
+
+    Args:
+        markdown: the page.
+
+    Returns:
+        The blocks, each as one line.
+    """
     found: list[str] = []
     ended = True
     for line in markdown.splitlines():
@@ -43,11 +70,25 @@ def blocks(markdown: str) -> list[str]:
 
 
 def translated(markdown: str) -> str:
-    """A page of Markdown in this run's language, block by block: a file that stands in METHODS of tools/extract.py."""
+    """Returns a page of Markdown in the visitor's language, translated block by block.
+
+    Args:
+        markdown: content of a file listed in METHODS of tools/extract.py, which extracts its texts for translation.
+
+    Returns:
+        The translated page.
+    """
     lines = [_(block) for block in blocks(markdown)]
     return "\n".join(line if line.startswith("- ") else f"\n{line}\n" for line in lines)
 
 
 def spaces(text: str) -> str:
-    """`text` with every run of white space as one blank."""
+    """Returns the text with each run of white space replaced by one blank.
+
+    Args:
+        text: any text.
+
+    Returns:
+        The text.
+    """
     return re.sub(r"\s+", " ", text)

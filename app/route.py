@@ -1,13 +1,14 @@
-"""The events route: answers a visitor's events with the payloads that changed, without a run of the Streamlit script.
+"""The events route: answers a visitor's events with the changed payloads, without a run of the Streamlit script.
 
     POST {base}/lab/visits/ID/events   {"seen": SERIAL, "events": [{"key": COMPONENT, "sequence": N, ...}]}
 
 The answer is binary: blocks, each a uint32 little-endian length and a payload (components/payload.py). The first block
-is `_about`, the others are parts. What takes longer, as a translation does, follows on the same answer.
+describes the answer (`about` in `_present`), the others are components' payloads. Payloads that take longer to compute,
+such as a translation, follow in the same answer.
 
-Status 410: the visit has ended or is of another process; the browser sends its events through Streamlit, which begins
-a new visit with the state in the address. 400: not such a body. 413: a body over MAX_BODY. 408: a body that takes
-longer than PATIENCE.
+Status codes: 400: the body is not as above. 408: the body took longer than PATIENCE. 413: the body has more than
+MAX_BODY bytes. 410: the visit has ended or is in another process; the browser then sends its events through Streamlit,
+which begins a new visit with the state in the address.
 """
 
 from __future__ import annotations
@@ -37,24 +38,38 @@ from models.storage.checkpoint import CheckpointError
 
 MAX_BODY = 2 * 2**20  # bytes; a text of 200,000 characters has up to 1.2 MB as JSON
 MAX_EVENTS = 1024  # per request; the browser sends at most 256 per component
-PATIENCE = 10.0  # seconds for the body to arrive
-THREADS = 64  # requests that compute or wait for their turn; more wait without a thread
-# Streamlit's middleware compresses other answers; at level 5 that takes as long as the forward pass.
+PATIENCE = 10.0  # seconds until the body must have arrived
+THREADS = 64  # threads for requests that compute or wait for a turn; further requests wait without a thread
+# `identity` keeps Streamlit's middleware from compressing the answer, which takes as long as the forward pass.
 HEADERS = {"Content-Encoding": "identity", "Cache-Control": "no-store"}
 
-Answer = tuple[bytes, Callable[[], bytes] | None]  # what is sent at once, and a function that computes what follows
+Answer = tuple[bytes, Callable[[], bytes] | None]  # bytes to send at once, and a function that computes the rest
 
 _limiter: CapacityLimiter | None = None
 
 
 def route(base: str = "") -> Route:
-    """The route, for an app under a base path like `lab`."""
+    """Returns the route.
+
+    Args:
+        base: base path of the app, like `lab`; empty for none.
+
+    Returns:
+        A Starlette route.
+    """
     prefix = f"/{base.strip('/')}" if base.strip("/") else ""
     return Route(f"{prefix}/lab/visits/{{visit}}/events", receive, methods=["POST"])
 
 
 async def receive(request: Request) -> Response:
-    """Answers one request."""
+    """Answers one request.
+
+    Args:
+        request: see the module's docstring.
+
+    Returns:
+        Blocks, or one of the status codes in the module's docstring.
+    """
     now = visit.find(request.path_params["visit"])
     if now is None:
         return PlainTextResponse("This visit has ended.", 410)
@@ -80,7 +95,7 @@ async def receive(request: Request) -> Response:
 
 
 async def _body(request: Request) -> bytes | None:
-    """The body; None if it is too long, as soon as that is known."""
+    """Returns the body; None as soon as more than MAX_BODY bytes have arrived."""
     chunks, size = [], 0
     async for chunk in request.stream():
         size += len(chunk)
@@ -97,7 +112,17 @@ async def _in_thread(work: Callable[[], Any]) -> Any:
 
 
 def parse(body: bytes) -> tuple[int, list[tuple[str, Any]]]:
-    """The serial that the browser shows, and (component, event) pairs; raises ValueError for any other body."""
+    """Returns the content of a request's body.
+
+    Args:
+        body: untrusted bytes.
+
+    Returns:
+        The serial of the newest answer that the browser has drawn, and (component key, event) pairs.
+
+    Raises:
+        ValueError: the body is not JSON of the expected form.
+    """
     try:
         sent = json.loads(body)
     except (ValueError, RecursionError):
@@ -110,17 +135,21 @@ def parse(body: bytes) -> tuple[int, list[tuple[str, Any]]]:
 
 
 def answer(now: Visit, seen: int, events: Iterable[tuple[str, Any]]) -> Answer:
-    """Hands the events to their handlers; returns what the browser has to draw anew.
+    """Passes the events to their handlers and returns the payloads that the browser must draw again.
 
     Args:
-        seen: serial of the newest answer that the browser has drawn whole.
-        events: see Channel.receive.
+        now: the visit.
+        seen: serial of the newest answer that the browser has drawn completely.
+        events: (component key, event) pairs; see Channel.receive.
+
+    Returns:
+        The first blocks, and a function that computes the late blocks; None without late blocks.
     """
     with visit.use(now):
         now.channel.receive(events)
         newest = now.channel.newest
         with serving.drawing():
-            # While this request waited for its turn, another one brought newer events: its answer has everything.
+            # If another request brought newer events during the wait for a turn, its answer contains all changes.
             return (_blocks([]), None) if now.channel.newest != newest else _present(now, seen)
 
 
@@ -134,7 +163,7 @@ def _present(now: Visit, seen: int) -> Answer:
     page = DIRECT.get(state.page)
     try:
         found = page and frame.parts(page)
-    except (CheckpointError, ForeignError, LimitError):  # Streamlit shows what the error says
+    except (CheckpointError, ForeignError, LimitError):  # `layout` makes the browser run the script; it shows the error
         found = None
     if page is None or found is None:
         return _blocks([pack(about | {"layout": True, "count": 0})]), None
@@ -149,14 +178,14 @@ def _late(now: Visit, late: Sequence[Callable[[], Part]], seen: int) -> bytes:
     with visit.use(now), serving.drawing():
         texts.speak(now.history.present.language)
         for make in late:
-            if now.channel.newest != newest:  # the answer to newer events has these parts too
+            if now.channel.newest != newest:  # the answer to the newer events contains these parts
                 break
             found.append(make())
     return _blocks(_changed(now, found, seen))
 
 
 def _changed(now: Visit, parts: Iterable[Part], seen: int) -> list[bytes]:
-    """The payloads that the browser does not have: an answer that was sent may have been lost on its way."""
+    """Returns the payloads that changed, and those of answers after `seen`, because an answer may have been lost."""
     channel, found = now.channel, []
     for part in parts:
         channel.handlers[part.key] = part.on_event

@@ -1,13 +1,15 @@
-"""What people read, in their language. English stands in the code and is the key of the catalogues, which gettext reads
-from assets/texts; JavaScript's texts are in the same ones (components/core/texts.js).
+"""Interface texts in the visitor's language, with gettext. The English text in the code is the key of the catalogues.
+
+The catalogues are in assets/texts and also contain the texts of JavaScript (components/core/texts.js).
 
     from app.texts import N_, _, ngettext
 
     _("Undo"); _("The text has {n:,} characters.", n=len(text)); ngettext("{n} token", "{n} tokens", count)
-    PAGES = {"length": N_("Length")}        # a module's constant: marked here, `_(PAGES[page])` where it is shown
+    PAGES = {"length": N_("Length")}        # a module's constant is marked; `_(PAGES[page])` translates it later
 
-A text is a literal and holds whole sentences, with {names} for values: never an f-string, nor built from pieces.
-`python -m tools.extract` finds all texts and renews the catalogues. This module imports nothing of ours.
+A text is a string literal of whole sentences with {names} for values. It is never an f-string and never built from
+pieces. `python -m tools.extract` collects all texts and updates the catalogues. This module imports no other module of
+the repository.
 """
 
 from __future__ import annotations
@@ -28,55 +30,88 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 FOLDER = Path(__file__).parents[1] / "assets" / "texts"
-LANGUAGES = {"en": "English", "zh": "中文"}  # each by its own name; the first one is that of the code
+LANGUAGES = {"en": "English", "zh": "中文"}  # code -> name in the language itself; the source texts are in the first
 GLOSSARY = FOLDER.parent / "glossary.json"
 ENGLISH = next(iter(LANGUAGES))
-COOKIE = "attention-lab-language"  # in the browser: the language that was chosen in the header (toolbar.js)
+COOKIE = "attention-lab-language"  # the browser stores the language chosen in the header (toolbar.js) in this cookie
 
 
 _spoken: ContextVar[str] = ContextVar("language", default=ENGLISH)  # each visitor's thread has its own
 
 
 def speak(language: str) -> None:
-    """Says which language this run is in, one of LANGUAGES; call it before anything is drawn."""
+    """Sets the language of the current thread. Call it before anything is drawn.
+
+    Args:
+        language: a key of LANGUAGES.
+    """
     _spoken.set(language)
 
 
 def language() -> str:
-    """The language of this run."""
+    """Returns the language of the current thread."""
     return _spoken.get()
 
 
 def preferred(locale: str | None) -> str:
-    """The language for a browser's locale, like `zh-CN`."""
+    """Returns the language for a browser's locale.
+
+    Args:
+        locale: like `zh-CN`; None if unknown.
+
+    Returns:
+        A key of LANGUAGES; English for other languages.
+    """
     spoken = (locale or "").replace("_", "-").split("-")[0].lower()
     return spoken if spoken in LANGUAGES else ENGLISH
 
 
 def N_(text: str) -> str:  # noqa: N802  # gettext's own name for it
-    """Marks a text that is looked up later."""
+    """Marks a text for extraction and returns it unchanged; `_` translates it later.
+
+    Args:
+        text: an English literal.
+
+    Returns:
+        The same text.
+    """
     return text
 
 
 def _(text: str, /, **values: Any) -> str:
-    """The text in this run's language, with its values; also of what `models.messages` told. A text that is in no
-    catalogue, like what a model of the Hub says of itself, stays as it is."""
+    """Returns the translation of a text in the current language, with its values filled in.
+
+    Args:
+        text: English text, or a message from models.messages.told, which carries its own values.
+        values: name in braces -> value.
+
+    Returns:
+        The translation; the text itself if no catalogue contains it, as for descriptions of Hub models.
+    """
     if hasattr(text, "template"):
         return _told(text)
     return _NUMBERS.vformat(_found(text), (), values) if values else _found(text)
 
 
 def number(value: float, form: str) -> str:
-    """A number as people write it, with a minus and not a hyphen: `number(-0.003, ".1%")` is −0.3%."""
+    """Returns a formatted number with a minus sign instead of a hyphen.
+
+    Args:
+        value: the number.
+        form: format specification.
+
+    Returns:
+        For example −0.3% for `number(-0.003, ".1%")`.
+    """
     return format(value, form).replace("-", "−")
 
 
 class _Numbers(string.Formatter):
-    """What fills texts in: numbers as `number` writes them."""
+    """A string formatter that writes numbers with `number`."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, Real):
-            return number(value, format_spec)  # type: ignore[arg-type]  # of numpy, too
+            return number(value, format_spec)  # type: ignore[arg-type]  # numpy's numbers, too
         return super().format_field(value, format_spec)
 
 
@@ -84,17 +119,34 @@ _NUMBERS = _Numbers()
 
 
 def spelt(tokens: Iterable[str]) -> list[str]:
-    """Tokens as people read them: those that stand for no text, which models.messages told, in this run's language."""
+    """Returns tokens for display: special tokens, which are messages of models.messages.told, are translated.
+
+    Args:
+        tokens: tokens of a prompt.
+
+    Returns:
+        One string per token.
+    """
     return [_(token) if hasattr(token, "template") else token for token in tokens]
 
 
 def ngettext(one: str, several: str, n: int, /, **values: Any) -> str:
-    """The form for `n` things, which is a value too: `{n}`."""
+    """Returns the translation with the plural form for `n`.
+
+    Args:
+        one: English text for one thing.
+        several: English text for any other number.
+        n: the number; also available as `{n}`.
+        values: name in braces -> value.
+
+    Returns:
+        The translation with its values filled in.
+    """
     return _NUMBERS.vformat(_translations(language()).ngettext(one, several, n), (), {"n": n, **values})
 
 
 def _told(text: Any) -> str:
-    """What a models.messages.Told says; its parts are looked up too."""
+    """Returns the translation of a models.messages.Told; messages among its values are translated as well."""
     parts = {name: _(value) if hasattr(value, "template") else value for name, value in text.values.items()}
     if text.separator:
         return _found(text.separator).join(map(str, parts.values()))
@@ -109,7 +161,14 @@ def _found(text: str) -> str:
 
 @cache
 def catalogue(spoken: str) -> Catalog:
-    """A language's texts, as its file has them."""
+    """Returns the catalogue of a language, from its .po file.
+
+    Args:
+        spoken: a key of LANGUAGES other than English.
+
+    Returns:
+        The catalogue.
+    """
     with (FOLDER / spoken / "LC_MESSAGES" / "app.po").open("rb") as file:
         return read_po(file, locale=spoken)
 
@@ -126,18 +185,28 @@ def _translations(spoken: str) -> gettext.NullTranslations:
 
 @cache
 def glossary() -> dict[str, tuple[str, str]]:
-    """Key of a term -> the term and what it means, both to be looked up."""
+    """Returns key of a term -> (term, definition), both in English; `_` translates them."""
     return {key: (term, text) for key, (term, text) in json.loads(GLOSSARY.read_text("utf-8")).items()}
 
 
 def tip(key: str) -> str:
-    """What a term of the glossary means, for the `help` of a widget."""
+    """Returns the translated definition of a glossary term, for the `help` of a widget.
+
+    Args:
+        key: key of the term in the glossary.
+
+    Returns:
+        The definition.
+
+    Raises:
+        KeyError: the glossary has no such term.
+    """
     return _(glossary()[key][1])
 
 
 @cache
 def for_browser() -> str:
-    """JSON: language -> text -> its translation, of the texts in JavaScript."""
+    """Returns JSON with the translations of JavaScript's texts: language -> English text -> translation."""
     return json.dumps({spoken: dict(_of_scripts(catalogue(spoken))) for spoken in LANGUAGES if spoken != ENGLISH},
                       ensure_ascii=False, sort_keys=True)
 

@@ -1,7 +1,7 @@
-"""Two replicas of the app and HAProxy before them, on one machine: `make hosted`, or `python -m deploy`.
+"""Runs two replicas of the app behind HAProxy on one machine: `make hosted`, or `python -m deploy`.
 
-Needs `haproxy` in the PATH (Debian and Ubuntu: `apt install haproxy`). A replica that dies is started again; what its
-visitors were looking at stands in their addresses, and opens on the other one. Ends with Ctrl-C or SIGTERM.
+Needs `haproxy` in the PATH (Debian and Ubuntu: `apt install haproxy`). A replica that dies is started again. Its
+visitors continue on the other replica, because a visitor's state is in the page's address. Ends with Ctrl-C or SIGTERM.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ from deploy.replica import CONTROL
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("a", "b")
-PATIENCE = 90.0  # seconds until a replica has to be ready
-PAUSE = 1.0  # seconds between two looks, and before a replica that died is started again
+PATIENCE = 90.0  # seconds until a replica must be ready
+PAUSE = 1.0  # seconds between two checks for processes that ended
 
 
 def main() -> None:
+    """Starts the replicas and HAProxy, and restarts replicas until HAProxy ends or a signal arrives."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--port", type=int, default=8501, help="of the site; default: %(default)s")
-    parser.add_argument("--address", default="", help="that it listens at; default: all of this machine's")
+    parser.add_argument("--port", type=int, default=8501, help="port of the site; default: %(default)s")
+    parser.add_argument("--address", default="", help="address that the site listens on; default: all addresses")
     parser.add_argument("--replicas-from", type=int, default=8511, metavar="PORT",
-                        help="of the first replica, on 127.0.0.1; the second has the next one; default: %(default)s")
+                        help="port of the first replica, on 127.0.0.1; the second uses the next; default: %(default)s")
     parser.add_argument("--metrics-from", type=int, metavar="PORT",
-                        help="of the first replica's numbers for Prometheus, on 127.0.0.1; default: none")
+                        help="port of the first replica's Prometheus metrics, on 127.0.0.1; the second uses the next; "
+                             "default: no metrics")
     asked = parser.parse_args()
     balancer = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if balancer is None:
@@ -68,7 +70,7 @@ def main() -> None:
 
 
 def _replica(port: int, metrics: int | None) -> subprocess.Popen[bytes]:
-    """The app as a host runs it, reached by this machine only."""
+    """Starts one replica in hosted mode, on 127.0.0.1."""
     return subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", "app/host.py", "--server.port", str(port),
          "--server.address", "127.0.0.1"], cwd=ROOT,
@@ -76,7 +78,7 @@ def _replica(port: int, metrics: int | None) -> subprocess.Popen[bytes]:
 
 
 def _wait(process: subprocess.Popen[bytes], port: int) -> None:
-    """Returns when it is ready; exits with a message if it does not get there."""
+    """Returns when the replica is ready; ends the program with a message if it is not ready within PATIENCE."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until and process.poll() is None:
         try:

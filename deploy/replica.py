@@ -1,11 +1,11 @@
-"""What the balancer does with a replica, while it runs:
+"""Takes a replica out of HAProxy's rotation and puts it back, while `python -m deploy` runs.
 
-    python -m deploy.replica                # what each one is, and how many visits it has
-    python -m deploy.replica drain a        # no new visits; those that are there stay
-    python -m deploy.replica stop a         # those go over to the other one, each with its state
-    python -m deploy.replica ready a        # all as before
+    python -m deploy.replica                # prints the state and the number of connections of each replica
+    python -m deploy.replica drain a        # sends no new visits to a; its current visits stay
+    python -m deploy.replica stop a         # moves the visits of a to b, each with its state
+    python -m deploy.replica ready a        # sends visits to a again
 
-To put a new version in place: drain, stop, restart that replica, ready; then the same with the other one.
+There is no restart command. docs/hosting.md describes an update of both replicas without an interruption.
 """
 
 from __future__ import annotations
@@ -18,11 +18,22 @@ import socket
 from pathlib import Path
 
 CONTROL = Path(os.environ.get("ATTENTION_LAB_CONTROL", Path(__file__).resolve().parents[1] / "runs" / "balancer.sock"))
-STATES = {"drain": "drain", "stop": "maint", "ready": "ready"}  # ours -> HAProxy's
+STATES = {"drain": "drain", "stop": "maint", "ready": "ready"}  # our command -> HAProxy's server state
 
 
 def say(command: str, control: Path = CONTROL) -> str:
-    """HAProxy's answer to a command of its management guide; raises OSError if it is not there."""
+    """Sends a command to HAProxy's control socket and returns the answer.
+
+    Args:
+        command: a command of HAProxy's Runtime API (Management Guide, section 9.3).
+        control: path of the control socket.
+
+    Returns:
+        HAProxy's answer; empty after a successful change.
+
+    Raises:
+        OSError: HAProxy does not listen on the socket.
+    """
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(str(control))
         line.sendall(f"{command}\n".encode())
@@ -30,13 +41,24 @@ def say(command: str, control: Path = CONTROL) -> str:
 
 
 def visits(control: Path = CONTROL) -> dict[str, tuple[str, int]]:
-    """Replica -> its state and how many connections it has, websockets and others."""
+    """Returns the state and the number of open connections (websockets and others) of each replica.
+
+    Args:
+        control: path of the control socket.
+
+    Returns:
+        Name of a replica -> (HAProxy's state, connections).
+
+    Raises:
+        OSError: HAProxy does not listen on the socket.
+    """
     rows = csv.DictReader(io.StringIO(say("show stat", control).removeprefix("# ")))
     return {row["svname"]: (row["status"], int(row["scur"])) for row in rows
             if row["pxname"] == "replicas" and row["svname"] != "BACKEND"}
 
 
 def main() -> None:
+    """Runs one command and prints the state of both replicas."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", nargs="?", choices=STATES)
     parser.add_argument("name", nargs="?", choices=("a", "b"))

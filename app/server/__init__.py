@@ -1,1 +1,1 @@
-"""The serving process: gate, health, logs, turns, jobs, caches, limits."""
+"""The server process: request filter, health check, logs, turn queues, background jobs, caches and rate limits."""

@@ -1,5 +1,8 @@
-"""What models computed, kept for all visitors, each within a fixed number of entries or bytes. Beside it there are
-sessions (app/state/session.py), models in memory (models/lab.py), and files of the repository as they were read."""
+"""Caches of computed results, shared by all visitors; each has a fixed number of entries or bytes.
+
+Other memory is held by the visits (app/state/visit.py), by the loaded models (models/lab.py) and by the repository's
+files, which are read once.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +18,29 @@ from app import texts
 from models import Trace
 from models.trace import Layer, Sketch
 
-TRACE_BYTES = 48 * 2**20  # of traces, all visitors together; one of stories with 128 tokens has 4 to 6 MiB
-LAYER_BYTES = 48 * 2**20  # of single layers of sketches; 12 heads at 512 tokens have 36 MiB
-MEASURED_BYTES = 2**20  # of what is measured of heads on typed texts
-WRITTEN_BYTES = 2**19  # of texts that models wrote
-TEXTS = 64  # entries of what is small
+TRACE_BYTES = 48 * 2**20  # traces of all visitors; a trace of a stories model at 128 tokens has 4 to 6 MiB
+LAYER_BYTES = 48 * 2**20  # single layers of sketches; 12 heads at 512 tokens have 36 MiB
+MEASURED_BYTES = 2**20  # measures of heads on typed texts
+WRITTEN_BYTES = 2**19  # texts that models generated
+TEXTS = 64  # default number of entries of a cache of small values
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-kept: dict[str, Any] = {}  # name of a function -> its cache, for who counts and who empties
+kept: dict[str, Any] = {}  # qualified name of a function -> its cache; tests and benchmarks count and clear caches
 
 
 def remembered(entries: int = TEXTS, worded: bool = False) -> Callable[[F], F]:
-    """A function's last results, by its arguments, which must be hashable and name what they depend on: a file by its
-    time of change, a model by its name.
+    """Returns a decorator that caches a function's results by its arguments and evicts the least recently used.
+
+    The arguments must be hashable and must identify everything that the result depends on: a file by its modification
+    time, a model by its name.
 
     Args:
-        worded: what it gives holds texts for people: each language has results of its own.
+        entries: results that are cached at most.
+        worded: True if the result contains interface texts; then each language has its own results.
+
+    Returns:
+        The decorator.
     """
     def decorate(function: F) -> F:
         def said(language: str | None, *given: Any, **named: Any) -> Any:
@@ -44,11 +53,13 @@ def remembered(entries: int = TEXTS, worded: bool = False) -> Callable[[F], F]:
         def asked(*given: Any, **named: Any) -> Any:
             return cached(texts.language() if worded else None, *given, **named)
 
-        return asked  # type: ignore[return-value]  # it is called like what it wraps
+        return asked  # type: ignore[return-value]  # the wrapper has the function's signature
     return decorate
 
 
 class Sized(Protocol):
+    """A value whose size in memory is known."""
+
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
@@ -58,10 +69,11 @@ T = TypeVar("T", bound=Sized)
 
 
 class ByteCache(Generic[T]):
-    """What was asked for last, as much as fits into `limit` bytes; safe between threads.
+    """A thread-safe cache of up to `limit` bytes that evicts the least recently used value.
 
     Args:
-        most: values, where their keys hold more than they do.
+        limit: bytes of all values together; the keys are not counted.
+        most: number of values at most. Set it where keys are larger than values.
     """
 
     def __init__(self, limit: int, most: float = math.inf) -> None:
@@ -70,15 +82,19 @@ class ByteCache(Generic[T]):
         self._lock = threading.Lock()
 
     def find(self, key: Hashable) -> T | None:
-        """What is held under `key`, if anything is."""
+        """Returns the value cached under `key` and marks it as most recently used; None if there is no value."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
             return self._values.get(key)
 
     def keep(self, key: Hashable, value: T) -> None:
-        """Holds it, and lets go of what was asked for longest ago; what is larger than the cache is not held, and
-        pushes nothing out."""
+        """Caches a value and evicts the least recently used ones while the cache is over its limits.
+
+        Args:
+            key: identifies everything that the value depends on. A key that is in the cache keeps its old value.
+            value: is not cached, and evicts nothing, if it is larger than the whole cache.
+        """
         with self._lock:
             if key in self._values or value.nbytes > self._limit:
                 return
@@ -89,22 +105,23 @@ class ByteCache(Generic[T]):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held."""
+        """Bytes of the cached values."""
         return self._held
 
 
 @dataclass(frozen=True)
 class Written:
-    """A text that a model wrote."""
+    """A text that a model generated."""
 
     text: str
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the text in UTF-8."""
         return len(self.text.encode())
 
 
-measured: ByteCache[Any] = ByteCache(MEASURED_BYTES, most=4 * TEXTS)  # a key holds its text, read
+measured: ByteCache[Any] = ByteCache(MEASURED_BYTES, most=4 * TEXTS)  # each key holds a tokenized prompt
 written: ByteCache[Written] = ByteCache(WRITTEN_BYTES)
 traces: ByteCache[Trace | Sketch] = ByteCache(TRACE_BYTES)
 layers: ByteCache[Layer] = ByteCache(LAYER_BYTES)

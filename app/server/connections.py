@@ -1,6 +1,7 @@
-"""Bounds on connections, below Streamlit: file descriptors, message size, idle requests, websockets per address.
+"""Limits on connections: file descriptors, message size, time of a request's headers, websockets per address.
 
-Streamlit configures uvicorn itself, so the two bounds that belong to uvicorn are set on its protocol classes, once.
+Streamlit configures uvicorn and has no settings for message size and header time. Therefore `bound_server` patches
+uvicorn's protocol classes, once per process.
 """
 
 from __future__ import annotations
@@ -17,17 +18,21 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from app.server import messages
 
-REQUEST_SECONDS = 15.0  # until the headers of a request must have arrived
-DESCRIPTORS = 65_536  # soft limit that is asked for; a visit takes up to four
-PER_VISIT = 5  # descriptors per websocket that are counted on
-OTHERS = 200  # descriptors of the process that belong to no visit
-PER_ADDRESS = 600  # websockets from one address: a lecture hall of 400 behind one router, and reloads
+REQUEST_SECONDS = 15.0  # the headers of a request must arrive within this time
+DESCRIPTORS = 65_536  # requested soft limit; a visit uses up to four descriptors
+PER_VISIT = 5  # descriptors reserved for each websocket
+OTHERS = 200  # descriptors reserved for the rest of the process
+PER_ADDRESS = 600  # websockets from one address: a lecture hall of 400 behind one router, with reloads
 
 _bounded = threading.Event()
 
 
 def raise_descriptors() -> int:
-    """Raises the soft limit of open files as far as the hard limit allows; returns the limit."""
+    """Raises the soft limit of open files to DESCRIPTORS, or to the hard limit if that is lower.
+
+    Returns:
+        The soft limit that is in force afterwards; DESCRIPTORS where the system has no limit.
+    """
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -42,7 +47,10 @@ def raise_descriptors() -> int:
 
 
 def bound_server() -> None:
-    """Bounds websocket messages and the time that a request's headers may take, for all connections from now on."""
+    """Limits the size of websocket messages and the time of a request's headers, for all later connections.
+
+    A second call has no effect.
+    """
     if _bounded.is_set():
         return
     _bounded.set()
@@ -61,7 +69,7 @@ def bound_server() -> None:
 
     def data_received(self: H11Protocol, data: bytes) -> None:
         received(self, data)
-        if _is_idle(self):  # the beginning of another request on the same connection
+        if _is_idle(self):  # another request begins on the same connection
             _await_request(self)
 
     H11Protocol.connection_made = connection_made  # type: ignore[method-assign]
@@ -69,12 +77,12 @@ def bound_server() -> None:
 
 
 def _is_idle(connection: H11Protocol) -> bool:
-    """True while no request of this connection is being answered."""
+    """Returns True while the connection is answering no request."""
     return connection.cycle is None or connection.cycle.response_complete
 
 
 def _await_request(connection: H11Protocol) -> None:
-    """Closes a connection on which no request is complete after REQUEST_SECONDS."""
+    """Closes the connection if no complete request header arrives on it within REQUEST_SECONDS."""
     if getattr(connection, "_awaits_request", False):
         return
     connection._awaits_request = True  # type: ignore[attr-defined]
@@ -83,7 +91,7 @@ def _await_request(connection: H11Protocol) -> None:
     def look() -> None:
         connection._awaits_request = False  # type: ignore[attr-defined]
         transport = connection.transport
-        if transport.is_closing() or transport.get_protocol() is not connection:  # it became a websocket
+        if transport.is_closing() or transport.get_protocol() is not connection:  # upgraded to a websocket
             return
         if connection.cycle is before and _is_idle(connection):
             transport.abort()
@@ -92,11 +100,11 @@ def _await_request(connection: H11Protocol) -> None:
 
 
 class Sockets:
-    """Counts open websockets, in all and per address.
+    """Counts open websockets, in total and per address, and refuses a websocket over either limit.
 
     Attributes:
-        most: websockets in all.
-        per_address: websockets from one address.
+        most: open websockets in total.
+        per_address: open websockets from one address; at most half of `most`.
     """
 
     def __init__(self, most: int, per_address: int = PER_ADDRESS) -> None:
@@ -106,7 +114,14 @@ class Sockets:
 
     @contextlib.contextmanager
     def place(self, address: str) -> Iterator[bool]:
-        """A place for one websocket as long as the context lasts; False if there is none."""
+        """Counts one websocket while the context is open.
+
+        Args:
+            address: IP address of the client.
+
+        Yields:
+            True if the websocket may open; False if a limit is reached, and then it is not counted.
+        """
         with self._lock:
             free = self._open.total() < self.most and self._open[address] < self.per_address
             if free:
@@ -122,10 +137,10 @@ class Sockets:
 
     @property
     def count(self) -> int:
-        """Websockets that are open."""
+        """Number of open websockets."""
         return self._open.total()
 
 
 def sockets() -> Sockets:
-    """The counter of this process, as many places as its descriptors allow."""
+    """Returns a counter whose total limit follows from the process's limit of file descriptors."""
     return Sockets(max(1, (raise_descriptors() - OTHERS) // PER_VISIT))

@@ -1,6 +1,6 @@
-"""The gate: which requests and websocket messages reach Streamlit, and the headers that browsers obey.
+"""ASGI middleware that filters requests and websocket messages to Streamlit and adds security headers to answers.
 
-An ASGI middleware around all of Streamlit's routes (app/host.py).
+app/host.py puts the middleware in front of all routes.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from app.server import connections, messages, uploads
 from app.server.health import HEALTH
 
-HOSTS, FRAMES = "ATTENTION_LAB_HOSTS", "ATTENTION_LAB_FRAMES"  # in the environment: words with blanks between
-# Streamlit's own: numbers about the process (ours have a port of their own), and ways in that nothing here uses.
+HOSTS, FRAMES = "ATTENTION_LAB_HOSTS", "ATTENTION_LAB_FRAMES"  # environment variables; values separated by blanks
+# Routes of Streamlit that the app does not use: process metrics (ours have their own port) and sign-in.
 CLOSED = ("/_stcore/metrics", "/_stcore/script-health-check", "/_stcore/agent", "/oauth2callback", "/auth")
 _NEW_SESSION = ForwardMsg.DESCRIPTOR.fields_by_name["new_session"].number
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -34,24 +34,30 @@ _HOST = re.compile(r"[\w.-]+(:\d+)?|\[[\da-fA-F:]+\](:\d+)?", re.ASCII)
 
 
 class Gate:
-    """Around an ASGI app."""
+    """Middleware around an ASGI app.
+
+    Refuses unknown host names, closed routes, requests from pages of other sites, uploads over the limits of
+    app/server/uploads.py and websockets over the limits of app/server/connections.py. Filters websocket messages in
+    both directions: `_paced` to Streamlit, `_discreet` to the browser.
+
+    Args:
+        app: the app behind the middleware.
+        hosts: accepted host names; `*.example.org` accepts every name below example.org. Empty accepts any name.
+        frames: origins of other sites whose pages may show the app in a frame.
+    """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str] = (), frames: Iterable[str] = ()) -> None:
-        """
-        Args:
-            hosts: names by which the app is reached, `*.example.org` for all below one; none for any.
-            frames: origins of pages that may show the app in a frame, beside its own.
-        """
         self._app = app
         self._hosts = tuple(host.lower().rstrip(".") for host in hosts)
         self._frames = " ".join(["'self'", *frames])
-        # Components' scripts come as blobs; WebAssembly does the 64-bit numbers of Streamlit's messages.
+        # Streamlit loads the components' scripts as blobs and decodes 64-bit numbers with WebAssembly.
         self._scripts = " ".join(["'self'", "blob:", "'wasm-unsafe-eval'", *inline_scripts()])
         self._sockets = connections.sockets()
         base = streamlit.get_option("server.baseUrlPath").strip("/")
         self._base = f"/{base}" if base else ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request or serves one websocket, as ASGI defines it."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -66,7 +72,7 @@ class Gate:
                 if refusal:
                     await self._answer(refusal, scope, receive, send)
                 else:
-                    with contextlib.suppress(ClientDisconnect):  # it took too long, or its browser is gone
+                    with contextlib.suppress(ClientDisconnect):  # the upload timed out, or the browser disconnected
                         await self._app(scope, uploads.within_time(receive), self._with_headers(headers, send))
         else:
             await self._app(scope, receive, self._with_headers(headers, send))
@@ -76,7 +82,7 @@ class Gate:
         await PlainTextResponse(message, status)(scope, receive, self._with_headers(Headers(scope=scope), send))
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send, headers: Headers, refused: bool) -> None:
-        """One websocket, as long as it lives: a place for it, messages of allowed types, and no faster than Pace."""
+        """Serves one websocket until it closes: counts it, filters its messages and limits their rate."""
         with self._sockets.place((scope.get("client") or ("",))[0]) as free:
             if refused or not free:
                 await receive()  # websocket.connect
@@ -85,14 +91,14 @@ class Gate:
             await self._app(scope, _paced(receive), _discreet(self._with_headers(headers, send)))
 
     def _refused(self, headers: Headers, path: str, scope: Scope) -> tuple[int, str] | None:
-        """Status and words for what does not get in; None for what does."""
+        """Returns the status and the message of a refusal; None for a request that may pass."""
         host = headers.get("host", "")
         if path != HEALTH and not self._knows(host):
             return 400, "This name is not known here."
         if any(path == closed or path.startswith(f"{closed}/") for closed in CLOSED):
             return 404, "Not found."
         if not _is_own(headers.get("origin"), host) and (scope["type"] == "websocket" or scope["method"] != "GET"):
-            # Streamlit would ask the internet for this machine's own address, to compare.
+            # Without this check Streamlit queries an internet service for this machine's address, to compare origins.
             return 403, "This page belongs to another site."
         return None
 
@@ -105,7 +111,8 @@ class Gate:
 
     def _with_headers(self, asked: Headers, send: Send) -> Send:
         host = asked.get("host", "")
-        sockets = f" ws://{host} wss://{host}" if _HOST.fullmatch(host) else ""  # 'self' is not these in every browser
+        # Not every browser counts websockets of the same host as 'self'.
+        sockets = f" ws://{host} wss://{host}" if _HOST.fullmatch(host) else ""
         policy = "; ".join((
             "default-src 'self'", f"script-src {self._scripts}", "style-src 'self' 'unsafe-inline'",
             "img-src 'self' data: blob:", "font-src 'self' data:", f"connect-src 'self'{sockets}",
@@ -117,14 +124,14 @@ class Gate:
                 headers = MutableHeaders(scope=message)
                 headers["Content-Security-Policy"] = policy
                 headers["X-Content-Type-Options"] = "nosniff"
-                headers["Referrer-Policy"] = "same-origin"  # an address holds what was typed
+                headers["Referrer-Policy"] = "same-origin"  # the address contains the typed text
                 headers["Permissions-Policy"] = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
             await send(message)
         return sent
 
 
 def _paced(receive: Receive) -> Receive:
-    """`receive` of a websocket without the messages that no page of the app sends, at the pace of one visitor."""
+    """Wraps `receive` of a websocket: drops messages that are not allowed and delays messages over the rate limit."""
     pace = messages.Pace()
 
     async def received() -> Message:
@@ -141,7 +148,7 @@ def _paced(receive: Receive) -> Receive:
 
 
 def _discreet(send: Send) -> Send:
-    """`send` of a websocket without what Streamlit says of this machine: its paths, versions and installation ids."""
+    """Wraps `send` of a websocket: removes the machine's paths, versions and installation ids from messages."""
     async def sent(message: Message) -> None:
         data = message.get("bytes")
         if data and _NEW_SESSION in (messages.fields_of(data) or ()):
@@ -152,26 +159,33 @@ def _discreet(send: Send) -> Send:
             for part in (session.initialize.environment_info, session.initialize.user_info):
                 for field in part.DESCRIPTOR.fields:
                     if field.type == field.TYPE_STRING:
-                        setattr(part, field.name, "")  # the browser expects the parts to be there
+                        setattr(part, field.name, "")  # emptied, not removed: the browser requires these fields
             message = {**message, "bytes": forward.SerializeToString()}
         await send(message)
     return sent
 
 
 def words(setting: str) -> list[str]:
-    """A setting of the environment that has several values."""
+    """Returns the values of an environment variable, which are separated by blanks or commas.
+
+    Args:
+        setting: name of the variable.
+
+    Returns:
+        The values; an empty list if the variable is not set.
+    """
     return os.environ.get(setting, "").replace(",", " ").split()
 
 
 def inline_scripts() -> list[str]:
-    """The scripts that Streamlit's page holds itself, as a policy names them: by their SHA-256."""
+    """Returns the SHA-256 source expressions of the inline scripts in Streamlit's page, for the `script-src` policy."""
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     digests = (hashlib.sha256(script.encode()).digest() for script in _INLINE.findall(page))
     return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
 
 
 def _is_own(origin: str | None, host: str) -> bool:
-    """True if a browser's page of this very app asks, or no browser at all."""
+    """Returns True for a request from the app's own page or from a client that sends no Origin header."""
     if origin is None or not streamlit.get_option("server.enableCORS"):
         return True
     return urlsplit(origin).netloc == host or origin in streamlit.get_option("server.corsAllowedOrigins")

@@ -1,7 +1,8 @@
-"""How a process is: `/healthz` for balancers, and numbers for Prometheus on a port of their own.
+"""Health check for load balancers (`/healthz`) and metrics for Prometheus on a separate port.
 
-    GET /healthz               200 `ready` once the first model is loaded and has read a text, 503 before
-    ATTENTION_LAB_METRICS=9100 or 127.0.0.1:9100 in the environment: GET http://HOST:9100/metrics
+    GET /healthz                              200 `ready` after a first forward pass of the default model, 503 before
+    ATTENTION_LAB_METRICS=9100                metrics at GET http://127.0.0.1:9100/metrics
+    ATTENTION_LAB_METRICS=0.0.0.0:9100        metrics on all addresses of this machine
 """
 
 from __future__ import annotations
@@ -22,19 +23,26 @@ from app.server import caches, limits, logs, serving, uploads
 from app.state.lab_state import default_model, example_text
 
 HEALTH = "/healthz"
-METRICS = "ATTENTION_LAB_METRICS"  # in the environment
+METRICS = "ATTENTION_LAB_METRICS"  # environment variable
 
 _LOG = logging.getLogger("attention_lab")
 _ready = threading.Event()
 
 
 async def healthz(request: Request) -> PlainTextResponse:
-    """What a balancer asks."""
+    """Answers a load balancer's health check.
+
+    Args:
+        request: its content is not used.
+
+    Returns:
+        200 after the first forward pass of the default model, 503 before.
+    """
     return PlainTextResponse("ready\n", 200) if _ready.is_set() else PlainTextResponse("loading\n", 503)
 
 
 def begin() -> None:
-    """Loads the first model beside the server, and opens the port of the numbers where there is to be one."""
+    """Starts a thread that loads the default model, and the metrics server if ATTENTION_LAB_METRICS is set."""
     threading.Thread(target=_warm_up, daemon=True, name="warm up").start()
     if where := os.environ.get(METRICS):
         address, _, port = where.rpartition(":")
@@ -49,16 +57,17 @@ def _warm_up() -> None:
         lab = serving.load(name)
         with serving.computing():
             models.run(lab, example_text(name))
-    except Exception as error:  # whatever it is, this process stays away from visitors
+    except Exception as error:  # after any error the health check stays at 503, so the balancer sends no visitors
         _LOG.error("not ready: %s", logs.in_one_line(error))
     else:
         _ready.set()
 
 
 class Numbers:
-    """What is counted, read at each request; nothing in it is about one visitor, nor from a text."""
+    """Prometheus collector. The metrics contain no text and nothing about a single visitor."""
 
     def collect(self) -> Iterator[Metric]:
+        """Yields the metrics; Prometheus calls it once per scrape."""
         yield _gauge("sessions", "Visits that are open.", _sessions())
         yield _gauge("ready", "1 once the first model is loaded.", int(_ready.is_set()))
         waiting = GaugeMetricFamily("attention_lab_queue", "Visitors that wait for a turn.", labels=["turn"])
@@ -85,7 +94,7 @@ def _gauge(name: str, told: str, value: float) -> GaugeMetricFamily:
 
 
 def _sessions() -> int:
-    """As Streamlit counts them."""
+    """Returns the number of active sessions from Streamlit's statistics."""
     if not Runtime.exists():
         return 0
     found = Runtime.instance().stats_mgr.get_stats(family_names=["active_sessions"])

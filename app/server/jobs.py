@@ -1,4 +1,4 @@
-"""Long work beside a page: with progress, cancelled by its visitor, or when the visitor has left."""
+"""Background jobs with progress; a job is cancelled by its visitor or when the visitor has left."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ from models.messages import told
 
 T = TypeVar("T")
 
-LEFT_SECONDS = 15.0  # without a connection after which a visitor counts as gone; a reload takes one or two
+LEFT_SECONDS = 15.0  # without a connection until a visitor counts as gone; a reload takes 1 to 2 s
 
-Progress = Callable[[int, int], None]  # done, of so many
-Cancelled = Callable[[], bool]
+Progress = Callable[[int, int], None]  # (steps done, total steps)
+Cancelled = Callable[[], bool]  # True if the work must stop
 
-# Jobs at a time; the others wait, and can be cancelled meanwhile: each may load a model, and works a core.
+# At most two jobs run at once, because each may load a model and uses one core. Waiting jobs can be cancelled.
 _places = threading.BoundedSemaphore(2)
 
 
 @dataclass
 class Job(Generic[T]):
-    """One piece of work and where it stands. It works in a thread of its own, and touches no session.
+    """One background job and its progress. The work runs in a thread of its own and does not access the session.
 
     Attributes:
-        what: for people, like `Downloading openai-community/gpt2`.
-        work: gets a function to tell progress and one that says whether it is to stop; let go of when it has ended,
-            with the model and the trace that it may hold.
-        done, of: how much of how much.
-        result: once it is there.
-        problem: what went wrong, in words; empty if nothing did.
+        what: title for the visitor, like `Downloading openai-community/gpt2`.
+        work: the function that runs. Its arguments are a function that reports progress and a function that returns
+            True if the work must stop. Set to None at the end, so that its model and trace can be freed.
+        done: steps done.
+        of: total steps; 0 while unknown.
+        result: the return value of `work`; None until the work has ended.
+        problem: message for the visitor about a failure; empty without a failure.
     """
 
     what: str
@@ -52,39 +53,51 @@ class Job(Generic[T]):
     _seen: float = 0.0
 
     def start(self) -> Job[T]:
-        """Starts the work in a thread, for the session whose run this is; returns itself."""
+        """Starts the work in a thread, on behalf of the current Streamlit session.
+
+        Returns:
+            This job.
+        """
         context = get_script_run_ctx(suppress_warning=True)
         self._session, self._seen = context.session_id if context else "", time.monotonic()
         threading.Thread(target=self._run, daemon=True).start()
         return self
 
     def refuse(self, why: str) -> Job[T]:
-        """Ends before it began; returns itself."""
+        """Ends the job before it starts.
+
+        Args:
+            why: the message that becomes `problem`.
+
+        Returns:
+            This job.
+        """
         self.problem, self.work = why, None
         self._finished.set()
         return self
 
     def cancel(self) -> None:
-        """Asks it to stop; it does so at its next step."""
+        """Requests the job to stop; the work stops at its next step."""
         self._cancel.set()
 
     @property
     def running(self) -> bool:
+        """True until the work has ended."""
         return not self._finished.is_set()
 
     @property
     def share(self) -> float:
-        """How much is done, 0 to 1."""
+        """Fraction of the steps that are done, 0 to 1; 0 while the total is unknown."""
         return min(1.0, self.done / self.of) if self.of else 0.0
 
     @property
     def left(self) -> float | None:
-        """Seconds until the end, at the pace so far; None while that is not known."""
+        """Estimated seconds until the end, at the average speed so far; None in the first second and before a step."""
         spent = time.monotonic() - self._began
         return spent / self.share * (1 - self.share) if self.share > 0 and spent > 1 else None
 
     def _stopped(self) -> bool:
-        """True once it is cancelled, or its session has had no connection for LEFT_SECONDS."""
+        """Returns True if the job was cancelled or its session had no connection for LEFT_SECONDS."""
         if self._cancel.is_set():
             return True
         if not self._session or not Runtime.exists() or Runtime.instance().is_active_session(self._session):
@@ -95,7 +108,7 @@ class Job(Generic[T]):
 
     def _run(self) -> None:
         work = self.work
-        assert work is not None  # it is begun once
+        assert work is not None  # start() is called once per job
         try:
             while not _places.acquire(timeout=0.1):
                 if self._stopped():
@@ -108,7 +121,7 @@ class Job(Generic[T]):
             self.problem = told("Cancelled.")
         except (ForeignError, InputError, ValueError, MemoryError) as error:
             self.problem = told("{error}.", error=str(error))
-        except Exception as error:  # a thread's error would reach nobody: the page tells its kind, the log the rest
+        except Exception as error:  # the page shows the exception's type; the log gets the traceback from the re-raise
             self.problem = told("That failed ({kind}). Try again.", kind=type(error).__name__)
             raise
         finally:

@@ -1,7 +1,7 @@
-"""Limits per visit and per address on what costs time, in hosted mode; usage is counted everywhere for the metrics.
+"""Rate limits on expensive work, per visit and per IP address. Enforced in hosted mode; usage is always counted.
 
-A lecture hall often has one address, so an address has PER_ADDRESS times the allowance of a visit. A new connection
-therefore brings a new visit, but no new allowance for the address.
+A lecture hall often shares one IP address, so an address may use PER_ADDRESS times the allowance of one visit. The
+limit per address also holds for a visitor who opens a new connection, and thus a new visit, to get a new allowance.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from models.labs.foreign.opening import hub
 from models.messages import told
 
 MINUTE = 60.0  # seconds
-PER_ADDRESS = 30  # times the allowance of one visit
-MOST_ADDRESSES = 20_000  # that are remembered
+PER_ADDRESS = 30  # an address may use this many times the allowance of one visit
+MOST_ADDRESSES = 20_000  # addresses in memory; the least recently seen is dropped
 
-Purse = dict[str, tuple[float, float]]  # name of an allowance -> what was left, and when
+Purse = dict[str, tuple[float, float]]  # name of an allowance -> (amount left, at which time.monotonic())
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """So many of something within a minute.
+    """A limit per minute, as a token bucket.
 
     Attributes:
-        name: for metrics.
-        most: that a visitor may ask for at once; they come back within a minute.
-        told: for who meets it.
+        name: label in the metrics.
+        most: units that a visit can use at once; the bucket refills within a minute.
+        told: message for a visitor over the limit.
     """
 
     name: str
@@ -50,21 +50,23 @@ DOWNLOADS = Allowance("downloads", 6, N_(
     "This host lets each visitor ask the Hub {most:,} times a minute. In {seconds} s you can go on."))
 ALL = (PASSES, GENERATIONS, DOWNLOADS)
 
-asked: Counter[str] = Counter()  # name of an allowance -> how many all visitors together have asked for
-refused: Counter[str] = Counter()  # and how often one of them met the limit
+asked: Counter[str] = Counter()  # name of an allowance -> units used by all visitors since the start
+refused: Counter[str] = Counter()  # name of an allowance -> number of refused requests
 _addresses: OrderedDict[str, Purse] = OrderedDict()
 _lock = threading.Lock()
 _alone: ContextVar[bool] = ContextVar("counted alone", default=False)
 
 
 class LimitError(Exception):
-    """A visitor asks for more than a host allows; the message is for them, in the language of who shows it."""
+    """A visit or its address is over a limit. The message is for the visitor and is translated when it is shown."""
 
 
 @contextlib.contextmanager
 def counted_alone() -> Iterator[None]:
-    """What is asked for within is counted and never refused: a download is made in a thread that belongs to no visitor,
-    whose page paid for what it holds."""
+    """Counts the work inside the context for the metrics, but charges and refuses no visitor.
+
+    Used for exports: they run in a thread without a visit, and the page was charged for the same data before.
+    """
     token = _alone.set(True)
     try:
         yield
@@ -73,10 +75,14 @@ def counted_alone() -> Iterator[None]:
 
 
 def spend(what: Allowance, amount: int = 1) -> None:
-    """Charges this visit, and the address that it comes from, for an amount of something.
+    """Charges the current visit and its address for an amount of work.
+
+    Args:
+        what: the limit that applies, one of ALL.
+        amount: units of work, for example forward passes.
 
     Raises:
-        LimitError: on a host, where the visit or its address has none left. Nothing is charged then.
+        LimitError: in hosted mode, if the visit or its address has less than `amount` left. Nothing is charged then.
     """
     if hub.access().hosted and not _alone.get():
         this = visit.current()
@@ -96,13 +102,13 @@ def spend(what: Allowance, amount: int = 1) -> None:
 
 
 def _left(purse: Purse, what: Allowance, most: int, now: float) -> float:
-    """What a purse holds of an allowance: it fills within a minute."""
+    """Returns the units of an allowance that are left in a purse now; an empty purse refills within a minute."""
     left, since = purse.get(what.name, (float(most), now))
     return min(most, left + (now - since) * most / MINUTE)
 
 
 def _purse_of(address: str | None) -> Purse:
-    """The purse of an address; an empty one, kept by nobody, where Streamlit does not tell the address."""
+    """Returns the purse of an address; a new purse that is not stored if the address is unknown."""
     if address is None:
         return {}
     purse = _addresses.setdefault(address, {})

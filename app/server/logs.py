@@ -1,8 +1,8 @@
-"""The host's log: one record per problem with its traceback, and nothing that a visitor typed.
+"""The log: one record per error, with its traceback but without its message, so no text of a visitor is logged.
 
-Streamlit and uvicorn log errors with their messages, which may hold a visitor's text, and requests with ids that a
-visitor chose. Messages of exceptions are left out, control characters are escaped, long lines are cut, and session ids,
-with which a visit could be taken over, are replaced.
+Streamlit and uvicorn log exception messages, which can contain a visitor's text, and request paths, which a visitor
+chooses. Here exception messages are omitted, control characters are escaped and long lines are cut. Session ids are
+replaced, because whoever reads one could take over the visit.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import traceback
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-LONGEST = 500  # characters of a message
+LONGEST = 500  # characters of a logged message
 _ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32,64}\b")
 _errors = 0
 _lock = threading.Lock()
 
 
 def errors() -> int:
-    """How many problems nobody expected."""
+    """Returns the number of exceptions logged since the start."""
     return _errors
 
 
 def begin() -> None:
-    """From now on. Call it once."""
+    """Applies these rules to all later log records of the process. Call it once."""
     make = logging.getLogRecordFactory()
     logging.setLogRecordFactory(lambda *given, **named: _shortened(make(*given, **named)))
     threading.excepthook = _of_a_thread
@@ -40,7 +40,15 @@ def begin() -> None:
 
 
 def in_one_line(error: BaseException) -> str:
-    """`KeyError in app/views/compare.py, line 71 (_columns)`: the innermost place that is ours."""
+    """Returns the type of an exception and its innermost frame in the repository's code.
+
+    Args:
+        error: an exception with its traceback.
+
+    Returns:
+        For example `KeyError in app/views/compare.py, line 71 (_columns)`. Without a frame in the repository, the
+        innermost frame of all; without a traceback, the type alone.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).is_relative_to(ROOT)
            and ".venv" not in Path(frame.filename).parts]
@@ -52,7 +60,7 @@ def in_one_line(error: BaseException) -> str:
 
 
 def _shortened(record: logging.LogRecord) -> logging.LogRecord:
-    """A record in one safe line; of an error its kind, its place and its traceback in place of its message."""
+    """Returns the record with its message in one safe line; an exception is replaced by type, place and traceback."""
     if record.exc_info and record.exc_info[1] is not None:
         _count()
         record.msg, record.args = with_traceback(record.exc_info[1]), ()
@@ -60,20 +68,34 @@ def _shortened(record: logging.LogRecord) -> logging.LogRecord:
         return record
     try:
         message = record.getMessage()
-    except (TypeError, ValueError, KeyError):  # arguments that do not fit: a mistake of whoever logs
+    except (TypeError, ValueError, KeyError):  # the arguments do not fit the format string
         message = str(record.msg)
     record.msg, record.args = safe(message), ()
     return record
 
 
 def safe(message: str) -> str:
-    """A message as one line: control characters escaped, ids replaced, cut after LONGEST characters."""
+    """Returns a message as one line that is safe to log.
+
+    Args:
+        message: any text.
+
+    Returns:
+        The text with control characters escaped and ids replaced, cut after LONGEST characters.
+    """
     cut = message[:LONGEST] + ("…" if len(message) > LONGEST else "")
     return _ID.sub("(id)", "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut))
 
 
 def with_traceback(error: BaseException) -> str:
-    """An error's kind and place, and the frames that led there without their values; never its message."""
+    """Returns an exception's type, place and stack frames, without its message and without values of variables.
+
+    Args:
+        error: an exception with its traceback.
+
+    Returns:
+        Several lines; the first one is `error: ` and the result of `in_one_line`.
+    """
     frames = "".join(traceback.format_tb(error.__traceback__)).rstrip()
     return f"error: {in_one_line(error)}" + (f"\n{frames}" if frames else "")
 

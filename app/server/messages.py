@@ -1,7 +1,7 @@
-"""Which websocket messages of a browser reach Streamlit, how large they may be, and how many per second.
+"""Filter of websocket messages from the browser: allowed types, sizes and rates.
 
-Streamlit's protocol also has messages for developers (`load_git_info`, `clear_cache`) that any visitor could send, and
-it accepts messages of 200 MB. Only what the app's own pages send passes.
+Streamlit's protocol has messages for developers (`load_git_info`, `clear_cache`) that any visitor could send, and
+Streamlit accepts messages of up to 200 MB. This filter passes only the message types that the app's pages send.
 """
 
 from __future__ import annotations
@@ -13,23 +13,30 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 KB = 1024
-LARGEST = 1024 * KB  # bytes of one websocket message; the server closes a socket that sends more
+LARGEST = 1024 * KB  # bytes of one websocket message; the server closes a websocket that sends a larger one
 
-# BackMsg field -> most bytes of a message of this type. 100,000 characters of Chinese in the text box are 300 kB.
+# BackMsg field -> maximum bytes of a message of this type. 100,000 Chinese characters in the text box are 300 kB.
 _BYTES = {"rerun_script": 768 * KB, "file_urls_request": 4 * KB, "backend_operation_request": 4 * KB,
           "stop_script": 64, "app_heartbeat": 64}
 _NUMBERS = {BackMsg.DESCRIPTOR.fields_by_name[name].number: size for name, size in _BYTES.items()}
-MOST_FIELDS = 4  # top-level fields of a message: its type, and what a browser adds for debugging
+MOST_FIELDS = 4  # top-level fields of a message: its type and debugging information from the browser
 MOST_WIDGETS = 200  # widget values in one message; the largest page has 40
-MOST_FILES = 8  # upload addresses asked for at once
-LONGEST_NAME = 1000  # characters of an id: of a widget, a fragment, a script
+MOST_FILES = 8  # upload addresses in one request
+LONGEST_NAME = 1000  # characters of the id of a widget, a fragment or a script
 
 MESSAGES_PER_SECOND, MESSAGES_AT_ONCE = 60.0, 240.0  # dragging sends one per animation frame
 BYTES_PER_SECOND, BYTES_AT_ONCE = 512.0 * KB, 2.0 * 1024 * KB
 
 
 def is_allowed(data: bytes) -> bool:
-    """True if a message may reach Streamlit: of a type that the app's pages send, and within the limits of its type."""
+    """Returns True if a message has an allowed type and is within the limits of this type.
+
+    Args:
+        data: a BackMsg in protobuf's wire format, from an untrusted client.
+
+    Returns:
+        False also for data that is not a BackMsg.
+    """
     fields = fields_of(data)
     if fields is None or not fields or any(number not in _NUMBERS or len(data) > _NUMBERS[number]
                                            for number in fields):
@@ -50,9 +57,15 @@ def is_allowed(data: bytes) -> bool:
 
 
 def fields_of(data: bytes) -> set[int] | None:
-    """Numbers of a protobuf message's top-level fields; None if there are more than MOST_FIELDS, or no message.
+    """Returns the numbers of the top-level fields of a protobuf message.
 
-    Reads the wire format itself, because parsing a message of 500,000 fields takes seconds.
+    Reads the wire format without protobuf's parser, which takes seconds for a message of 500,000 fields.
+
+    Args:
+        data: untrusted bytes.
+
+    Returns:
+        The field numbers; None if there are more than MOST_FIELDS fields or the data is not a protobuf message.
     """
     numbers: set[int] = set()
     place = 0
@@ -78,7 +91,7 @@ def fields_of(data: bytes) -> set[int] | None:
 
 
 def _varint(data: bytes, place: int) -> tuple[int | None, int]:
-    """A protobuf varint and the index after it; None if it is longer than ten bytes or cut off."""
+    """Returns the varint at index `place` and the index after it; None for a varint of over ten bytes or a cut one."""
     value = 0
     for count, byte in enumerate(data[place:place + 10]):
         value |= (byte & 0x7F) << (7 * count)
@@ -89,11 +102,11 @@ def _varint(data: bytes, place: int) -> tuple[int | None, int]:
 
 @dataclass
 class Bucket:
-    """A token bucket: an amount per second, and as much at once as it holds.
+    """A token bucket.
 
     Attributes:
-        rate: tokens per second.
-        most: tokens that it holds at most.
+        rate: tokens added per second.
+        most: capacity in tokens; the bucket starts full.
     """
 
     rate: float
@@ -105,7 +118,14 @@ class Bucket:
         self._left = self.most
 
     def take(self, amount: float) -> float:
-        """Takes tokens; returns the seconds to wait until they are there, 0 if they are."""
+        """Takes tokens, also when too few are left; the bucket then goes below zero.
+
+        Args:
+            amount: tokens to take.
+
+        Returns:
+            Seconds to wait until the bucket is at zero again; 0 if there were enough tokens.
+        """
         now = time.monotonic()
         self._left = min(self.most, self._left + (now - self._since) * self.rate) - amount
         self._since = now
@@ -113,12 +133,19 @@ class Bucket:
 
 
 class Pace:
-    """The pace of one websocket: who sends faster is read more slowly, and nobody else waits."""
+    """Rate limit of one websocket, in messages and bytes per second; messages over the limit are delayed."""
 
     def __init__(self) -> None:
         self._messages = Bucket(MESSAGES_PER_SECOND, MESSAGES_AT_ONCE)
         self._bytes = Bucket(BYTES_PER_SECOND, BYTES_AT_ONCE)
 
     def delay(self, size: int) -> float:
-        """Seconds to wait before the next message of `size` bytes is handed on."""
+        """Counts one message and returns the seconds to wait before it is passed on.
+
+        Args:
+            size: bytes of the message.
+
+        Returns:
+            Seconds; 0 within the limits.
+        """
         return max(self._messages.take(1), self._bytes.take(size))

@@ -1,8 +1,8 @@
-"""Turns: a lock for `places` threads at once that serves in the order of asking.
+"""A first-come, first-served semaphore (`Turns`).
 
-threading.Lock gives itself to whoever comes first after a release, so a thread that takes it again and again can keep
-the others out; here who has had a turn stands behind all who wait. A visitor has one thread, but for a
-search or a download beside it, so this is fair between visitors.
+threading.Lock has no queue: a thread that acquires the lock again and again can starve the waiting threads. Turns
+serves threads in the order of their calls of `acquire`. Because a visitor usually has one thread, this is fair between
+visitors.
 """
 
 from __future__ import annotations
@@ -13,6 +13,12 @@ from types import TracebackType
 
 
 class Turns:
+    """A semaphore with a queue, used as a context manager.
+
+    Args:
+        places: threads that may hold a turn at once.
+    """
+
     def __init__(self, places: int) -> None:
         self._free = places
         self._waiting: deque[threading.Event] = deque()
@@ -20,7 +26,7 @@ class Turns:
         self._holders: set[int] = set()
 
     def acquire(self) -> None:
-        """Waits for a turn. A thread must not ask for a second one while it has one."""
+        """Waits for a turn. A thread that holds a turn must not acquire another one."""
         with self._lock:
             if self._free and not self._waiting:
                 self._free -= 1
@@ -30,7 +36,7 @@ class Turns:
             self._waiting.append(mine)
         try:
             mine.wait()
-        except BaseException:  # an interrupt: who no longer waits must not be called, or pass the call on
+        except BaseException:  # an interrupt: leave the queue, or pass on a turn that was given meanwhile
             with self._lock:
                 if mine in self._waiting:
                     self._waiting.remove(mine)
@@ -41,7 +47,7 @@ class Turns:
             self._holders.add(threading.get_ident())
 
     def release(self) -> None:
-        """Gives the turn to who has waited longest."""
+        """Gives this thread's turn to the thread that has waited longest."""
         with self._lock:
             self._holders.remove(threading.get_ident())
             self._pass_on()
@@ -53,12 +59,12 @@ class Turns:
             self._free += 1
 
     def is_mine(self) -> bool:
-        """True if this thread has a turn."""
+        """Returns True if the calling thread holds a turn."""
         return threading.get_ident() in self._holders
 
     @property
     def queue(self) -> int:
-        """Threads that wait."""
+        """Number of waiting threads."""
         return len(self._waiting)
 
     def __enter__(self) -> Turns:

@@ -1,9 +1,9 @@
-"""What it takes for one process to serve a lecture hall; call `prepare` once, before the first page.
+"""Turns for drawing and computing, garbage collection and memory settings, so that one process serves a lecture hall.
 
-Measured (benchmarks/README.md tells how): out of the box a click took 200 ms, of which Streamlit's
-`gc.collect(2)` after every run was 170, because torch's objects are many and the collection holds the GIL.
-What cures it: runner.postScriptGC and server.fileWatcherType in .streamlit/config.toml, and here: what was
-imported or loaded is taken out of the collector's sight, and the rest is collected in full once a minute.
+Call `prepare` once, before the first page. With Streamlit's defaults a click took 200 ms (see benchmarks/README.md).
+Of these, 170 ms were `gc.collect(2)`, which Streamlit calls after every run: torch has many objects, and the collection
+holds the GIL. .streamlit/config.toml therefore switches off runner.postScriptGC and server.fileWatcherType. This module
+freezes imported and loaded objects (`gc.freeze`) and runs one full collection per minute.
 """
 
 from __future__ import annotations
@@ -27,30 +27,29 @@ from app.server.queueing import Turns
 from models import Lab, catalogue
 from models.labs.foreign import is_foreign
 
-# Pages are drawn one after the other. Side by side they take the interpreter from each other at every operation, and
-# the thread that sends the answers waits behind all of them: 200 visitors with 2,000 different links then waited
-# 1.6 s (p95) instead of 0.2. Who comes to a pass or a load gives the turn away until it is done: a page of four models
-# at 512 tokens kept everybody waiting for a second.
+# One page is drawn at a time. Threads that draw at once compete for the GIL, and the thread that sends answers waits
+# behind all of them: 200 visitors with 2,000 different links then waited 1.6 s (p95) instead of 0.2 s. A thread gives
+# its turn back during a forward pass or a load; otherwise a page of four models at 512 tokens blocks all for a second.
 _drawing = Turns(1)
-# Torch gives the interpreter away while it multiplies, so passes run beside drawing and beside each other: one a core.
-# With one at a time, a visitor beside four models at 512 tokens waited 480 ms (p95); with two, 307.
+# Torch releases the GIL in matrix products, so passes run in parallel with drawing and with each other, one per core.
+# A visitor beside a page of four models at 512 tokens waited 480 ms (p95) with one pass at a time, 307 ms with two.
 _computing = Turns(max(2, os.cpu_count() or 1))
-# Pages under way, drawn or waiting for a pass: each may hold 50 MB of maps (Compare with four models). Without a limit
-# twenty visitors took 2 GB. And who gave the turn to draw away for a pass waits behind three others to get it back.
+# Pages in progress, drawing or waiting for a pass. Each can hold 50 MB of maps (Compare with four models); without a
+# limit, twenty visitors took 2 GB. The limit also bounds the wait for the drawing turn after a pass to three pages.
 _pages = Turns(4)
-# Beam searches and the like take seconds: one at a time, so that a place to compute is always left for short passes.
+# Work of several seconds, such as beam search: one at a time, so that short passes always find a free computing turn.
 _long = Turns(1)
 
 
 @contextlib.contextmanager
 def drawing() -> Iterator[None]:
-    """The turn to draw a page."""
+    """Holds a turn to draw a page while the context is open."""
     with _pages, _drawing:
         yield
 
 
 def give_way() -> None:
-    """Lets those who wait draw first: between the parts of a page that takes long."""
+    """Lets the waiting threads draw first. Call it between the parts of a page that takes long to draw."""
     if _drawing.is_mine():
         _drawing.release()
         _drawing.acquire()
@@ -58,10 +57,10 @@ def give_way() -> None:
 
 @contextlib.contextmanager
 def aside(page: bool = False) -> Iterator[None]:
-    """Lets other pages draw meanwhile, for work that needs no turn. Inside drawing() or outside of it.
+    """Gives this thread's drawing turn back while the context is open. Works inside `drawing` and outside it.
 
     Args:
-        page: gives the place among the pages under way to another visitor, too.
+        page: True also gives back the place among the pages in progress.
     """
     held = [turns for turns in (_drawing, _pages) if turns.is_mine() and (page or turns is _drawing)]
     for turns in held:
@@ -75,18 +74,18 @@ def aside(page: bool = False) -> Iterator[None]:
 
 @contextlib.contextmanager
 def computing_long() -> Iterator[None]:
-    """The turn for work of seconds, such as beam search: one at a time, and no page waits for it."""
+    """Holds the turn for work of several seconds, such as beam search: one thread at a time; pages draw meanwhile."""
     with aside(page=True), _long, _computing:
         yield
 
 
 @contextlib.contextmanager
 def computing(light: bool = False) -> Iterator[None]:
-    """The turn to run or load a model; while it waits and works, others draw. Inside drawing() or outside of it.
+    """Holds a turn to run or load a model; other pages draw meanwhile. Works inside `drawing` and outside it.
 
     Args:
-        light: a pass as short as drawing a page. It stays within the turn to draw: who gives the turn away stands
-            behind the other pages under way to get it back, and waits twice for one answer.
+        light: True for a pass that is as short as drawing a page. The thread then keeps its drawing turn, because
+            after giving it back it would wait a second time behind the other pages in progress.
     """
     if light and _drawing.is_mine():
         yield
@@ -95,35 +94,38 @@ def computing(light: bool = False) -> Iterator[None]:
         yield
 
 
-FULL_COLLECTION = 60.0  # seconds from one full collection to the next
-TRIM = 0.5  # seconds from one look at the memory to the next; with 2, holes of passes took 100 MB more at the peak
-MUCH = 600e6  # bytes of the process from which what passes have freed is given back at each look
+FULL_COLLECTION = 60.0  # seconds between two full collections
+TRIM = 0.5  # seconds between two checks of the memory; with 2 s, the peak was 100 MB higher
+MUCH = 600e6  # bytes of the process above which each check returns freed memory to the system
 
-# glibc's mallopt: parameters by number (malloc.h) and what they are set to. What is larger than the first is fetched
-# from the system and given back: at 1 MB a pass over 128 tokens takes 49 ms for 36, at 4 MB it takes no longer, and
-# the maps of 512 tokens leave no holes behind.
+# glibc's mallopt: parameter numbers (malloc.h) -> values. Blocks above M_MMAP_THRESHOLD come from the system and are
+# returned to it. With a threshold of 1 MB a pass over 128 tokens takes 49 ms instead of 36 ms. With 4 MB it is not
+# slower, and the maps of 512 tokens do not fragment the heap.
 _MALLOPT = {-3: 4 * 2**20, -1: 64 * 2**20, -8: 1}  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX
 
 
 @st.cache_resource(show_spinner=False)
 def prepare() -> None:
-    """Once a process: everything here."""
+    """Sets up threads, memory and garbage collection; runs once per process."""
     tune()
     settle()
-    # Young objects only, and the rest once a minute: a full collection stops every visitor for 50 ms.
+    # Automatic collections are limited to young objects, because a full collection stops all visitors for 50 ms.
     gc.set_threshold(5000, 20, 1_000_000)
     threading.Thread(target=_collect_now_and_then, daemon=True).start()
 
 
 def _collect_now_and_then() -> None:
-    """What the thresholds leave behind: cycles that lived through two young collections. And what passes have freed
-    since, which tune() keeps within the process, goes back to the system: it costs the next pass a few milliseconds."""
+    """Collects all cycles once per FULL_COLLECTION and returns freed memory to the system; runs in its own thread.
+
+    The automatic collections miss cycles that survive two young collections. `tune` makes freed memory stay in the
+    process; returning it costs the next pass a few milliseconds.
+    """
     collected = time.monotonic()
     while True:
         time.sleep(TRIM)
         if time.monotonic() - collected >= FULL_COLLECTION:
-            # All of it: every load of a model takes what is there out of the collector's sight (settle), and what dies
-            # afterwards in a cycle, as a visitor's session does, would stay for ever.
+            # Unfreeze first: `settle` freezes all live objects at each load. A cycle that dies later, such as a
+            # visitor's session, would otherwise never be freed.
             gc.unfreeze()
             gc.collect()
             gc.freeze()
@@ -134,23 +136,26 @@ def _collect_now_and_then() -> None:
 
 
 def tune() -> None:
-    """One thread a forward pass: the matrices are small, and visitors come side by side. And memory that a pass
-    has freed stays with the process: to fetch its pages anew took a quarter of the time at 128 tokens."""
+    """Sets one torch thread per forward pass, and makes memory that a pass frees stay in the process.
+
+    One thread is enough, because the matrices are small and several visitors compute at once. Fetching freed memory
+    from the system again took a quarter of the time of a pass at 128 tokens.
+    """
     torch.set_num_threads(1)
-    with contextlib.suppress(AttributeError, OSError):  # another C library than glibc: only slower
+    with contextlib.suppress(AttributeError, OSError):  # without glibc a pass is only slower
         mallopt = ctypes.CDLL(None).mallopt
         for parameter, value in _MALLOPT.items():
             mallopt(parameter, value)
 
 
 def waiting() -> dict[str, int]:
-    """Threads that wait for a turn."""
+    """Returns the number of waiting threads for each turn."""
     return {"page": _pages.queue, "drawing": _drawing.queue, "computing": _computing.queue,
             "long": _long.queue}
 
 
 def resident() -> int:
-    """Bytes of this process in memory; 0 where the system does not tell."""
+    """Returns the resident memory of this process in bytes; 0 on systems without /proc."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -159,14 +164,16 @@ def resident() -> int:
 
 
 def trim() -> None:
-    """Gives freed memory back to the system, wherever it lies."""
-    with contextlib.suppress(AttributeError, OSError):  # another C library than glibc
+    """Returns freed memory to the system; has no effect without glibc."""
+    with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def settle() -> None:
-    """After imports and loads: what is there now stays, so the collector need not look at it again; what a load has
-    unpacked on its way does not."""
+    """Frees garbage, then excludes all live objects from later collections. Call it after imports and model loads.
+
+    Modules and models stay in memory, so scanning them again is wasted time.
+    """
     gc.collect()
     gc.freeze()
     trim()
@@ -176,14 +183,24 @@ _settled: weakref.WeakSet[Lab] = weakref.WeakSet()
 
 
 def load(name: str) -> Lab:
-    """models.load, and what it left behind out of the collector's sight. Raises CheckpointError or,
-    of a model that was not opened on this machine, ForeignError."""
+    """Returns the model of this name: the cached model, or the result of models.load followed by `settle`.
+
+    Args:
+        name: a name of the catalogue, or of a foreign model that was opened on this machine.
+
+    Returns:
+        The model.
+
+    Raises:
+        CheckpointError: the model's files are missing or damaged.
+        ForeignError: the foreign model was not opened on this machine.
+    """
     lab = models.held(name)
     if lab is not None:
         return lab
     with computing():
         if is_foreign(name):
-            catalogue.find(name)  # raises where it is not on this machine: a page must not wait for a download
+            catalogue.find(name)  # raises if the model is not on this machine: a page must not wait for a download
         lab = models.load(name)
         if lab not in _settled:
             _settled.add(lab)
@@ -192,8 +209,8 @@ def load(name: str) -> Lab:
 
 
 def went_back_or_forward() -> bool:
-    """True if this run was caused by the browser's back or forward: then the address, not the server, is right.
+    """Returns True if the browser's back or forward button caused this run; then the address determines the state.
 
-    A private name of Streamlit: without it back and forward change the address only.
+    Reads a private attribute of Streamlit. If a later version lacks it, back and forward change only the address.
     """
     return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))

@@ -1,4 +1,4 @@
-"""Bounds on files that visitors upload: bytes per visit and in all, counted before they arrive, and a time limit."""
+"""Limits on uploaded files: bytes per visit, bytes of all visits (both checked before the upload), and a time limit."""
 
 from __future__ import annotations
 
@@ -12,19 +12,26 @@ from collections.abc import Iterator
 from starlette.types import Message, Receive
 from streamlit.runtime import Runtime
 
-PATH = "/_stcore/upload_file/"  # followed by the session's id and the file's
+PATH = "/_stcore/upload_file/"  # followed by the session id and the file id
 MB = 2**20
 LARGEST = 8 * MB  # bytes of one file; server.maxUploadSize in .streamlit/config.toml
-PER_VISIT = 17 * MB  # bytes of one visit's files, those on their way included: two of the largest
-IN_ALL = 64 * MB  # bytes of all visitors' files
-SECONDS = 60.0  # that a file may take to arrive
+PER_VISIT = 17 * MB  # bytes of the files of one visit, running uploads included: two files of LARGEST
+IN_ALL = 64 * MB  # bytes of the files of all visits
+SECONDS = 60.0  # time limit of one upload
 
-_arriving: Counter[str] = Counter()  # session id -> bytes that its requests have announced
+_arriving: Counter[str] = Counter()  # session id -> announced bytes of its running uploads
 _lock = threading.Lock()
 
 
 def held(session: str | None = None) -> int:
-    """Bytes of the uploaded files that Streamlit holds, of one session or of all."""
+    """Returns the bytes of the uploaded files in memory.
+
+    Args:
+        session: id of a Streamlit session; None counts the files of all sessions.
+
+    Returns:
+        Bytes.
+    """
     files = getattr(Runtime.instance().uploaded_file_mgr, "file_storage", {}) if Runtime.exists() else {}
     chosen = [*files.values()] if session is None else [files.get(session, {})]
     return sum(len(file.data) for of_session in chosen for file in [*of_session.values()])
@@ -32,14 +39,14 @@ def held(session: str | None = None) -> int:
 
 @contextlib.contextmanager
 def place(path: str, announced: str | None) -> Iterator[tuple[int, str] | None]:
-    """A place for one upload as long as the context lasts.
+    """Reserves the bytes of one upload while the context is open.
 
     Args:
-        path: of the request, from PATH on.
-        announced: its Content-Length; without one the largest file is counted.
+        path: path of the request; begins with PATH.
+        announced: the Content-Length header; without one, LARGEST bytes are reserved.
 
     Yields:
-        None, or status and message of the refusal.
+        None if the upload may run, else the status and the message of the refusal.
     """
     session = path.removeprefix(PATH).split("/", 1)[0]
     size = int(announced) if announced and announced.isdecimal() and len(announced) < 12 else LARGEST
@@ -62,7 +69,14 @@ def place(path: str, announced: str | None) -> Iterator[tuple[int, str] | None]:
 
 
 def within_time(receive: Receive) -> Receive:
-    """`receive` of a request whose body must arrive within SECONDS; after that the client counts as gone."""
+    """Wraps `receive` of a request so that its body must arrive within SECONDS.
+
+    Args:
+        receive: the ASGI callable of the request.
+
+    Returns:
+        A callable that reports `http.disconnect` after the time limit.
+    """
     until = time.monotonic() + SECONDS
 
     async def received() -> Message:
