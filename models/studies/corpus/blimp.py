@@ -1,13 +1,13 @@
-"""Grammar that nobody trained for: BLiMP's pairs of sentences, of which one is right.
+"""Accuracy on BLiMP, pairs of sentences of which one is grammatical (Warstadt et al. 2020, TACL 8, arXiv 1912.00582).
 
     python -m models.studies.corpus.blimp stories-softmax stories-selective [--pairs P]
 
-A model is right where it gives the sentence that is grammatical the higher probability, all its tokens together: log p
-(token | those before, BOS first). Nothing is trained for it and nothing is chosen on it. Writes
-models/studies/measurements/NAME.blimp.json: of each of the 67 paradigms which pairs are right, as a string of bits in
-the order of the pairs, so that two models can be compared pair by pair; and accuracies.
+A pair is right if the model gives the grammatical sentence the higher probability, summed over all tokens: log p(token
+| previous tokens, BOS first). This is the source's "simple LM method"; its baseline accuracy is one half. Nothing is
+trained for BLiMP and nothing is chosen on it.
 
-Source: Warstadt et al. 2020, TACL 8, arXiv 1912.00582, whose "simple LM method" this is; by chance half are right.
+Writes models/studies/measurements/NAME.blimp.json: accuracies, and for each of the 67 paradigms a string of bits, one
+per pair, so that two models can be compared pair by pair.
 """
 
 from __future__ import annotations
@@ -42,12 +42,17 @@ PAIRS = 100  # of each paradigm's 1,000, evenly over them
 BATCH = 128  # sentences
 
 
-@functools.cache  # one reading for all models of a command
+@functools.cache  # a command reads the file once for all its models
 def read_pairs(data: Path, count: int = PAIRS) -> list[dict[str, str]]:
-    """`count` pairs of each paradigm: `good`, `bad`, `paradigm`, and the `phenomenon` that it is a part of.
+    """Returns `count` pairs of each paradigm, as dicts with `good`, `bad`, `paradigm` and `phenomenon` (a group of
+    paradigms).
+
+    Args:
+        data: folder of the data sets.
+        count: of each paradigm's 1,000 pairs, evenly spread.
 
     Raises:
-        FileNotFoundError: the data are not there.
+        FileNotFoundError: the data set is missing.
     """
     path, = files(data, FILE)
     by_paradigm: dict[str, list[dict[str, str]]] = defaultdict(list)
@@ -63,18 +68,19 @@ def read_pairs(data: Path, count: int = PAIRS) -> list[dict[str, str]]:
 
 @torch.inference_mode()
 def log_probabilities(model: Transformer, sentences: Sequence[Sequence[int]]) -> Tensor:
-    """(S,) log-probability of each sentence in nats, all its tokens after BOS.
+    """Returns (S,) log-probabilities of the sentences in nats, summed over all tokens after BOS.
 
     Args:
+        model: a causal language model.
         sentences: ids without BOS, at least one each.
     """
     result = torch.zeros(len(sentences))
-    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))  # little padding
+    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))  # to pad little
     for start in range(0, len(order), BATCH):
         chosen = order[start:start + BATCH]
         targets = pad_sequence([torch.tensor(sentences[i]) for i in chosen], batch_first=True, padding_value=-1)
         tokens = torch.nn.functional.pad(targets.clamp_min(0), (1, -1), value=0)
-        places = targets >= 0  # what stands behind a sentence's end changes nothing before it
+        places = targets >= 0  # padding after a sentence does not change it: attention is causal
         logits = model.logits(model(tokens)[places])
         found = logits.gather(1, targets[places].unsqueeze(1)).squeeze(1) - logits.logsumexp(1)
         rows = places.nonzero()[:, 0]
@@ -83,7 +89,13 @@ def log_probabilities(model: Transformer, sentences: Sequence[Sequence[int]]) ->
 
 
 def measure(model: Transformer, reader: StoriesReader, pairs: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """Which pairs are right, and the accuracies; equal probabilities count as wrong."""
+    """Returns the accuracies and which pairs are right. Equal probabilities count as wrong.
+
+    Args:
+        model: to evaluate.
+        reader: of the model's task; its tokenizer is used.
+        pairs: as read_pairs returns them.
+    """
     ids = [reader.tokenizer.encode(pair[which], add_special_tokens=False).ids
            for which in ("good", "bad") for pair in pairs]
     good, bad = log_probabilities(model, ids).chunk(2)
@@ -97,7 +109,13 @@ def measure(model: Transformer, reader: StoriesReader, pairs: Sequence[Mapping[s
 
 
 def accuracy(rights: Mapping[str, Sequence[bool]]) -> dict[str, float]:
-    """Mean over paradigms, and its standard error by the choice of pairs; the paradigms are BLiMP's own 67."""
+    """Returns the mean accuracy over paradigms and its standard error by the choice of pairs.
+
+    The choice of paradigms adds no error, because all 67 of BLiMP are used.
+
+    Args:
+        rights: paradigm -> for each pair, whether it is right.
+    """
     shares = [fmean(its) for its in rights.values()]
     error = math.sqrt(sum(p * (1 - p) / max(1, len(its) - 1) for p, its in zip(shares, rights.values(), strict=True)))
     return {"accuracy": round(fmean(shares), 4), "accuracy_error": round(error / len(shares), 5)}

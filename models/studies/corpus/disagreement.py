@@ -1,10 +1,10 @@
-"""How much the heads of a model differ, over texts, in the three senses of models/nets/disagreement.py.
+"""How much the heads of a model differ on a corpus, by the three terms of models/nets/disagreement.py.
 
     python -m models.studies.corpus.disagreement translation-softmax [--sentences S]
 
-Of the sentences of ud_english_ewt (dev) that models/studies/corpus/heads.py reads: exp(D) by term, a mean over
-sentences and its standard error, and how alike each pair of heads is, by kind and layer. Writes
-models/studies/measurements/NAME.disagreement.json, which the Heads page shows.
+The sentences are those of ud_english_ewt (dev) that models/studies/corpus/heads.py uses. Writes
+models/studies/measurements/NAME.disagreement.json, which the Heads page shows: the mean of exp(D) over sentences with
+its standard error, by term, and the similarity of each pair of heads, by attention block and layer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,16 @@ SENTENCES = 200
 
 
 def measure(lab: Lab, count: int, data: Path = DATA) -> dict[str, Any]:
-    """`mean` and `error` of exp(D) by term; `pairs`: kind -> term -> (L, H, H)."""
+    """Returns the mean and standard error of exp(D) by term, and the mean similarity of each pair of heads.
+
+    Args:
+        lab: model.
+        count: number of sentences.
+        data: folder of the data sets.
+
+    Returns:
+        `mean` and `error`: term -> value; `pairs`: attention block -> term -> (L, H, H).
+    """
     found = [of_text(lab, lab.anchored(lab.read(sentence.text))) for sentence in sentences_of(lab, count, data)]
     values = {term: numpy.exp([disagreement_of(its, term) for its in found]) for term in TERMS}
     return {"sentences": len(found),

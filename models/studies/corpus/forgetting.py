@@ -1,4 +1,4 @@
-"""Perplexity against memory: how much of a text a model can forget and still read it as well.
+"""Perplexity against memory: how many keys of its context a model can drop at equal perplexity.
 
     python -m models.studies.corpus.forgetting stories-selective [--windows W]
 
@@ -7,13 +7,17 @@ where
 
     factor = N · L / sum of K_l,   K_l the keys that layer l keeps (models/generate/decoding.py), N the window's tokens
 
-in two ways: `chosen`, budgets shared out among the layers greedily (taken from the layer where it costs the least) on
-windows of the validation split; `equal`, the same budget in every layer. Of a model with F both again as controls,
-`chosen-oldest` and `equal-oldest`: the oldest key but BOS is forgotten instead of the one with the largest F, within
-budgets that a search of its own has found for that, so that neither is judged by what suits the other. A model without
-F forgets the oldest in any case. The file's `points` are those of `chosen`, its `comparisons` the rest; `losses` are
-those of each window, the same ones for every model, by which two are compared. Source of factor and greedy choice:
-Leviathan et al. 2024, arXiv 2410.02703.
+`way` names how the keys are dropped:
+
+    chosen          greedy budgets: keys are taken from the layer where the validation loss rises least
+    equal           the same budget in every layer
+    chosen-oldest, equal-oldest
+                    controls for a model with F: drop the oldest key except BOS, not the key with the largest F
+
+The budgets of `chosen-oldest` come from a search of their own, so that neither rule is judged with budgets that suit
+the other rule. A model without F always drops the oldest key. The file has the points of `chosen` under `points` and
+all others under `comparisons`. `losses` has one loss per window, of the same windows for every model, so that two
+models can be compared. The factor and the greedy choice are from Leviathan et al. 2024, arXiv 2410.02703.
 """
 
 from __future__ import annotations
@@ -41,18 +45,21 @@ from models.tasks.base import Task
 from models.tasks.stories import CONTEXT, StoriesCorpus
 
 FACTORS = (1, 2, 4, 8, 16, 32)
-MOVES = 8  # that take budgets from one factor to the next, twice as large; 4 would leave no choice between layers
-OLDEST = "-oldest"  # ends the controls' names
-WINDOWS, VALIDATION = 64, 24  # windows of 256 that are reported, and that budgets are chosen on; fewer of longer ones
-SEED = 7  # of the choice of windows: the same ones for every model
+MOVES = 8  # greedy steps from one factor to the next; with 4 there would be no choice between layers
+OLDEST = "-oldest"  # suffix of the controls' ways
+WINDOWS, VALIDATION = 64, 24  # windows of 256 tokens to report, and to choose budgets on; fewer if longer
+SEED = 7  # of the choice of windows, which is the same for every model
 
 
 @torch.inference_mode()
 def losses(model: Transformer, targets: Tensor, budgets: Sequence[int], by_age: bool = False) -> Tensor:
-    """(W,) mean loss of each window in nats, read a token at a time within the budgets.
+    """Returns (W,) mean losses of the windows in nats, decoded one token at a time within the budgets.
 
     Args:
-        targets: (W, N) ids to predict; the first from BOS.
+        model: with a cache of keys.
+        targets: (W, N) ids to predict; the first is predicted from BOS.
+        budgets: keys to keep, by layer.
+        by_age: True to drop the oldest key, also in a model with F.
     """
     texts, longest = targets.shape
     decoder = Decoder(model, texts, longest, budgets, by_age=by_age)
@@ -65,7 +72,13 @@ def losses(model: Transformer, targets: Tensor, budgets: Sequence[int], by_age: 
 
 @dataclass
 class Progress:
-    """Prints what was done and how long the rest will take, by the windows that are still to be read."""
+    """Prints progress and the estimated remaining time, by the number of windows still to read.
+
+    Attributes:
+        total: windows to read.
+        done: windows read so far.
+        began: start time in seconds, of time.perf_counter.
+    """
 
     total: int
     done: int = 0
@@ -73,24 +86,41 @@ class Progress:
 
     @property
     def seconds(self) -> float:
+        """Seconds since the start."""
         return time.perf_counter() - self.began
 
     def step(self, windows: int) -> None:
+        """Adds windows that were read.
+
+        Args:
+            windows: how many.
+        """
         self.done += windows
 
     def tell(self, what: str) -> None:
+        """Prints a line with the elapsed and the remaining seconds.
+
+        Args:
+            what: text of the line.
+        """
         left = self.seconds / self.done * (self.total - self.done)
         print(f"{what}  ({self.seconds:.0f} s, {left:.0f} s left)", flush=True)
 
 
 def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress: Progress,
            by_age: bool = False) -> dict[int, list[int]]:
-    """factor -> budgets, by taking from all layers' memory a share at a time, where it costs the least.
+    """Returns budgets per layer for each factor, by a greedy search: each step takes a share of the keys from the layer
+    where the loss rises least.
 
     Args:
-        targets: (V, N) ids of windows that are not reported.
-        factors: 1, then each twice the one before.
+        model: with a cache of keys.
+        targets: (V, N) ids of validation windows.
+        factors: 1, then each twice the previous one.
+        progress: prints each step.
         by_age: as in `losses`.
+
+    Returns:
+        factor -> keys to keep, by layer.
     """
     budgets = [targets.shape[1]] * model.config.layers
     chosen = {1: budgets}
@@ -101,7 +131,7 @@ def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress
             for layer in range(len(budgets)):
                 smaller = [k - share * (i == layer) for i, k in enumerate(budgets)]
                 if smaller[layer] >= FEWEST:
-                    # Of equal losses, from the layer that has the most.
+                    # If losses are equal, the layer with the most keys loses them.
                     tried.append((float(losses(model, targets, smaller, by_age).mean()), -budgets[layer], smaller))
                 progress.step(len(targets))
             loss, _, budgets = min(tried)
@@ -112,11 +142,13 @@ def choose(model: Transformer, targets: Tensor, factors: Sequence[int], progress
 
 def measure(model: Transformer, targets: Tensor, validation: Tensor,
             factors: Sequence[int] = FACTORS) -> list[dict[str, Any]]:
-    """The curve's points; prints progress.
+    """Returns the points of the curve, for every way and factor. Prints progress.
 
     Args:
-        targets: (W, N) ids of the windows that are reported: books' first, then as many of stories.
-        validation: (V, N) ids of those that budgets are chosen on.
+        model: with a cache of keys.
+        targets: (W, N) ids of test windows: of books, then as many of stories.
+        validation: (V, N) ids of the windows that budgets are chosen on.
+        factors: 1, then each twice the previous one.
     """
     layers, n = model.config.layers, targets.shape[1]
     lessened, controls = len(factors) - 1, model.blocks[0].attention.selects
@@ -143,31 +175,53 @@ def measure(model: Transformer, targets: Tensor, validation: Tensor,
 
 
 def kept_share(budgets: Sequence[int], n: int) -> float:
-    """Keys that are read over a text of n tokens, all layers together, as a share of those read without budgets."""
+    """Returns the keys read over a text of n tokens in all layers, as a share of those read without budgets.
+
+    Args:
+        budgets: keys to keep, by layer.
+        n: tokens.
+    """
     read = sum(min(i, budget) for budget in budgets for i in range(1, n + 1))
     return read / (len(budgets) * n * (n + 1) / 2)
 
 
 def held_out(corpus: StoriesCorpus, count: int) -> Tensor:
-    """(count, N) ids of held-out windows, half of books and half of stories, the same for every model of a context
-    N."""
+    """Returns (count, N) ids of test windows, half of books and half of stories; the same for all models with context
+    N.
+
+    Args:
+        corpus: of the model's task.
+        count: even.
+    """
     return _drawn(corpus.held_out(corpus.trained_length), count)
 
 
 def for_choosing(corpus: StoriesCorpus, count: int) -> Tensor:
-    """The same of the validation split."""
+    """Returns (count, N) ids of validation windows, otherwise as `held_out`.
+
+    Args:
+        corpus: of the model's task.
+        count: even.
+    """
     return _drawn(torch.cat([batch.targets for batch in corpus.validation()]), count)
 
 
 def largest_factor(curve: Mapping[float, float], limit: float) -> float:
-    """The largest factor up to which no perplexity of the curve is above `limit`; 0 if even everything is not enough.
-    What was measured, without its chance, of which models/studies/claims/sources/memory.py judges."""
+    """Returns the largest factor up to which every perplexity is at most `limit`; 0 if the full memory already exceeds
+    it.
+
+    This ignores the uncertainty. models/studies/claims/sources/memory.py tests with it.
+
+    Args:
+        curve: factor -> perplexity.
+        limit: largest accepted perplexity.
+    """
     within = itertools.takewhile(lambda its: its[1] <= limit, sorted(curve.items()))
     return max((factor for factor, _ in within), default=0.0)
 
 
 def _drawn(windows: Tensor, count: int) -> Tensor:
-    """`count` of (B, N) windows, half of the first half, which are books'."""
+    """Returns `count` of (B, N) windows: half from the first half, which has the books, and half from the second."""
     books, stories = windows.chunk(2)
     order = torch.randperm(len(books), generator=generator(SEED))[:count // 2]
     return torch.cat((books[order], stories[order]))

@@ -1,11 +1,11 @@
-"""What each head does, over a corpus: confidence, relevance, the loss when it is pruned alone, and roles.
+"""What each head does on a corpus: confidence, relevance, loss difference when it alone is pruned, and roles.
 
     python -m models.studies.corpus.heads stories-softmax [--sentences S]
 
-Confidence and roles on sentences of ud_english_ewt (dev), relevance on the first of them, frequencies of tokens from
-its training split; the loss on validation texts of the model's own task. Definitions: models/analysis/head_measures.py,
-models/analysis/relevance.py, models/analysis/roles.py. A masked model's relevance is that of every seventh token,
-hidden. Writes models/studies/measurements/NAME.heads.json, which the Heads page shows.
+Confidence and roles are measured on sentences of ud_english_ewt (dev), relevance on the first of these sentences, token
+frequencies on its training split, and loss on validation texts of the model's own task. Definitions:
+models/analysis/head_measures.py, models/analysis/relevance.py, models/analysis/roles.py. For the relevance of a masked
+model every seventh token is hidden. Writes models/studies/measurements/NAME.heads.json, which the Heads page shows.
 """
 
 from __future__ import annotations
@@ -41,12 +41,18 @@ from models.tasks.base import Batch, Task
 from models.tasks.masked import MASK_ID
 
 SENTENCES, RELEVANCE_SENTENCES = 600, 100
-HIDDEN_EVERY = 7  # tokens of a masked model's sentence
-EXAMPLES = 3  # of each role
+HIDDEN_EVERY = 7  # in a masked model's sentence, one token of this many is hidden
+EXAMPLES = 3  # sentences per role
 
 
 def sentences_of(lab: Lab, count: int, data: Path = DATA) -> list[Sentence]:
-    """The first sentences whose tokens can be found in them."""
+    """Returns the first `count` dev sentences of the treebank whose words can be aligned with the model's tokens.
+
+    Args:
+        lab: model.
+        count: at most this many.
+        data: folder of the data sets.
+    """
     found = []
     for sentence in dependency_trees.read("dev", data):
         if "[" not in sentence.text and _aligned(lab, lab.read(sentence.text), sentence) is not None:
@@ -61,14 +67,24 @@ def _aligned(lab: Lab, prompt: Prompt, sentence: Sentence) -> tuple[list[tuple[i
 
 
 def frequencies(lab: Lab, data: Path = DATA) -> ndarray:
-    """(V,) rank of each token id in the treebank's training split, 0 for the most frequent."""
+    """Returns (V,) frequency ranks of the token ids in the treebank's training split, 0 for the most frequent.
+
+    Args:
+        lab: model; its tokenizer is used.
+        data: folder of the data sets.
+    """
     texts = [prompt.ids for prompt in (lab.read(sentence.text) for sentence in dependency_trees.read("train", data)
                                        if "[" not in sentence.text)]
     return ranks(texts, max(len(lab.task.labels), 1 + max(map(max, texts))))
 
 
 class Watcher:
-    """Counts sentence after sentence."""
+    """Accumulates confidences and the most attended keys of all heads, sentence by sentence.
+
+    Args:
+        lab: model.
+        rank: of token ids, as `frequencies` returns it.
+    """
 
     def __init__(self, lab: Lab, rank: ndarray) -> None:
         self.lab, self.rank = lab, rank
@@ -77,7 +93,11 @@ class Watcher:
         self.seen: list[tuple[Sentence, dict[str, ndarray], Any]] = []
 
     def read(self, sentence: Sentence) -> None:
-        """Counts one sentence."""
+        """Adds one sentence.
+
+        Args:
+            sentence: of sentences_of.
+        """
         lab = self.lab
         prompt = lab.anchored(lab.read(sentence.text))
         trace = lab.run(prompt, [HeadPlan()])[0]
@@ -99,12 +119,12 @@ class Watcher:
         self.seen.append((sentence, looked, place))
 
     def roles(self) -> list[dict[str, Any]]:
-        """All roles, with examples."""
+        """Returns all roles, each with example sentences."""
         found = [role for looks in self.looks.values() for role in looks.roles()]
         return [role | {"examples": self._examples(role)} for role in found]
 
     def _examples(self, role: dict[str, Any]) -> list[dict[str, Any]]:
-        """Sentences in which the head does it, with the words from and to which it looks."""
+        """Returns sentences in which the head acts in its role, with the word of the query and the word of the key."""
         examples: list[dict[str, Any]] = []
         for sentence, looked, (places, indices) in self.seen:
             if role["kind"] not in looked or len(examples) == EXAMPLES:
@@ -137,7 +157,15 @@ def _pair(role: str, sentence: Sentence, at: ndarray, places: Sequence[tuple[int
 
 
 def relevances(lab: Lab, sentences: Sequence[Sentence]) -> dict[str, ndarray] | None:
-    """Kind -> (L, H) mean share; None where the rules do not apply."""
+    """Returns each head's mean share of the relevance; None if the relevance rules do not apply to the model.
+
+    Args:
+        lab: model.
+        sentences: to average over.
+
+    Returns:
+        attention block -> (L, H).
+    """
     if not relevance.applies(lab):
         return None
     found = [relevance.shares(lab, *asked(lab, lab.read(sentence.text))) for sentence in sentences]
@@ -145,7 +173,13 @@ def relevances(lab: Lab, sentences: Sequence[Sentence]) -> dict[str, ndarray] | 
 
 
 def asked(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
-    """The text with the places whose predictions are propagated."""
+    """Returns the prompt and the positions whose predictions are propagated. A masked model's prompt gets hidden
+    tokens.
+
+    Args:
+        lab: model.
+        prompt: of one sentence.
+    """
     if isinstance(lab, Seq2SeqLab):
         anchored = lab.anchored(prompt)
         return anchored, list(range(len(anchored.target)))
@@ -159,7 +193,15 @@ def asked(lab: Lab, prompt: Prompt) -> tuple[Prompt, list[int]]:
 
 
 def losses_alone(lab: StackLab | Seq2SeqLab, batches: Sequence[Batch]) -> tuple[float, dict[str, ndarray]]:
-    """Mean loss untouched, and kind -> (L, H) what it is more with a head pruned alone; nats."""
+    """Returns the baseline loss, and by how much the loss rises when each head alone is pruned, in nats.
+
+    Args:
+        lab: model.
+        batches: validation texts.
+
+    Returns:
+        baseline loss, and attention block -> (L, H) loss differences.
+    """
     untouched = held_out.mean(*held_out.losses(lab.model, batches))
     found = {kind.name: numpy.zeros((kind.layers, kind.heads)) for kind in lab.kinds}
     for kind in lab.kinds:
@@ -170,7 +212,14 @@ def losses_alone(lab: StackLab | Seq2SeqLab, batches: Sequence[Batch]) -> tuple[
 
 
 def measure(lab: StackLab | Seq2SeqLab, task: Task, count: int, data: Path = DATA) -> dict[str, Any]:
-    """All of it, by kind."""
+    """Returns all measures, by attention block, and the roles.
+
+    Args:
+        lab: model.
+        task: of the model; its validation texts are used.
+        count: sentences of the treebank.
+        data: folder of the data sets.
+    """
     sentences = sentences_of(lab, count, data)
     watcher = Watcher(lab, frequencies(lab, data))
     for sentence in sentences:

@@ -1,14 +1,14 @@
-"""What length does to a model, measured on held-out text: loss, accuracy, and each head's entropy and normaliser.
+"""Loss, accuracy, and each head's entropy and log normaliser at several text lengths, on held-out text.
 
     python -m models.studies.corpus.lengths masked-softmax masked-log-n
 
-Writes models/studies/measurements/NAME.length.json, which the Length page draws. A model is read at each length as it
-was trained, and under each scale policy that means something else to it; log n takes the trained length as its base.
+Writes models/studies/measurements/NAME.length.json, which the Length page draws. A model is evaluated at each length as
+it was trained, and under each scale policy that changes it. The base of log n is the trained length.
 
-All lengths read the same tokens, as long texts and cut into shorter ones: of masked words and of assignment those that
-the card's numbers are of, of stories a sample of them in the same proportion of books and stories. Beside each mean
-stand the means of single texts, which are as long as the longest length whatever the length read, and the standard
-error that drawing these texts again gives.
+The tokens are the same at all lengths, cut into long or short texts. Masked words and assignments use the texts of the
+card's metric; stories use a sample of them in the same proportion of books and stories. The file also has means per
+text and the standard error from drawing texts again. For these, a text is as long as the longest length, at every
+length.
 """
 
 from __future__ import annotations
@@ -43,23 +43,37 @@ from models.trace import row_entropy
 EVENTS = (6, 12, 24, 48, 96)
 LENGTHS = {"masked": (16, 32, 64, 128, 256, 512), "stories": (32, 64, 128, 256, 512, 1024),
            "assignment": tuple(2 * events + 1 for events in EVENTS)}
-TOKENS = 65_536  # of stories, the same at each length
-CAPTURED = 8_192  # tokens of these whose weights are looked at
-TYPED = 512  # tokens of one typed text at most: the weights of all heads take 4 MB a layer and head at 1,024
+TOKENS = 65_536  # of stories, at each length
+CAPTURED = 8_192  # tokens whose attention patterns are evaluated
+TYPED = 512  # most tokens of an input text: at 1,024, an attention pattern takes 4 MB per head
 
 
 def plans_of(lab: StackLab) -> dict[str, HeadPlan]:
-    """The readings of a model: as trained, and by the policies that say something else."""
+    """Returns the plans that a model is evaluated under: as trained, and each scale policy that changes it.
+
+    Args:
+        lab: model.
+
+    Returns:
+        policy -> plan.
+    """
     policies = [p for p in lab.attention.policies if p != lab.attention.trained_policy]
     return {policy: HeadPlan() if policy == "trained" else
             HeadPlan().with_scale(policy, lab.trained_length if policy == "logn" else None) for policy in policies}
 
 
 def texts_of(task: Task, length: int, longest: int) -> tuple[Batch, Tensor]:
-    """Held-out texts of one length, with what is asked of the model, and (B,) which long text each is a part of.
+    """Returns held-out texts of one length with their targets, and (B,) the index of the long text that each is a part
+    of.
 
     Args:
-        longest: tokens of a long text, a multiple of `length`; assignments are drawn, and none is a part of another.
+        task: stories or assignment.
+        length: tokens per text.
+        longest: tokens of a long text, a multiple of `length`. Assignments are drawn for each length; their index is a
+            group.
+
+    Raises:
+        TypeError: the task has no held-out texts of a given length.
     """
     if isinstance(task.corpus, AssignmentCorpus):
         events = (length - 1) // 2
@@ -75,11 +89,15 @@ def texts_of(task: Task, length: int, longest: int) -> tuple[Batch, Tensor]:
 
 
 def captured_of(task: Task, length: int, longest: int) -> Tensor:
-    """(B, length) ids of about CAPTURED tokens in all whose weights are looked at, evenly over all texts."""
+    """Returns (B, length) ids of about CAPTURED tokens, evenly spread over all texts, for entropies and normalisers.
+
+    Args:
+        task, length, longest: as in texts_of; masked words too.
+    """
     is_masked = isinstance(task.corpus, MaskedCorpus)
     rows = task.corpus.held_out(length) if is_masked else texts_of(task, length, longest)[0].tokens
     rows = rows[_spread(len(rows), max(1, CAPTURED // length))]
-    if is_masked:  # a share of the words is hidden, as it was in training
+    if is_masked:  # the same share of words is hidden as in training
         return hide(rows, generator(MASKED_SEED, length), 0.0, 0.0).tokens
     return rows
 
@@ -90,8 +108,12 @@ def _spread(count: int, wanted: int) -> Tensor:
 
 
 def typed_limit(lab: Lab, plan: HeadPlan) -> int:
-    """Most tokens of a typed text that `facts` looks at: where the plan has constant heads, as many as their matrices
-    have."""
+    """Returns the most tokens of an input text that `facts` evaluates; with constant heads, the size of their matrices.
+
+    Args:
+        lab: model.
+        plan: of the heads.
+    """
     if any(state.constant for state in plan.heads.values()):
         return lab.limit
     if lab.task.name not in LENGTHS:
@@ -101,8 +123,17 @@ def typed_limit(lab: Lab, plan: HeadPlan) -> int:
 
 @torch.inference_mode()
 def facts(lab: StackLab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | None]:
-    """Of one text what `measure` says of many: loss (nats) and accuracy where answers are known, else None; entropy
-    (nats) and log_normaliser, means over all rows of all heads."""
+    """Returns the numbers of `measure` for one prompt.
+
+    Args:
+        lab: model.
+        prompt: one text.
+        plan: of the heads.
+
+    Returns:
+        loss (nats) and accuracy, None if no answer is known; entropy and log_normaliser (nats), means over all rows of
+            all heads.
+    """
     rows = _Rows(lab)
     targets = torch.tensor(prompt.targets)
     places = targets >= 0
@@ -115,8 +146,8 @@ def facts(lab: StackLab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | No
 
 
 class _Rows(list[Record]):
-    """Takes each layer's record as it comes and keeps two numbers of it: at 512 tokens, the maps of four layers would
-    be 100 MB for every visitor who looks."""
+    """Stores two numbers of each layer's record and drops the record: at 512 tokens the attention maps of four layers
+    would take 100 MB per visitor."""
 
     def __init__(self, lab: StackLab) -> None:
         super().__init__()
@@ -125,15 +156,26 @@ class _Rows(list[Record]):
         self.log_normaliser: list[float] = []
 
     def append(self, record: Record) -> None:
-        # A head after the other: at 512 tokens, what is made on the way is 8 MB a head, and visitors come side by side.
+        # One head at a time: at 512 tokens, temporary arrays take 8 MB per head, and several visitors may run this.
         self.entropy.append(fmean(float(row_entropy(head).mean()) for head in record.weights[0].numpy()))
         self.log_normaliser.append(float(next(self._attentions).log_normaliser(record.scores).mean()))
 
 
 @torch.inference_mode()
 def measure(lab: StackLab, task: Task, length: int, plan: HeadPlan, longest: int) -> dict[str, Any]:
-    """Loss (nats) and accuracy over so many predictions; the same of each text, and what drawing these again changes;
-    by layer and head the mean entropy (nats) and ln Z of a row, over CAPTURED tokens."""
+    """Returns the results at one length, in total, per text, and by head.
+
+    Args:
+        lab: model.
+        task: of the model.
+        length: tokens per text.
+        plan: of the heads.
+        longest: as in texts_of.
+
+    Returns:
+        predictions (count), loss (nats) and accuracy with standard errors by the choice of texts; the same per text;
+            entropy and log_normaliser (L, H), mean row entropy and ln Z in nats over CAPTURED tokens.
+    """
     losses, right, whose = _predicted(lab, task, length, plan, longest)
     result: dict[str, Any] = {"predictions": len(losses), "loss": round(float(losses.mean()), 4),
                               "accuracy": round(float(right.mean()), 4)}
@@ -157,7 +199,7 @@ def measure(lab: StackLab, task: Task, length: int, plan: HeadPlan, longest: int
 
 def _predicted(lab: StackLab, task: Task, length: int, plan: HeadPlan,
                longest: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Of each prediction its loss, 1 or 0 for right or wrong, and which text it is of."""
+    """Returns loss, right (1) or wrong (0), and index of the text, for each prediction."""
     if isinstance(task.corpus, MaskedCorpus):
         losses, right, whose = task.metric.measure(lab.model, length, interventions=lab.interventions(plan, length))
         return losses, right.float(), whose
@@ -183,7 +225,7 @@ def main() -> None:
 
 
 def _readings(lab: StackLab, task: Task) -> dict[str, dict[str, Any]]:
-    """Policy -> length -> what measure returns."""
+    """Returns policy -> length -> result of `measure`."""
     lengths = [n for n in LENGTHS[task.name] if n <= (lab.model.longest or math.inf)]
     work = [(policy, plan, n) for policy, plan in plans_of(lab).items() for n in lengths]
     readings: dict[str, dict[str, Any]] = {}

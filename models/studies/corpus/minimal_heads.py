@@ -1,15 +1,15 @@
-"""How well "What does this text need?" answers, beside simpler ways to choose as many heads.
+"""Compares the minimal head sets of models/analysis/minimal_heads.py with simpler ways to choose as many heads.
 
     python -m models.studies.corpus.minimal_heads stories-softmax [--texts T] [--tokens N]
 
-On held-out texts of a length, for the next token after each: models/analysis/minimal_heads.py finds the fewest heads
-that keep KL(untouched ‖ pruned) within the bound. With as many heads, chosen otherwise, the KL is
+For held-out texts of equal length and the next token after each: the minimal head set is the smallest that was found
+with KL(unmodified ‖ pruned) within the bound. The KL divergence of as many heads is also measured for
 
-    confidence     the heads that are surest of where they look, on this text
+    confidence     the most confident heads on this text
     single-head    the heads that raise the KL most when pruned alone
-    single-loss    the same for the loss of the token that follows in the text
-    random         the best of 20 draws
-    backward       the head that costs least is pruned, again and again: slow, and a strong rival
+    single-loss    the heads that raise the loss of the text's next token most when pruned alone
+    random         the best of 20 random sets
+    backward       backward elimination: prunes the head that raises the KL least, again and again; slow but strong
 
 Writes models/studies/measurements/NAME.needs.json. `others_best` is the best of all but `backward`.
 """
@@ -45,8 +45,15 @@ OTHERS = ("confidence", "single-head", "single-loss", "random")
 
 
 def texts(lab: StackLab, corpus: StoriesCorpus, count: int, tokens: int) -> list[Prompt]:
-    """Held-out texts, half of books and half of stories: BOS, `tokens` - 1 tokens, and the one that follows as the
-    right answer of the last."""
+    """Returns held-out prompts, half of books and half of stories: BOS, `tokens` - 1 tokens, and the next token as the
+    last target.
+
+    Args:
+        lab: model.
+        corpus: of its task.
+        count: prompts.
+        tokens: ids per prompt.
+    """
     found = []
     for part in corpus.held_out(256).chunk(2):
         chosen = torch.randperm(len(part), generator=generator(SEED))[:count // 2]
@@ -57,8 +64,18 @@ def texts(lab: StackLab, corpus: StoriesCorpus, count: int, tokens: int) -> list
 
 
 def measure(lab: StackLab, prompt: Prompt, bound: float, index: int) -> dict[str, Any]:
-    """One text: heads of the answer, its KL and that of the others with as many heads; the answer's
-    seconds, and those of the processor, which others' work does not lengthen."""
+    """Returns the result for one prompt: the minimal number of heads, its KL, the KL of each other choice, and the
+    time.
+
+    Args:
+        lab: model.
+        prompt: of `texts`.
+        bound: largest KL in nats.
+        index: of the prompt; seeds the random sets.
+
+    Returns:
+        `seconds` is wall time; `cpu_seconds` is processor time, which other programs do not lengthen.
+    """
     began, worked = time.perf_counter(), time.process_time()
     before = lab.run(prompt, [HeadPlan()])[0]
     gating = Gating.of(lab, prompt, Question.of(before, 0))
@@ -81,7 +98,11 @@ def measure(lab: StackLab, prompt: Prompt, bound: float, index: int) -> dict[str
 
 
 def backward(gating: Gating) -> dict[int, float]:
-    """Heads -> KL, when of those that are left the one whose absence costs least goes, until none is left."""
+    """Returns number of heads -> KL in nats, for backward elimination down to no head.
+
+    Args:
+        gating: of one prompt.
+    """
     stays = torch.ones(len(gating.heads), dtype=torch.bool)
     found: dict[int, float] = {}
     one = torch.eye(len(stays), dtype=torch.bool)
@@ -94,7 +115,11 @@ def backward(gating: Gating) -> dict[int, float]:
 
 
 def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """What all texts together say."""
+    """Returns means, medians and a sign test over all prompts.
+
+    Args:
+        results: as `measure` returns them.
+    """
     keys = ("kl", *OTHERS, "others_best", "backward")
     better = sum(its["kl"] < its["others_best"] for its in results)
     no_worse = sum(its["kl"] <= its["others_best"] for its in results)
@@ -109,7 +134,13 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def sign_test(wins: int, count: int) -> float:
-    """Probability that a fair coin falls as often as this, or more, on one side."""
+    """Returns the one-sided p-value of the sign test: the probability of at least `wins` heads in `count` tosses of a
+    fair coin.
+
+    Args:
+        wins: of `count`.
+        count: prompts without ties.
+    """
     return sum(math.comb(count, k) for k in range(wins, count + 1)) / 2**count
 
 

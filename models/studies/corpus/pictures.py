@@ -1,7 +1,7 @@
-"""A small picture of each model: four of its heads, from the first to the last, on its first example. The choice of
-models shows them, so that kinds of attention can be told apart before one is opened.
+"""Thumbnails of four heads of each model, from the first layer to the last, on its first example. The model menu shows
+them.
 
-    python -m models.studies.corpus.pictures            # of all models; or of those that are named
+    python -m models.studies.corpus.pictures            # all models, or the named ones
 """
 
 from __future__ import annotations
@@ -19,13 +19,20 @@ from models.loading import load
 from models.studies import store
 from models.thumbnails import thumbnails
 
-SIDE = 16  # tokens of the text that are shown
+SIDE = 16  # tokens per side of a thumbnail
 HEADS = 4
 
 
 def measure(lab: Lab) -> dict[str, Any]:
-    """`side` (n, at most SIDE) and `heads`: base64 of (HEADS, n, n) uint8, 255 times the root of a weight, of heads
-    evenly spread over the first kind's layers; of relu² over the largest weight of each head."""
+    """Returns the thumbnails of HEADS heads, evenly spread over the layers of the first attention block.
+
+    Args:
+        lab: model.
+
+    Returns:
+        `side`: n, at most SIDE; `heads`: base64 of (HEADS, n, n) uint8, 255 times the square root of each entry. If
+            rows do not sum to 1 (relu²), each head is divided by its largest entry first.
+    """
     (kind, *_others), text = lab.kinds, lab.task.unsaid or lab.task.examples[0][1]
     maps = run(lab, text).weights[kind.name]
     maps = maps.reshape(-1, *maps.shape[2:])[_spread(len(maps) * maps.shape[1])]

@@ -1,20 +1,20 @@
-"""What is left of a model when heads are pruned one after another, and what that saves.
+"""Loss, BLEU and speed of a model as its heads are pruned one after another.
 
     python -m models.studies.corpus.pruning stories-softmax [--minutes M] [--tokens N] [--sentences S]
 
-Heads go in the orders of models/analysis/pruning_orders.py: by learned gates, where models/training/prune_heads.py has
-learned some; by the loss when each is pruned alone, on validation texts, and by confidence, both as `python -m
-models.studies.corpus.heads` measured them; and by chance, DRAWS times. At each number of heads that are left the
-others are really left out (models/nets/head_removal.py), nothing is trained again, and the mean loss of test texts is
-taken; of a model that translates BLEU too, in the first of these orders. A model of several kinds is pruned twice: all
-its heads, and its encoder's alone.
+Heads are pruned in the orders of models/analysis/pruning_orders.py: by learned gates, if models/training/prune_heads.py
+has learned some; by the loss when each alone is pruned and by confidence, both as `python -m
+models.studies.corpus.heads` measured them; and in DRAWS random orders. At each number of remaining heads, the pruned
+heads are removed from the model (models/nets/head_removal.py), nothing is trained, and the mean loss of test texts is
+measured. For a translation model, BLEU is measured too, in the first of these orders. An encoder-decoder is pruned
+twice: all its heads, and the heads of its encoder alone.
 
-A point has the standard error, by the choice of texts, of what it lost against the untouched model. What a pass costs:
-multiplications as torch counts them, and processor time, the least of REPEATS, sizes in turns.
+Each point has the standard error, by the choice of texts, of its loss difference from the unmodified model. The cost of
+a forward pass is measured as multiplications, counted by torch, and as processor time, the least of REPEATS runs.
 
-Numbers of heads are measured from coarse to fine, each is kept in RUNS/NAME/pruning.json, and a command that was
-stopped goes on. After M minutes what there is is written to models/studies/measurements/NAME.pruning.json, which the
-Pruning page shows.
+Numbers of heads are measured from coarse to fine. Each point is stored in RUNS/NAME/pruning.json, so a stopped command
+continues where it stopped. After M minutes the points so far are written to
+models/studies/measurements/NAME.pruning.json, which the Pruning page shows.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ from models.tasks.pairs import BEAM
 from models.tasks.text_scores import bleu
 from models.tasks.translation import TranslationMetric
 
-ALL = "all"  # heads of all kinds; else the name of a kind
+ALL = "all"  # name of the scope with all heads
 DRAWS = 5
-STEPS = 8  # parts of the way from all heads to none at which chance, BLEU of all kinds, and costs are looked at
+STEPS = 8  # equal steps from all heads to none, for random orders, BLEU of all heads, and costs
 REPEATS = 40
 MINUTES, SENTENCES = 60, 300
-COST_TOKENS = {ALL: 128, "translation": 16}  # of a text whose pass is timed
+COST_TOKENS = {ALL: 128, "translation": 16}  # tokens of the text whose forward pass is timed
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Heads that may go, and in which orders.
+    """A set of heads to prune, with the orders to prune them in.
 
     Attributes:
-        name: ALL, or a kind's.
+        name: ALL, or the name of an attention block.
         addresses: of the heads.
-        orders: name -> order; those by chance are `random 0`, `random 1`, ...
+        orders: name -> order; random orders are called `random 0`, `random 1`, ...
     """
 
     name: str
@@ -74,11 +74,15 @@ class Scope:
 
     @property
     def main(self) -> str:
-        """The order that is looked at most closely."""
+        """The name of the order that is measured most finely."""
         return LEARNED if LEARNED in self.orders else ALONE
 
     def sizes(self, steps: int | None = None) -> list[int]:
-        """Numbers of heads that can be left, from coarse to fine; of a number of steps, that many and both ends."""
+        """Returns the numbers of remaining heads to measure, from coarse to fine.
+
+        Args:
+            steps: number of equal steps from all heads to none; None for every number of heads.
+        """
         count = len(self.addresses)
         if steps is not None:
             return sorted({round(i * count / steps) for i in range(steps + 1)})
@@ -91,10 +95,12 @@ class Scope:
 
 
 def scopes_of(lab: StackLab | Seq2SeqLab, heads: dict[str, Any], gates: dict[str, Any]) -> list[Scope]:
-    """What can be pruned of a model.
+    """Returns the sets of heads to prune of a model.
 
     Args:
-        heads, gates: NAME.heads.json and NAME.gates.json; of the second nothing where there is none.
+        lab: model.
+        heads: content of NAME.heads.json.
+        gates: content of NAME.gates.json; empty if there is none.
     """
     names_of = [ALL, *([ENCODER] if len(lab.kinds) > 1 else [])]
     found = []
@@ -112,7 +118,12 @@ def scopes_of(lab: StackLab | Seq2SeqLab, heads: dict[str, Any], gates: dict[str
 
 
 class Points:
-    """What is measured already, kept in a file."""
+    """Measured points, stored in a file.
+
+    Args:
+        path: of the file.
+        stamp: of weights and options; stored points with another stamp are ignored.
+    """
 
     def __init__(self, path: Path, stamp: Any) -> None:
         self._path, self._stamp = path, stamp
@@ -120,7 +131,12 @@ class Points:
         self.values: dict[str, Any] = kept["points"] if kept.get("stamp") == stamp else {}
 
     def get(self, key: str, make: Callable[[], Any]) -> Any:
-        """What is kept under the key, made now where nothing is."""
+        """Returns the point of a key; measures and stores it first if it is missing.
+
+        Args:
+            key: as key_of returns it.
+            make: measures the point.
+        """
         if key not in self.values:
             self.values[key] = make()
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +145,15 @@ class Points:
 
 
 class Measuring:
-    """The curves of one model, point after point."""
+    """Measures the curves of one model, point by point.
+
+    Args:
+        model: unmodified.
+        task: of the model.
+        batches: test texts.
+        sentences: test sentences for BLEU.
+        points: stored points.
+    """
 
     def __init__(self, model: OurModel, task: Task, batches: Sequence[Batch], sentences: int, points: Points) -> None:
         self.model, self.task, self.batches, self.points = model, task, batches, points
@@ -137,20 +161,34 @@ class Measuring:
         self.sentences = sentences
 
     def loss(self, order: Order, left: int) -> list[float]:
-        """Nats, and the standard error of what they are more than untouched."""
+        """Returns the loss in nats, and the standard error of its difference from the unmodified model.
+
+        Args:
+            order: of pruning.
+            left: number of remaining heads.
+        """
         losses, counts = held_out.losses(without(self.model, pruning_orders.closed(order, left)), self.batches)
         more = (losses - self.untouched).numpy()
         return [round(held_out.mean(losses, counts), 4), round(error(more, counts.numpy()), 5)]
 
     def bleu(self, order: Order, left: int) -> list[Any]:
-        """BLEU with the card's beam on some test sentences, and its signature."""
+        """Returns BLEU with the card's beam on the first test sentences, and sacrebleu's signature.
+
+        Args:
+            order: of pruning.
+            left: number of remaining heads.
+        """
         texts, references = self.task.corpus.test(self.sentences)
         smaller = without(self.model, pruning_orders.closed(order, left))
         score, signature = bleu(self.task.metric.translate(smaller, texts, BEAM), references)
         return [round(score, 2), signature]
 
     def work(self, scopes: Sequence[Scope]) -> Iterator[str]:
-        """Measures one point after the other, the coarsest of all first; yields what each came to."""
+        """Measures one point after another, the coarsest first. Yields a line of text for each.
+
+        Args:
+            scopes: of the model.
+        """
         for scope in scopes:
             few = {*scope.sizes(STEPS)}
             for left in (size for size in scope.sizes() if size in few):
@@ -173,13 +211,28 @@ class Measuring:
 
 
 def key_of(what: str, order: Order, left: int) -> str:
-    """Where a point is kept: by what is pruned, whatever order led there."""
+    """Returns the key of a point. It depends on the set of pruned heads, not on the order in which they were pruned.
+
+    Args:
+        what: `loss` or `bleu`.
+        order: of pruning.
+        left: number of remaining heads.
+    """
     return f"{what} {pruning_orders.pruned(HeadPlan(), order, left)}"
 
 
 def curves(scope: Scope, points: dict[str, Any]) -> dict[str, Any]:
-    """What was measured of a scope: order -> [left, loss, error]; of chance the mean of all draws and their standard
-    deviation; BLEU by the main order; and the orders, as what they rest on may be measured again."""
+    """Returns the measured points of a scope, and its orders, which are stored because later measurements may change
+    them.
+
+    Args:
+        scope: of the model.
+        points: key -> value, of Points.
+
+    Returns:
+        `curves`: order -> [left, loss, error]; random orders give mean and standard deviation over draws; `bleu` of the
+            main order.
+    """
     def of(name: str, what: str) -> list[tuple[int, list[Any]]]:
         keys = {left: key_of(what, scope.orders[name], left) for left in sorted(scope.sizes())}
         return [(left, points[key]) for left, key in keys.items() if key in points]
@@ -203,8 +256,17 @@ def curves(scope: Scope, points: dict[str, Any]) -> dict[str, Any]:
 
 @torch.inference_mode()
 def costs(model: OurModel, scope: Scope, tokens: int) -> list[dict[str, Any]]:
-    """What a pass over a text of so many tokens takes at some numbers of heads, in the main order: multiplications, in
-    all and without those of a model that has no head of the scope, and seconds of the processor."""
+    """Returns the cost of a forward pass at some numbers of remaining heads, in the main order.
+
+    Args:
+        model: unmodified.
+        scope: of the model.
+        tokens: of the text.
+
+    Returns:
+        `left`; `multiplications`; `of_heads`, the multiplications above those of the model without any head of the
+            scope; and `seconds` of processor time.
+    """
     text = torch.randint(3, model.config.vocabulary, (1, tokens), generator=torch.Generator().manual_seed(0))
     given = (text, text) if isinstance(model, Seq2Seq) else (text,)
     sizes = scope.sizes(STEPS)
@@ -222,7 +284,17 @@ def costs(model: OurModel, scope: Scope, tokens: int) -> list[dict[str, Any]]:
 
 def measured(lab: StackLab | Seq2SeqLab, task: Task, scopes: Sequence[Scope], points: Points, until: float, tokens: int,
              sentences: int) -> dict[str, Any]:
-    """All of it, until a time (of time.monotonic)."""
+    """Returns the content of the measurement, with the points measured until a deadline.
+
+    Args:
+        lab: model.
+        task: of the model.
+        scopes: of the model.
+        points: stored points.
+        until: deadline, of time.monotonic.
+        tokens: of test texts, about.
+        sentences: test sentences for BLEU.
+    """
     batches = held_out.test_texts(task.corpus, tokens)
     measuring = Measuring(lab.model, task, batches, sentences, points)
     complete = True

@@ -1,11 +1,12 @@
-"""What each test sentence adds to the BLEU of a model that translates, so that two are compared sentence by sentence.
+"""Each test sentence's value for a translation model's BLEU, so that two models can be compared sentence by sentence.
 
     python -m models.studies.corpus.sentences translation-softmax-one-pass translation-dense
 
-Writes models/studies/measurements/NAME.sentences.json. BLEU is no mean over sentences, but near one: what the score of
-the whole would be with one more of a sentence is its derivative, and the score plus S times that is the sentence's
-value (the infinitesimal jackknife; Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans, chapter 6). The
-mean of the values is the score, and their spread is what another choice of sentences would do to it.
+BLEU is not a mean over sentences, but nearly one. Let d be the derivative of the corpus score with respect to the
+weight of a sentence. The sentence's value is the score plus S times d, for S sentences (the infinitesimal jackknife;
+Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans, chapter 6). The mean of the values is the corpus
+score. Their spread estimates how much the score varies with the choice of sentences. Writes
+models/studies/measurements/NAME.sentences.json.
 """
 
 from __future__ import annotations
@@ -26,18 +27,20 @@ from models.tasks.base import Task
 from models.tasks.text_scores import bleu, sacrebleu
 from models.tasks.translation import TranslationCorpus, TranslationMetric
 
-DECIMALS = 2  # of values in percent, some of which are hundreds
+DECIMALS = 2  # of values in percent, some of which are several hundred
 
 
 def values_of(lengths: ndarray, references: ndarray, right: ndarray, possible: ndarray) -> ndarray:
-    """(S,) of BLEU in percent without smoothing (Papineni et al. 2002).
+    """Returns (S,) values for BLEU in percent without smoothing (Papineni et al. 2002).
 
     Args:
-        lengths, references: (S,) words of each translation, and of the reference nearest to that in length.
-        right, possible: (S, 4) n-grams of each order that stand in a reference, and that there are.
+        lengths: (S,) words of each translation.
+        references: (S,) words of the reference whose length is nearest.
+        right: (S, 4) n-grams of orders 1 to 4 that are in a reference.
+        possible: (S, 4) n-grams in the translation.
 
     Raises:
-        ValueError: no n-gram of some order is right anywhere, so that BLEU is 0.
+        ValueError: an order has no right n-gram in any sentence, so that BLEU is 0.
     """
     count, said, there = len(lengths), lengths.sum(), references.sum()
     if not right.sum(0).all():
@@ -50,31 +53,54 @@ def values_of(lengths: ndarray, references: ndarray, right: ndarray, possible: n
 
 
 def counts_of(found: Sequence[str], references: Sequence[Sequence[str]]) -> tuple[ndarray, ndarray, ndarray, ndarray]:
-    """What values_of reads, by sacrebleu's own counting.
+    """Returns the arguments of values_of, counted by sacrebleu.
+
+    Args:
+        found: translations.
+        references: of each translation, one or more.
 
     Raises:
-        FileNotFoundError: sacrebleu, which only measuring needs, is not installed.
+        FileNotFoundError: sacrebleu is not installed; only measuring needs it.
     """
-    measure = sacrebleu(effective_order=True)  # which changes its scores of short sentences, and silences a warning
+    measure = sacrebleu(effective_order=True)  # only silences a warning: of the result, only the counts are used
     scores = [measure.sentence_score(said, list(its)) for said, its in zip(found, references, strict=True)]
     return (numpy.array([its.sys_len for its in scores], float), numpy.array([its.ref_len for its in scores], float),
             numpy.array([its.counts for its in scores], float), numpy.array([its.totals for its in scores], float))
 
 
 def sentence_bleu(found: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
-    """What each translation adds to the BLEU of all; raises as values_of and counts_of."""
+    """Returns the value of each translation for the BLEU of all.
+
+    Args:
+        found, references: as in counts_of.
+
+    Raises:
+        ValueError, FileNotFoundError: as values_of and counts_of.
+    """
     return [round(float(value), DECIMALS) for value in values_of(*counts_of(found, references))]
 
 
 def known_in_training(corpus: TranslationCorpus, references: Sequence[Sequence[str]]) -> list[bool]:
-    """Of each test sentence whether one of its references is also the translation of another sentence, of training:
-    splits are by the English side."""
+    """Returns for each test sentence whether one of its references is also a target of training.
+
+    The splits are disjoint by the English side only, so a German target may be in two splits.
+
+    Args:
+        corpus: of the task.
+        references: of each test sentence.
+    """
     trained = {target for _text, target in corpus.pairs("train")}
     return [not trained.isdisjoint(its) for its in references]
 
 
 def measure(lab: Lab, task: Task, arguments: argparse.Namespace) -> dict[str, Any]:
-    """BLEU by the card's beam over all test sentences, and what each adds to it."""
+    """Returns BLEU with the card's beam over all test sentences, and the value of each sentence.
+
+    Args:
+        lab: translation model.
+        task: of the model.
+        arguments: not used.
+    """
     metric, model = cast(TranslationMetric, task.metric), cast(Seq2SeqLab, lab).model
     texts, references = task.corpus.test()
     found = metric.translate(model, texts)

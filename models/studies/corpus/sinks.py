@@ -1,13 +1,14 @@
-"""How much attention goes to the first token; and of a model with gates of its own how open they are, and what they
-are worth.
+"""The share of attention on the first token, and for a gated model the values of its gates and their effect on the
+loss.
 
     python -m models.studies.corpus.sinks stories-softmax stories-gated
 
-A query that finds nothing must put its weight somewhere, and in large models it is the first token (Xiao et al. 2023,
-arXiv 2309.17453); a gate on a head's output lets the head say nothing instead (Qiu et al. 2025, arXiv 2505.06708).
-Over held-out windows: the share of the first key, a mean over the queries after it, over heads and layers. Gates are
-replaced by what each head's are on average over validation texts, and all by 1: what the loss rises by then is what it
-was worth that they go by the token. Writes models/studies/measurements/NAME.sink.json.
+A softmax row sums to 1 even if no key is relevant, and large models put this attention on the first token (Xiao et al.
+2023, arXiv 2309.17453). A gate lets a head output nothing instead (Qiu et al. 2025, arXiv 2505.06708).
+
+Measured over held-out windows: the attention to the first key, a mean over all later queries, heads and layers. To
+measure the effect of gates that depend on the token, they are replaced by each head's mean over validation texts, and
+then by 1; the loss differences are reported. Writes models/studies/measurements/NAME.sink.json.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ from models.studies.command import study
 from models.tasks.base import Batch, Task
 from models.trace import sink
 
-TOKENS = 16_384  # of held-out windows, evenly over all
-NEARLY_CLOSED = 0.1  # a gate below it
+TOKENS = 16_384  # of held-out windows, evenly spread
+NEARLY_CLOSED = 0.1  # gates below this value count as closed
 
 
 class Always(nn.Module):
-    """In place of a gate's linear layer: the same logits for every token.
+    """Replaces a gate's linear layer by constant logits.
 
     Args:
-        gates: (H,) 0 to 1.
+        gates: (H,) in 0 to 1.
     """
 
     gates: Tensor
@@ -49,19 +50,29 @@ class Always(nn.Module):
         self.register_buffer("gates", gates)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, N, C) -> (B, N, H)"""
+        """Returns (B, N, H) logits of the constant gates.
+
+        Args:
+            x: (B, N, C); only its shape is used.
+        """
         return self.gates.logit().expand(*x.shape[:2], -1)
 
 
 def has_gates(model: Transformer) -> bool:
+    """Returns whether every layer has gates that the model computes.
+
+    Args:
+        model: any.
+    """
     return all(isinstance(block.attention, Gated) for block in model.blocks)
 
 
 def with_gates(model: Transformer, gates: Tensor) -> Transformer:
-    """A copy whose gates no longer depend on the token.
+    """Returns a copy of the model with constant gates.
 
     Args:
-        gates: (L, H), 0 to 1.
+        model: with gates.
+        gates: (L, H) in 0 to 1.
     """
     result = copy.deepcopy(model)
     for block, its in zip(result.blocks, gates, strict=True):
@@ -71,30 +82,46 @@ def with_gates(model: Transformer, gates: Tensor) -> Transformer:
 
 @torch.inference_mode()
 def records_of(model: Transformer, batch: Batch) -> list[Record]:
-    """One a layer."""
+    """Returns one record per layer.
+
+    Args:
+        model: to run.
+        batch: texts.
+    """
     records: list[Record] = []
     model(batch.tokens, records=records)
     return records
 
 
 def gates_of(model: Transformer, batches: list[Batch]) -> Tensor:
-    """(B, L, H, N) the gates of every token, of texts of one length."""
+    """Returns (B, L, H, N) gates of every token.
+
+    Args:
+        model: with gates.
+        batches: texts of one length.
+    """
     return torch.cat([torch.stack([cast(Tensor, record.gates) for record in records_of(model, batch)], 1)
                       for batch in batches])
 
 
 def shares_of(model: Transformer, batches: list[Batch]) -> Tensor:
-    """(B, L, H) what the first key gets of a row's weights, a mean over all queries but the first."""
+    """Returns (B, L, H) attention to the first key, a mean over all queries but the first.
+
+    Args:
+        model: to run.
+        batches: texts of one length.
+    """
     return torch.cat([torch.stack([torch.from_numpy(sink(record.weights.numpy()))
                                    for record in records_of(model, batch)], 1) for batch in batches])
 
 
 def measure(model: Transformer, test: list[Batch], validation: list[Batch]) -> dict[str, Any]:
-    """What stands in the file.
+    """Returns the content of the measurement.
 
     Args:
-        test: what is reported, windows of one length.
-        validation: what the gates' means are of, likewise.
+        model: to run.
+        test: windows of one length, whose results are reported.
+        validation: windows of one length, for the means of the gates.
     """
     shares = shares_of(model, test)
     found: dict[str, Any] = {"windows": len(shares), "window": test[0].tokens.shape[1],
@@ -114,7 +141,11 @@ def measure(model: Transformer, test: list[Batch], validation: list[Batch]) -> d
 
 
 def rounded(values: Tensor) -> Any:
-    """As lists, five places each."""
+    """Returns nested lists of numbers with five decimals.
+
+    Args:
+        values: of any shape.
+    """
     return [rounded(value) for value in values] if values.ndim else round(float(values), 5)
 
 

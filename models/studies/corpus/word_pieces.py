@@ -1,13 +1,13 @@
-"""A name in pieces: does the later piece ask that the first be forgotten, as in the source's "Bar ##ack Obama"?
+"""Tests whether a later word piece selects the first piece to be forgotten, as in the source's "Bar ##ack Obama".
 
     python -m models.studies.corpus.word_pieces stories-selective
 
-"Bar" alone may become many things; once "ack" is there, it is one, and the first piece only misleads. Over held-out
-windows: S, what a token says against the one before it (models/nets/attention/selective.py), where the two are the
-first pieces of a capitalised word (a name, or what begins a sentence), where they are those of another word, and where
-both begin words of their own. By layer, a mean a window. Writes models/studies/measurements/NAME.pieces.json. Where no
-layer says more against a first piece than against a word, the source's picture is not found, and the Results page says
-so.
+"Bar" can begin many words. After "ack" the word is known, and attention to the first piece could mislead. S is the
+selection score of a token against the previous token (models/nets/attention/selective.py). It is averaged over held-out
+windows, by layer, for three sets of token pairs: the first two pieces of a capitalised word (a name, or the start of a
+sentence), the first two pieces of another word, and two tokens that each begin a word. The Results page reports the
+claim as not reproduced if no layer has a larger mean S against first pieces than against words. Writes
+models/studies/measurements/NAME.pieces.json.
 """
 
 from __future__ import annotations
@@ -31,18 +31,21 @@ from models.studies.command import study
 from models.tasks.base import Task
 from models.tasks.stories import CONTEXT, StoriesCorpus
 
-WINDOWS = 240  # held-out ones, books and stories in their own proportion
+WINDOWS = 240  # held-out windows; books and stories as in the test split
 AT_ONCE = 16  # windows
-SHOWN = 12  # names that are listed, those with the most said against their first piece
+SHOWN = 12  # names to list, with the largest S against their first piece
 
 
 def pairs(labels: Sequence[str], tokens: Tensor) -> dict[str, Tensor]:
-    """(B, N) bool of each kind of pair, at its later token: `names`, where it continues a capitalised word's first
-    piece, `others`, where that of any other word, and `words`, where both begin words.
+    """Returns three sets of token pairs as (B, N) bool, True at the later token of a pair.
 
     Args:
-        labels: V texts, one a token id.
+        labels: V texts, one per token id.
         tokens: (B, N) ids.
+
+    Returns:
+        `names`: it continues the first piece of a capitalised word; `others`: of another word; `words`: both begin a
+            word.
     """
     def which(form: str) -> Tensor:
         return torch.tensor([bool(re.fullmatch(form, label)) for label in labels])[tokens]
@@ -57,10 +60,12 @@ def pairs(labels: Sequence[str], tokens: Tensor) -> dict[str, Tensor]:
 
 @torch.inference_mode()
 def measure(model: Transformer, labels: Sequence[str], tokens: Tensor) -> dict[str, Any]:
-    """By layer what is said against first pieces and against words, a mean a window that has all three kinds of pairs;
-    and the names where most is said.
+    """Returns the mean S by layer and set of pairs for each window that has all three sets, and the names with the
+    largest S.
 
     Args:
+        model: with selective attention.
+        labels: V texts, one per token id.
         tokens: (B, N) ids, BOS first.
     """
     kinds = pairs(labels, tokens)
@@ -73,7 +78,7 @@ def measure(model: Transformer, labels: Sequence[str], tokens: Tensor) -> dict[s
         records: list[Record] = []
         model(part, records=records)
         for layer, record in enumerate(records):
-            said = functional.pad(selection(record.scores).diagonal(-1, 1, 2), (1, 0))  # (B, N) against the one before
+            said = functional.pad(selection(record.scores).diagonal(-1, 1, 2), (1, 0))  # (B, N) S against the previous
             for kind, where in zip(kinds, here.unbind(1), strict=True):
                 layers[layer][kind] += ((said * where).sum(1) / where.sum(1)).tolist()
             for row, place in here[:, 0].nonzero().tolist():

@@ -29,13 +29,18 @@ TERMS = {"sub": told("values"), "pos": told("positions"), "out": told("outputs")
 TITLES = {PLAIN: told("plain"), **{f"translation-disagreement-{term}": title for term, title in TERMS.items()},
           "translation-disagreement-all": told("all three")}
 MODELS = tuple(TITLES)
-BLEU = dict(zip(MODELS, (24.13, 24.64, 24.42, 24.78, 24.60), strict=True))  # the source's, Chinese to English
-LEAST = 0.8  # of plain's steps a second
-# exp(D) of the source's models: plain, and with the term of its own.
+BLEU = dict(zip(MODELS, (24.13, 24.64, 24.42, 24.78, 24.60), strict=True))  # BLEU in the source, Chinese to English
+LEAST = 0.8  # share of the plain model's steps per second
+# exp(D) in the source by term: of the plain model, and of the model trained with that term.
 THEIRS = {"sub": (0.917, 0.935), "pos": (0.007, 0.219), "out": (0.921, 0.997)}
 
 
 def claim(evidence: Evidence) -> Claim:
+    """Returns the claim with its judged statements.
+
+    Args:
+        evidence: files to judge by.
+    """
     return Claim("disagreement", told("Disagreement: heads are trained to differ"),
                  "Li et al. 2018, arXiv 1810.10183",
                  told("The source trained Transformer-Base on Chinese to English and English to German. Here: 3 + 3 "
@@ -45,7 +50,7 @@ def claim(evidence: Evidence) -> Claim:
 
 
 def _own_sense(evidence: Evidence) -> Statement:
-    """Plain and regularised side by side, as models/studies/corpus/disagreement.py measured them."""
+    """Compares the plain and the regularised models, as models/studies/corpus/disagreement.py measured them."""
     found = {name: its for name in MODELS if (its := evidence.study(name, "disagreement"))}
     checks: list[Check] = []
     rows: list[dict[str, str]] = []
@@ -83,8 +88,8 @@ def _own_sense(evidence: Evidence) -> Statement:
 
 
 def _higher(plain: Mapping[str, Any], own: Mapping[str, Any], term: str) -> tuple[float, float]:
-    """Returns by how much the regularised model's exp(D) is higher, and its standard error by the choice of
-    sentences."""
+    """Returns by how much the regularised model's exp(D) is higher, and the standard error by the choice of sentences.
+    """
     return own["mean"][term] - plain["mean"][term], math.hypot(own["error"][term], plain["error"][term])
 
 

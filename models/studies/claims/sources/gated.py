@@ -16,10 +16,10 @@ from models.studies.claims.verdict import below, below_in_texts, conclude
 from models.tasks.stories import CONTEXT
 
 PLAIN, GATED = MODELS = ("stories-softmax", "stories-gated")
-ALSO = "stories-selective"  # stands beside the sinks of both, and decides nothing
+ALSO = "stories-selective"  # shown for comparison; no verdict depends on it
 TITLES = {PLAIN: told("softmax"), GATED: told("gated"), ALSO: told("selective")}
-MOST = 0.5  # of the sink, or of a gate: less than half is left
-BREAKS = 2.0  # times the perplexity
+MOST = 0.5  # share of the sink, or value of a gate, to be below
+BREAKS = 2.0  # factor on the perplexity
 LONGER = (2 * CONTEXT, 4 * CONTEXT)  # tokens
 MEASURED = f"python -m models.studies.corpus.sinks {' '.join(TITLES)}\npython -m models.studies.claims"
 REPEATED = told("another paper's repository, which repeats the source's numbers")
@@ -27,6 +27,11 @@ WATCHED = told("measured by others on the source's released model of one billion
 
 
 def claim(evidence: Evidence) -> Claim:
+    """Returns the claim with its judged statements.
+
+    Args:
+        evidence: files to judge by.
+    """
     return Claim("gated", told("Gated attention: each head decides how much of its output gets through"),
                  "Qiu et al. 2025, arXiv 2505.06708",
                  told("The source trained models of 1.7 and 15 billion parameters on up to 3.5 trillion tokens. Here: "
@@ -110,7 +115,7 @@ def _by_token(evidence: Evidence) -> Statement:
     losses, numbers = found.get("losses", {}), found.get("perplexity", {})
 
     def rises(way: str) -> list[float] | None:
-        """By window, how far the loss stays from breaking: below 0 where it breaks; nats."""
+        """Returns by window BREAKS in nats minus the loss difference: below 0 where the model breaks."""
         return [math.log(BREAKS) - (one - own) for one, own in zip(losses[way], losses["own"], strict=True)] \
             if losses else None
 
@@ -165,24 +170,25 @@ def _longer(evidence: Evidence) -> Statement:
 
 
 def _found(evidence: Evidence) -> dict[str, dict[str, Any]]:
-    """By name what models/studies/corpus/sinks.py measured; without those that have no such file."""
+    """Returns the measurements of models/studies/corpus/sinks.py by model, without the models that have none."""
     return {name: its for name in TITLES if (its := evidence.study(name, "sink"))}
 
 
 def _pairs(evidence: Evidence, values: Mapping[str, Sequence[float]]) -> list[tuple[float, float]]:
-    """Of softmax and gated, text by text; none where one of them was not measured, or waits to be trained again."""
+    """Returns (softmax, gated) values text by text; empty if a model was not measured or has to be trained again."""
     plain, gated = (values.get(name, ()) for name in MODELS)
     is_pair = len(plain) == len(gated) and all(evidence.is_compared(name) for name in MODELS)
     return list(zip(plain, gated, strict=True)) if is_pair else []
 
 
 def _even(n: int) -> float:
-    """The first token's share where every row of a causal map is even: a mean over all queries but the first."""
+    """Returns the first token's share of attention if every row of a causal map is uniform, a mean over all queries but
+    the first."""
     return statistics.fmean(1 / (i + 1) for i in range(1, n))
 
 
 def _losses(evidence: Evidence, name: str, n: int) -> Sequence[float]:
-    """(T,) of texts of a length, nats; the same tokens at every length."""
+    """Returns (T,) losses in nats of texts of a length; the tokens are the same at every length."""
     readings = evidence.study(name, "length").get("readings", {})
     return readings.get("trained", {}).get(str(n), {}).get("texts", {}).get("losses", [])
 

@@ -25,12 +25,17 @@ from models.studies.claims.verdict import UNKNOWN, Check, below, by_error, concl
 MODELS = ("translation-softmax", "stories-softmax", "stories-selective", "masked-softmax")
 NAME = MODELS[0]
 LOST = 0.5  # BLEU
-PRUNED = "translation-pruned-60"  # the run of seed 0 that ships, with about half of the encoder's heads
+PRUNED = "translation-pruned-60"  # the released run of seed 0, with about half of the encoder's heads
 ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
 TITLES = {ENCODER: told("the encoder"), DECODER: told("the decoder"), CROSS: told("cross-attention")}
 
 
 def claim(evidence: Evidence) -> Claim:
+    """Returns the claim with its judged statements.
+
+    Args:
+        evidence: files to judge by.
+    """
     heads = {name: its for name in MODELS if (its := evidence.study(name, "heads"))}
     return Claim("heads", told("Heads: a few specialised ones do the heavy lifting"),
                  "Voita et al. 2019, arXiv 1905.09418",
@@ -41,7 +46,13 @@ def claim(evidence: Evidence) -> Claim:
 
 
 def runs_of(evidence: Evidence, kinds: set[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Runs of learned gates on these kinds of heads and no others; and the same training without gates."""
+    """Returns the trainings with learned gates on exactly these kinds of heads, and the control trainings without
+    gates.
+
+    Args:
+        evidence: files to judge by.
+        kinds: attention blocks, as `encoder`.
+    """
     found = evidence.study(NAME, "gates")
     series, controls = ([run for run in found.get(place, []) if set(run["kinds"]) == kinds]
                         for place in ("series", "controls"))
@@ -52,7 +63,7 @@ def _few(evidence: Evidence) -> Statement:
     whole = evidence.card(NAME).get("metric", {}).get("bleu")
     runs, controls = runs_of(evidence, {ENCODER})
     alone = {(run["steps"], run["seed"]): run["bleu"] for run in controls}
-    # Of each seed the run nearest to half: to take its best would let chance in where more strengths were tried.
+    # The run nearest to half for each seed: the best run would favour seeds with more strengths.
     half = [run for run in runs if 2 * sum(run["heads_left"].values()) <= _count(run)]
     lost: dict[int, dict[int, float]] = {}
     for run in sorted(half, key=lambda run: sum(run["heads_left"].values())):
@@ -86,15 +97,19 @@ def _few(evidence: Evidence) -> Statement:
 
 
 def _sentence_error(evidence: Evidence, controls: Sequence[Mapping[str, Any]]) -> float:
-    """Standard error of what the pruned model that ships has lost, by the choice of sentences, against the control of
-    its seed; NaN where that is not measured."""
+    """Returns the standard error, by the choice of sentences, of the BLEU difference between the released pruned model
+    and the control of the same seed; NaN if not measured."""
     control = next((run for run in controls if run["seed"] == 0), {})
     its = per_text.difference(per_text.sentences(side) for side in (control, evidence.study(PRUNED, "sentences")))
     return error(its.values, its.counts) if its else math.nan
 
 
 def at_strengths_of_all_seeds(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The runs at those strengths that every seed was tried with: others would make seeds differ."""
+    """Returns the runs at the strengths that every seed was trained with. Other strengths would make the seeds differ.
+
+    Args:
+        runs: as runs_of returns them.
+    """
     tried = {seed: {run["strength"] for run in runs if run["seed"] == seed} for seed in {run["seed"] for run in runs}}
     return [run for run in runs if all(run["strength"] in its for its in tried.values())]
 
@@ -104,9 +119,15 @@ def _count(run: Mapping[str, Any]) -> int:
 
 
 def ranks_of_roles(found: Mapping[str, Any]) -> tuple[float, float, int, int]:
-    """Share of pairs, of a head with a role and one without, in which the one with a role stays longer by the loss when
-    pruned alone; how far half of the pairs is from it in standard deviations (Mann and Whitney 1947); heads with a role
-    and without."""
+    """Tests whether heads with a role raise the loss more when pruned alone than heads without (Mann and Whitney 1947).
+
+    Args:
+        found: content of NAME.heads.json.
+
+    Returns:
+        share of (with role, without role) pairs in which the head with the role raises the loss more; its distance from
+            one half in standard deviations; numbers of heads with and without a role.
+    """
     addresses: list[Address] = []
     values: list[float] = []
     for kind, its in found["kinds"].items():
@@ -153,15 +174,21 @@ def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
 
 
 def _layers(found: Mapping[str, Any], what: str) -> list[ndarray] | None:
-    """(H,) of each layer of each kind; None where not all were measured."""
+    """Returns (H,) values for each layer of each attention block; None if some were not measured."""
     kinds = found["kinds"].values()
     return [numpy.array(row) for its in kinds for row in its[what]] if all(what in its for its in kinds) else None
 
 
 def within_layers(one: Sequence[ndarray], other: Sequence[ndarray]) -> tuple[float, float]:
-    """The mean of the layers' rank correlations, and how many standard deviations of chance that is: those of a random
-    order of H heads have a variance of 1 / (H - 1) (Kendall), and are independent of each other. A layer in which all
-    values are equal has 0."""
+    """Returns the mean of the layers' rank correlations, and its distance from 0 in standard deviations of random
+    orders.
+
+    A random order of H heads has variance 1 / (H - 1) (Kendall), and layers are independent. A layer with equal values
+    counts as 0.
+
+    Args:
+        one, other: (H,) values for each layer.
+    """
     correlations = [0.0 if math.isnan(its := spearman(a, b)) else its for a, b in zip(one, other, strict=True)]
     mean = fmean(correlations)
     return mean, mean * len(one) / math.sqrt(sum(1 / (len(layer) - 1) for layer in one))
@@ -233,7 +260,7 @@ def _order(evidence: Evidence) -> Statement:
 
 
 def _differences(runs: Sequence[Mapping[str, Any]], one: str, other: str) -> dict[int, dict[int, float]]:
-    """Steps -> seed -> heads left of one kind less those of the other, a mean over strengths."""
+    """Returns steps -> seed -> heads left of one kind minus heads left of the other, a mean over strengths."""
     found: dict[int, dict[int, list[float]]] = {}
     for run in runs:
         found.setdefault(run["steps"], {}).setdefault(run["seed"], []).append(

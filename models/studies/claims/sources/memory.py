@@ -1,4 +1,4 @@
-"""Claim 3 on memory: how much of its context selective attention can drop at equal perplexity."""
+"""Claim 3 on memory: how many keys of its context selective attention can drop at equal perplexity."""
 
 from __future__ import annotations
 
@@ -24,19 +24,23 @@ from models.studies.claims.verdict import (
     conclude,
 )
 
-MOST = 2.0  # factor: more than half of the context is dropped
+MOST = 2.0  # the factor has to be above this: more than half of the memory is dropped
 Windows = dict[float, ndarray]  # factor -> (W,) losses of the same windows, nats
 
 CURVES = {"selective": ("selective", "chosen"), N_("selective, the oldest go"): ("selective", "chosen-oldest"),
           N_("memory loss"): ("selective-memory", "chosen"),
           N_("memory loss, the oldest go"): ("selective-memory", "chosen-oldest"),
           N_("softmax, the oldest go"): ("softmax", "chosen")}
-THEIRS = {"selective": 5.0, "memory loss": 16.0}  # the source's factors at a context of 512; the first was not read
-LONGER = ("softmax-512", "selective-512", "selective-memory-512")  # models of that context
+THEIRS = {"selective": 5.0, "memory loss": 16.0}  # in the source, at a context of 512; the first was not checked
+LONGER = ("softmax-512", "selective-512", "selective-memory-512")  # models with a context of 512
 
 
 def statements(evidence: Evidence) -> list[Statement]:
-    """At the context of all stories models; and at the source's, where its factors are asked for."""
+    """Returns the statement at the context of all stories models, and the one at the source's context and factors.
+
+    Args:
+        evidence: files to judge by.
+    """
     return [
         _statement(
             evidence, "", _most, len(THEIRS), "selective-memory", told("Most of the context can be dropped at equal "
@@ -60,12 +64,12 @@ Wanted = Callable[[Mapping[str, "Reach | None"]], list[Check]]
 
 def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, key: str, text: str,
                rule: str) -> Statement:
-    """One context's.
+    """Returns the statement at one context.
 
     Args:
-        context: ends the names of its models.
-        wanted: the checks of how far each went, by the largest factor that is still enough.
-        best_of: models of which `wanted` asks for one alone.
+        context: suffix of the models' names.
+        wanted: makes the checks from the largest sufficient factor of each model.
+        best_of: number of models of which one is enough for `wanted`.
     """
     its = {title: (f"{name}{context}", way) for title, (name, way) in CURVES.items()}
     curves = {title: evidence.memory(f"stories-{name}", way) for title, (name, way) in its.items()}
@@ -75,7 +79,7 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
     windows = {title: evidence.memory_losses(f"stories-{name}", way) for title, (name, way) in its.items()}
     whole = windows["softmax, the oldest go"].get(1)
     reached = {title: _reach(windows[title], whole if comparable[title] else None, best_of) for title in THEIRS}
-    # Where even all of the memory is not enough, there is nothing that F could choose well.
+    # If even the full memory is not sufficient, there is no factor at which to test F.
     checks = wanted(reached) + [_by_mask(title, its.factor if its else None, windows[title],
                                          windows[f"{title}, the oldest go"])
                                 for title, its in reached.items() if its is None or its.factor > 1]
@@ -107,7 +111,7 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
 
 def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Reach | None],
           limit: float | None) -> str:
-    """Perplexities with the least memory that is still enough, and softmax's with all of its memory."""
+    """Returns the perplexities at the least sufficient memory, and softmax's with its full memory."""
     parts = []
     for title, its in reached.items():
         if its is not None and (factor := its.factor or 1.0) in curves[title]:
@@ -121,7 +125,7 @@ def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Rea
 
 
 def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
-    """Is it so for any of them?"""
+    """Tests whether any of the models can drop that much."""
     parts = [Check("", UNKNOWN, 0) if its is None else its.beyond(MOST) for its in reached.values()]
     best = min(parts, key=lambda part: (YES, UNKNOWN, UNCLEAR, NO).index(part.outcome))
     known = max((its.factor for its in reached.values() if its is not None), default=0)
@@ -141,7 +145,8 @@ def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
 
 
 def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows) -> Check:
-    """Does forgetting what F says beat forgetting the oldest, at 1 / factor of the memory? Window by window."""
+    """Tests window by window whether dropping keys by F gives less loss than dropping the oldest, at 1 / factor of the
+    memory."""
     what = told("{title}: better than forgetting the oldest", title=told(title))
     if factor is None or factor not in chosen or factor not in oldest:
         return Check(what, UNKNOWN, 0)
@@ -150,12 +155,11 @@ def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows)
 
 @dataclass(frozen=True)
 class Reach:
-    """How much less memory is still enough.
+    """How far the memory can be reduced before the loss rises by the margin.
 
     Attributes:
-        factor: the largest up to which the loss is clearly no worse than with all of softmax's memory; 0 if it never
-            is.
-        lost: the smallest at which it clearly is worse than that; infinite if it never is.
+        factor: the largest factor up to which the loss is clearly no worse than softmax's with full memory; 0 if none.
+        lost: the smallest factor at which the loss is clearly worse; infinite if none.
         measured: factor -> the test of that factor.
     """
 
@@ -164,10 +168,14 @@ class Reach:
     measured: Mapping[float, Check]
 
     def at_least(self, wanted: float) -> Check:
-        """Tests whether so much less memory is still enough: at each factor up to the first one that would show it.
+        """Tests whether 1 / wanted of the memory is sufficient: tests every factor up to the first one at or above
+        `wanted`.
 
-        Factors are tested in a fixed order, so the largest p-value of them is that of all; that one of them is not
-        enough has the smallest, times their number.
+        Factors are tested in a fixed order, so the p-value of "all are sufficient" is the largest of theirs. "One of
+        them is not" has the smallest, times their number.
+
+        Args:
+            wanted: factor.
         """
         shows = min((factor for factor in self.measured if factor >= wanted), default=math.inf)
         tested = [check for factor, check in self.measured.items() if factor <= shows]
@@ -177,11 +185,16 @@ class Reach:
                        p_false=min(1.0, len(tested) * min((its.p_false or 0.0 for its in tested), default=1.0)))
 
     def beyond(self, least: float) -> Check:
+        """Tests whether a factor above `least` is sufficient.
+
+        Args:
+            least: factor.
+        """
         return self.at_least(math.nextafter(least, math.inf))
 
 
 def _reach(windows: Windows, whole: ndarray | None, best_of: int = 1) -> Reach | None:
-    """Window by window; None while that is not measured."""
+    """Returns how far the memory can be reduced, tested window by window; None if not measured."""
     if not windows or whole is None:
         return None
     tested = {factor: below_in_texts("", windows[factor] - whole, math.log1p(TOLERANCE), best_of)

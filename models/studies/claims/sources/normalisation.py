@@ -1,4 +1,4 @@
-"""Claim 4: how scores are normalised, and what that does at other lengths (Su Jianlin, kexue.fm 8823 and 9019)."""
+"""Claim 4: normalisation of attention scores, and its effect at other lengths (Su Jianlin, kexue.fm 8823 and 9019)."""
 
 from __future__ import annotations
 
@@ -28,27 +28,37 @@ LENGTHS = (32, 64, 128, 256, 512)
 TRAINED = 64
 OTHERS = tuple(n for n in LENGTHS if n != TRAINED)
 SHORTER = tuple(n for n in LENGTHS if n < TRAINED)
-LONGER = 128  # at which one model more was trained
+LONGER = 128  # one more model was trained at this length
 LOG_N = {64: 43.11, 128: 41.17, 256: 34.04, 512: 20.15}  # kexue 8823, masked words, trained at 64: accuracy, %
 SQRT = {64: 43.27, 128: 36.53, 256: 23.02, 512: 15.12}
-HEADS = 0.75  # share of heads in which the mean's verdict must be true
-UNCHANGED = 1e-5  # largest change of a weight that counts as rounding
+HEADS = 0.75  # share of heads in which the statement has to be true
+UNCHANGED = 1e-5  # largest change of an attention value that counts as rounding
 
 QUALITATIVE = told("the post's words, no numbers")
 TABLE = told("table of the post, against 1/√d only; the control at a constant temperature is ours")
 
 
 def accuracy(length: int) -> Callable[[Metric], float]:
+    """Returns a function that reads the accuracy at a length from a metric.
+
+    Args:
+        length: in tokens.
+    """
     return lambda metric: metric["accuracy_by_length"][str(length)]
 
 
 def reading(policy: str, length: int) -> Callable[[Metric], float]:
-    """Accuracy of a gated unit under a policy of seeds.READINGS."""
+    """Returns a function that reads a gated unit's accuracy under another scale policy.
+
+    Args:
+        policy: of seeds.READINGS.
+        length: in tokens.
+    """
     return lambda metric: metric["readings"][policy][str(length)]["accuracy"]
 
 
 ByLength = dict[int, Samples]
-# The model that is read, and the policy where it is read in another way than it was trained.
+# Title -> model, and its scale policy; empty for the policy that it was trained with.
 SIDES = {"relu²/n, n fixed": ("masked-gau-relu2", ""), "relu²/n, n = length": ("masked-gau-relu2", "length"),
          "relu²/n, mixed lengths": ("masked-gau-relu2-mixed", ""), "softmax": ("masked-gau-softmax", ""),
          "softmax, trained at 128": ("masked-gau-softmax-128", ""), "log n": ("masked-log-n", ""),
@@ -57,6 +67,11 @@ SIDES = {"relu²/n, n fixed": ("masked-gau-relu2", ""), "relu²/n, n = length": 
 
 
 def claim(evidence: Evidence) -> Claim:
+    """Returns the claim with its judged statements.
+
+    Args:
+        evidence: files to judge by.
+    """
     def measured(name: str, read: Callable[[int], Callable[[Metric], float]] = accuracy) -> ByLength:
         return {n: evidence.samples(f"masked-{name}", read(n)) for n in LENGTHS}
 
@@ -107,7 +122,8 @@ def _chart(read: Mapping[str, ByLength], names: tuple[str, ...],
 
 
 def _less(evidence: Evidence, read: Mapping[str, ByLength], one: str, other: str, n: int) -> tuple[Samples, float]:
-    """By how much the first guesses fewer right than the other, and its standard error by the choice of texts."""
+    """Returns how much lower the first model's accuracy is than the second's, and the standard error by the choice of
+    texts."""
     between = differences(read[one][n], read[other][n])
     return between, evidence.text_error(between, *((name, per_text.guesses(n, policy))
                                                    for name, policy in (SIDES[one], SIDES[other])))
@@ -236,7 +252,12 @@ def _entropy(evidence: Evidence) -> Statement:
 
 
 def growth(by_length: Mapping[int, list[float]]) -> list[float]:
-    """Of each head, the entropy at 512 tokens less that at the trained length, nats; empty while not measured."""
+    """Returns the entropy at 512 tokens minus the entropy at the trained length, in nats, for each head; empty if not
+    measured.
+
+    Args:
+        by_length: length -> entropies of all heads.
+    """
     if TRAINED not in by_length or 512 not in by_length:
         return []
     return [after - before for before, after in zip(by_length[TRAINED], by_length[512], strict=True)]

@@ -19,11 +19,11 @@ from models.studies.papa import results
 from models.studies.papa.probe_modes import FRACTIONS, LEARNED, RANDOM, REMOVED
 from models.studies.papa.results import Study, Task
 
-AVERAGE, MOST = 0.08, 0.20  # the source's
-LITTLE = 0.02  # lost, which we call little; the source has curves, and no number
-REDRAWS, FEW = 2000, 7  # drops within chance; trainings whose orders are all counted
-MODELS, CHANCE = 3, 0.05  # the fewest points of which a rank correlation says something; see _better
-LIVE = ("1", "1/2", "1/8", "1/16", "0")  # of the heads, as the source has them
+AVERAGE, MOST = 0.08, 0.20  # relative drops in the source
+LITTLE = 0.02  # our limit of "little": the source has curves and no number
+REDRAWS, FEW = 2000, 7  # draws of the drops; up to FEW trainings, all orders are enumerated
+MODELS, CHANCE = 3, 0.05  # fewest trainings for a rank correlation; level of its test
+LIVE = ("1", "1/2", "1/8", "1/16", "0")  # shares of computed heads, as in the source
 ABSTRACT, SUMMARY = told("abstract; results by task are figures without a table"), told("a summary of the paper")
 CURVES = told("abstract; figures, no table")
 
@@ -32,8 +32,13 @@ LITTLE_TO_LOSE = told("The probe sees the embeddings too, which no head changes;
 
 
 def claim(evidence: Evidence) -> Claim:
+    """Returns the claim with its judged statements.
+
+    Args:
+        evidence: files to judge by.
+    """
     every = found(evidence)
-    studies = [its for its in every if its.is_whole or not its.moment]  # the others are points of a scatter
+    studies = [its for its in every if its.is_whole or not its.moment]  # other steps are only in the scatter chart
     return Claim("papa", told("PAPA: attention that is constant, under fresh probes"),
                  "Hassid et al. 2022, arXiv 2211.03495",
                  told("The source took BERT, RoBERTa and DeBERTa, base and large, and six tasks. Here: smaller "
@@ -46,14 +51,19 @@ def claim(evidence: Evidence) -> Claim:
 
 
 def found(evidence: Evidence) -> list[Study]:
-    """Returns all studies of the released weights, the smallest model first."""
+    """Returns all studies of the released weights, the smallest model first.
+
+    Args:
+        evidence: files to judge by.
+    """
     studies = [results.of(its) for name in evidence.studied(results.KIND)
                if (its := evidence.study(name, results.KIND))]
     return sorted(studies, key=lambda study: study.parameters)
 
 
 def _by_seed(what: str, values: Sequence[float], limit: float) -> Check:
-    """Tests whether the mean over probes is below the limit. Seeds are of probes: the model was trained once."""
+    """Tests whether the mean over probes is below the limit. Seeds are those of the probes: the model was trained once.
+    """
     return of_one_training(below(what, {1: dict(enumerate(values))} if values else {}, limit))
 
 
@@ -67,7 +77,7 @@ def _commands(studies: Sequence[Study]) -> str:
 
 
 def _percent(values: Sequence[float]) -> str:
-    """Shares in percent, with their spread."""
+    """Returns the mean in percent with the standard deviation."""
     if not values:
         return tables.NOTHING
     chance = f" ± {100 * results.deviation(tuple(values)):.1f}" if len(values) > 1 else ""
@@ -76,7 +86,7 @@ def _percent(values: Sequence[float]) -> str:
 
 def _rows(studies: Sequence[Study], cell: Callable[[Study, Task, int], str],
           mean: Callable[[Study, int], str] | None = None) -> list[dict[str, str]]:
-    """A row a model and a task, a column for each share of live heads."""
+    """Returns a table row per model and task, with a column for each share of computed (not constant) heads."""
     rows = []
     for study in studies:
         for task in study.tasks.values():
@@ -100,7 +110,7 @@ def _scores(study: Study, task: Task, count: int) -> str:
 
 
 def _change(share: float) -> str:
-    """In percent with its sign; ± where none is to be seen."""
+    """Returns a signed percentage; `±` if it rounds to 0."""
     shown = f"{100 * abs(share):.1f}%"
     return f"±{shown}" if shown == "0.0%" else f"{'−' if share < 0 else '+'}{shown}"
 
@@ -117,13 +127,14 @@ def _drop_chart(studies: Sequence[Study]) -> Chart | None:
 
 
 def _needing(studies: Sequence[Study], limit: float) -> list[Study]:
-    """Returns the models that could lose so much: those that clearly lose more when their heads are pruned."""
+    """Returns the models that attention matters to: pruning all heads clearly costs them more than the limit."""
     return [study for study in studies
             if _by_seed("", study.mean_drop_by_seed(REMOVED, study.heads), limit).outcome == NO]
 
 
 def _where_heads_count(studies: Sequence[Study], checks: list[Check]) -> list[Check]:
-    """Returns the checks; of none, one that says why: missing studies, or tasks that need no heads."""
+    """Returns the checks. If there are none, returns a check that names the reason: missing studies, or tasks without
+    need of heads."""
     if checks:
         return checks
     return [Check(told("no model clearly loses more when all heads are pruned"), UNCLEAR, 1)] if studies else \
@@ -199,7 +210,7 @@ def _half(studies: Sequence[Study]) -> Statement:
 
 
 def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: str) -> Chart | None:
-    """Mean drops, a point a probe: model, what was done to it, drops."""
+    """Returns a chart of mean drops, a point per probe, from rows of (model, intervention, drops)."""
     points = [{"name": model, "value": round(value, 4), "which": which} for model, which, values in rows
               for value in values]
     alt = "; ".join(f"{model}, {which}: {_percent(values)}" for model, which, values in rows)
@@ -208,8 +219,8 @@ def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: 
 
 
 def _paired(study: Study) -> list[float]:
-    """Of each probe and random order, what the random order loses more than lambda's at 1/8 live heads; mean of the
-    tasks."""
+    """Returns, for each probe and random order, the drop with the random order minus the drop with lambda's order, at
+    1/8 computed heads; means over tasks."""
     count = study.counts[FRACTIONS.index(0.125)]
     rows = [[random - learned for learned, random in zip(
         task.drops(LEARNED, count, study.heads), task.drops(RANDOM, count, study.heads), strict=False)]
@@ -252,7 +263,7 @@ def _better(studies: Sequence[Study]) -> Statement:
     what = told("the rank correlation of score and drop is positive")
     if found.trainings < MODELS or math.isnan(found.rank):
         check = fact(what, None)
-    else:  # below 1 - CHANCE, and as far on the other side
+    else:  # clear at a p-value below CHANCE, on either side
         p = _chance_of_order(found)
         check = Check(what, YES if p < CHANCE else NO if p > 1 - CHANCE else UNCLEAR, value=found.rank, limit=0.0,
                       p_true=p, p_false=1 - p)
@@ -284,8 +295,8 @@ def _better(studies: Sequence[Study]) -> Statement:
 
 
 def _chance_of_order(ranked: results.Ranked) -> float:
-    """Returns the one-sided p-value of the rank correlation, a mean over REDRAWS of the drops: each model's by the
-    standard error of its probes."""
+    """Returns the one-sided p-value of the rank correlation. It is a mean over REDRAWS draws of the drops, each within
+    the standard error of the model's probes."""
     last = list({study.training: (quality, drop, study.mean_drop_by_seed(LEARNED, study.heads))
                  for study, quality, drop in ranked.points}.values())
     scores = numpy.array([quality for quality, _, _ in last])

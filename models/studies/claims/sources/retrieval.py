@@ -1,5 +1,4 @@
-"""Claim 3 where selective attention has to look things up: variable assignment, by how many events there are, and by
-where the question stands."""
+"""Claim 3 on retrieval: selective attention in variable assignment, by number of events and position of the query."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from models.tasks.assignment import ALL, ELSEWHERE, LATE
 
 EVENTS = (6, 12, 24, 48, 96)
 LONG = (48, 96)
-TRAINED = 24  # events of the longest text of training
+TRAINED = 24  # events in the longest training text
 SOLVED = 0.99  # share of right answers
 LOST = 0.5  # share of right answers below which a model cannot retrieve
 KINDS = {"selective": told("selective"), "softmax": told("softmax"), "log-n": told("log n"), "random": told("random")}
@@ -24,7 +23,11 @@ NONE = told("no number")
 
 
 def right_answers(events: int) -> Callable[[Metric], float]:
-    """Reads the share of right answers at this number of events."""
+    """Returns a function that reads the share of right answers from a metric.
+
+    Args:
+        events: of the texts.
+    """
     def read(metric: Metric) -> float:
         return metric["accuracy_by_events"][str(events)]
 
@@ -32,17 +35,29 @@ def right_answers(events: int) -> Callable[[Metric], float]:
 
 
 def last_quarter(events: int) -> Callable[[Metric], float]:
-    """The same of questions in the last quarter of the events: 73 to 96 of 96."""
+    """Returns a function that reads the share of right answers to queries in the last quarter: events 73 to 96 of 96.
+
+    Args:
+        events: of the texts.
+    """
     return lambda metric: metric["accuracy_by_quarter"][str(events)][-1]
 
 
 def elsewhere(events: int) -> Callable[[Metric], float]:
-    """The same where the event before the question names another variable."""
+    """Returns a function that reads the share of right answers to queries after an event with another variable.
+
+    Args:
+        events: of the texts.
+    """
     return lambda metric: metric["elsewhere_by_events"][str(events)]
 
 
 def statements(evidence: Evidence) -> list[Statement]:
-    """What is claimed of variable assignment."""
+    """Returns the statements on variable assignment.
+
+    Args:
+        evidence: files to judge by.
+    """
     answers = {name: {events: evidence.samples(f"assignment-{name}", right_answers(events)) for events in EVENTS}
                for name in KINDS}
     late = {name: {events: evidence.samples(f"assignment-{name}", last_quarter(events)) for events in LONG}
@@ -71,7 +86,7 @@ def _right(events: int, samples: Mapping[str, Samples]) -> str:
 
 
 def _texts(evidence: Evidence, samples: Samples, events: int, among: str, *kinds: str) -> float:
-    """Standard error by the choice of texts; `among` as in Answered.among."""
+    """Returns the standard error by the choice of texts; `among` is a key of Answered.among."""
     return evidence.text_error(samples, *((f"assignment-{kind}", per_text.answers(events, among)) for kind in kinds))
 
 
@@ -154,7 +169,8 @@ def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) ->
 
 
 def _blind(evidence: Evidence, which: str, events: int) -> Samples:
-    """What the last digit gets, as a sample of one that nobody trained: the texts are the same for all models."""
+    """Returns the accuracy of repeating the last digit, as a sample: this baseline is not trained, and its texts are
+    those of the models."""
     found = evidence.samples("assignment-softmax", lambda metric: metric["blind"][which][str(events)])
     known = next((value for values in found.values() for value in values.values()), None)
     return {} if known is None else {0: {0: known}}

@@ -24,6 +24,11 @@ from models.studies.claims.verdict import (
 
 
 def claim(evidence: Evidence) -> Claim:
+    """Returns the claim with its judged statements.
+
+    Args:
+        evidence: files to judge by.
+    """
     samples = {name: evidence.samples(f"stories-{name}", perplexity)
                for name in ("softmax", "selective", "selective-memory", "softmax-wide", *memory.LONGER)}
     return Claim("selective", told("Selective attention: tokens may vote to forget others"),
@@ -44,12 +49,15 @@ TITLES = {"softmax": N_("softmax"), "softmax-wide": N_("softmax, twice the heads
 
 def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs: str, against: str = "softmax",
           also: tuple[str, str] | None = None, beside: str = "", **words: Any) -> Statement:
-    """Selective attention, plain or with the memory loss, against softmax, plain or wide.
+    """Returns a statement that compares selective attention with softmax.
 
     Args:
-        checks: what decides.
-        also: another such pair, of which the second is to be below the first, for the table.
-        beside: a third model that the checks are of.
+        name: of the selective model, plain or with the memory loss.
+        checks: decide the verdict.
+        theirs: the source's number in words.
+        against: the softmax model, plain or wide.
+        also: another pair for the table, of which the second is to have the lower perplexity.
+        beside: a third model that the checks depend on.
     """
     over = tables.ratios(samples[name], samples[against])
     title, other = told(TITLES[name]), told(TITLES[against])
@@ -122,7 +130,8 @@ BLIMP = ("softmax", "softmax-wide", "log-n", "scalable-softmax", "gated", "selec
 
 
 def _blimp(evidence: Evidence) -> Statement:
-    """Paradigms are drawn again, not pairs: what a model knows of one, it knows of most of its pairs."""
+    """Judges the accuracy on BLiMP. Paradigms are drawn again, not pairs, because a model's answers within a paradigm
+    depend on each other."""
     found = {name: its for name in BLIMP if (its := evidence.study(f"stories-{name}", "blimp"))}
     shares = {name: {which: statistics.fmean(map(int, bits)) for which, bits in its["rights"].items()}
               for name, its in found.items()}
@@ -161,7 +170,7 @@ def _blimp(evidence: Evidence) -> Statement:
 def _pieces(evidence: Evidence) -> Statement:
     found = evidence.study("stories-selective", "pieces")
     less = [[word - name for name, word in zip(layer["names"], layer["words"], strict=True)]
-            for layer in found.get("layers", [])]  # below 0 where more is said against a first piece
+            for layer in found.get("layers", [])]  # below 0 if S is larger against a first piece
     best = min(range(len(less)), key=lambda layer: statistics.fmean(less[layer]), default=0)
     rows = [{N_("layer"): str(number), N_("source"): tables.NOTHING,
              N_("votes against a name's first piece"): f"{statistics.fmean(layer['names']):.2f}",

@@ -39,19 +39,29 @@ TITLES = {"softmax": told("softmax"), "random": told("random"), "factorized-rand
 THEIRS = N_("source, LM1B")
 TABLES = told("tables, in a copy of the paper")
 
-CLOSE = 1.15  # perplexity over softmax's; in the source the learned types end at 1.11, fixed random has 1.32
-ALIKE = 1.05  # of two perplexities; in the source random and dense differ by 0.7%
-# What random is timed in and against, how many texts at once and how long; measure.py does it.
+CLOSE = 1.15  # ratio of perplexities; in the source the learned types have at most 1.11, fixed random 1.32
+ALIKE = 1.05  # ratio of two perplexities; in the source random and dense differ by 0.7%
+# Settings of the timing of random attention, which measure.py runs: parts, opponents, texts per batch, tokens.
 TIMED, AGAINST = (N_("attention layer"), N_("whole model")), (N_("softmax"), N_("fused softmax"))
 TEXTS, TOKENS = (1, 8), (128, 256)
-HALF = 0.5  # of the way, in nats, from no attention to softmax
+HALF = 0.5  # share of the loss difference (nats) between no attention and softmax
 
 
 def perplexity(metric: Metric) -> float:
+    """Returns the perplexity of a metric.
+
+    Args:
+        metric: of a stories model.
+    """
     return metric["perplexity"]
 
 
 def claim(evidence: Evidence) -> Claim:
+    """Returns the claim with its judged statements.
+
+    Args:
+        evidence: files to judge by.
+    """
     samples = {name: evidence.samples(f"stories-{name}", perplexity) for name in TITLES}
     over = {name: tables.ratios(samples[name], samples["softmax"]) for name in TITLES}
     return Claim("synthesizer", told("Synthesizer: attention whose scores need no query and no key"),
@@ -75,7 +85,12 @@ def _ratio(name: str) -> float:
 
 
 def compared(evidence: Evidence, one: str, other: str = "softmax") -> tuple[Samples, float]:
-    """Of two stories models the differences of perplexity in nats, and their standard error by the choice of texts."""
+    """Returns the differences of loss (nats) of two stories models, and their standard error by the choice of texts.
+
+    Args:
+        evidence: files to judge by.
+        one, other: attention types; other is subtracted.
+    """
     first, second = f"stories-{one}", f"stories-{other}"
     between = differences(evidence.samples(first, perplexity), evidence.samples(second, perplexity), math.log)
     return between, evidence.text_error(between, (first, per_text.losses), (second, per_text.losses))
@@ -90,7 +105,8 @@ def _ratio_table(evidence: Evidence, over: Mapping[str, Samples], names: tuple[s
 
 
 def _with_corpora(evidence: Evidence, rows: list[dict[str, str]], names: Sequence[str]) -> list[dict[str, str]]:
-    """Rows with the ratios in books and in stories alone, of the trainings that decide: they weigh three to one."""
+    """Returns the rows with the ratios in books alone and in stories alone, of the deciding trainings. The metric
+    weighs books and stories three to one."""
     titles = {"books": N_("books alone, {steps:,} steps"), "stories": N_("stories alone, {steps:,} steps")}
     for corpus, title in titles.items():
         def read(metric: Metric, corpus: str = corpus) -> float:
@@ -175,7 +191,7 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
         steps: {seed: HALF - share for seed, value in values.items() if (share := _share(
             samples["softmax"][steps].get(seed), value, trained)) is not None}
         for steps, values in samples["fixed-random"].items() if steps in samples["softmax"]}
-    # The share is 1 less the distance over the way, and what makes a text hard is as hard for the floor.
+    # The share is 1 minus a ratio of loss differences; the difficulty of the texts affects both losses alike.
     steps = deciding(missing)
     way = math.log(trained / fmean(samples["softmax"][steps].values())) if trained and steps else math.nan
     names = ("stories-fixed-random", "stories-softmax")
@@ -210,7 +226,8 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
 
 
 def _share(softmax: float | None, fixed: float | None, floor: float | None) -> float | None:
-    """How much of the gap between floor and softmax fixed random closes, in nats; None while a part is missing."""
+    """Returns the share of the gap between floor and softmax that fixed random attention closes, in nats; None if a
+    part is missing."""
     if softmax is None or fixed is None or floor is None or floor <= softmax:
         return None
     return math.log(floor / fixed) / math.log(floor / softmax)
@@ -284,6 +301,6 @@ def _speed(evidence: Evidence) -> Statement:
 
 
 def _place(row: dict) -> str:
-    """As in `whole model, 8 × 256, against fused softmax`: texts at once, tokens of each."""
+    """Returns for example `whole model, 8 × 256, against fused softmax`: texts per batch × tokens per text."""
     return told("{what}, {texts} × {tokens}, against {other}", what=told(row["what"]), texts=row["texts"],
                 tokens=row["tokens"], other=told(row["against"]))

@@ -1,5 +1,7 @@
-"""The last part of claim 2: what pretraining with Synthesizers is worth for other tasks;
-models/studies/transfer/transfer_study.py measures it."""
+"""The last part of claim 2: how well pretrained Synthesizers transfer to other tasks.
+
+models/studies/transfer/transfer_study.py measures the transfer.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +38,7 @@ def statements(evidence: Evidence, titles: Mapping[str, str]) -> list[Statement]
     """Returns both statements.
 
     Args:
+        evidence: files to judge by.
         titles: attention type -> its name in words.
     """
     encoders = encoders_of(lambda moment: evidence.study(moment, KIND))
@@ -86,7 +89,7 @@ def _ours(encoders: Mapping[str, Encoder], titles: Mapping[str, str], kinds: Seq
 
 
 def _rows(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> list[dict[str, str]]:
-    """A row a kind and a way: the mean of the tasks, and each of them."""
+    """Returns a table row per attention type and method: the mean over tasks, and each task."""
     rows = []
     for kind, its in encoders.items():
         for way in WAYS:

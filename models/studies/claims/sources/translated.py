@@ -1,5 +1,6 @@
-"""Claim 2 in translation: Synthesizers in both self-attentions of a model that translates; cross-attention is softmax
-in all of them, as in the source."""
+"""Claim 2 in translation: Synthesizers in the self-attention of encoder and decoder. Cross-attention is softmax in all
+models, as in the source.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +20,16 @@ TWICE = 2  # times the largest share of BLEU that one of the three loses in the 
 
 
 def bleu(metric: Metric) -> float:
-    """BLEU with the card's beam."""
+    """Returns BLEU with the card's beam.
+
+    Args:
+        metric: of a translation model.
+    """
     return metric["bleu"]
 
 
 def _compared(evidence: Evidence, one: str, other: str) -> tuple[Samples, float]:
-    """Of two models ln BLEU of one less that of the other, and its standard error by the choice of sentences."""
+    """Returns the difference of ln BLEU of two models, and its standard error by the choice of sentences."""
     between = differences(evidence.samples(one, bleu), evidence.samples(other, bleu), math.log)
     return between, evidence.text_error(between, (one, per_text.sentence_logs), (other, per_text.sentence_logs))
 
@@ -36,7 +41,7 @@ def _ours(samples: Mapping[str, Samples], titles: Mapping[str, str]) -> str:
 
 def _rows(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float],
           samples: Mapping[str, Samples]) -> list[dict[str, str]]:
-    """A row an attention type: its BLEU and the source's, and its parameters."""
+    """Returns a table row per attention type: our BLEU, the source's, and the number of parameters."""
     rows = tables.table([(titles[name], f"{theirs[name]:.2f}", its) for name, its in samples.items()], ".2f",
                         theirs=N_("source, WMT'14"))
     models = [PLAIN if name == "softmax" else f"translation-{name}" for name in samples]
@@ -45,10 +50,13 @@ def _rows(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, fl
 
 def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float],
          over: Mapping[str, Samples]) -> Statement:
-    """
+    """Returns the statement that random + softmax translates best.
+
     Args:
-        titles, theirs: as in `statement`.
-        over: attention type -> perplexity of a language model, softmax's = 1.
+        evidence: files to judge by.
+        titles: attention type -> its name in words.
+        theirs: attention type -> BLEU in the source.
+        over: attention type -> ratio of a language model's perplexity to softmax's.
     """
     others = {"softmax": PLAIN, **{name: f"translation-{name}" for name in ALONE}}
     ours = f"translation-{MIXED}"
@@ -79,9 +87,12 @@ def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, flo
 
 
 def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float]) -> Statement:
-    """
+    """Returns the statement on translation quality.
+
     Args:
-        titles: attention type -> its name in words. theirs: the source's BLEU.
+        evidence: files to judge by.
+        titles: attention type -> its name in words.
+        theirs: attention type -> BLEU in the source.
     """
     plain = evidence.samples(PLAIN, bleu)
     samples = {name: evidence.samples(f"translation-{name}", bleu) for name in (*ALONE, MIXED)}
