@@ -1,1 +1,1 @@
-"""Everything that a visitor can set: the value (lab_state), its link (link), undo (history), the session (session)."""
+"""A visitor's state: the immutable value (lab_state), its link (link), undo (history) and the visit (visit, session)."""

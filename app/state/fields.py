@@ -1,4 +1,4 @@
-"""The fields of a link: how each stands in an address, how it is read, and what becomes of it with another model."""
+"""The table of a link's fields: how each field is written, parsed and carried over to another model."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from models.messages import cut, listed, told
 from models.plan import HeadPlan
 from models.storage.checkpoint import CheckpointError
 
-MAX_LINK_TEXT = 4000  # characters; of a longer text a link holds what the model reads
-MAX_LENGTH = 9999  # tokens that the Length page can be asked for
-MAX_ASKED = 999
-MIN_BUDGET = 2  # tokens that a layer keeps at least: the first one and the present one
+MAX_LINK_TEXT = 4000  # characters; the link of a longer text contains only the part that the model reads
+MAX_LENGTH = 9999  # tokens, for the Length page
+MAX_ASKED = 999  # highest index of a prediction
+MIN_BUDGET = 2  # minimum tokens that a layer keeps: the first and the current one
 
-Read = tuple[Any, list[str]]  # a value, and a sentence for each part that could not be read
+Read = tuple[Any, list[str]]  # the value, and a message for each part that could not be parsed
 
 
 def _as_default(old: LabState, new: LabState, attribute: str) -> Any:
@@ -68,13 +68,13 @@ class Field:
     """One field of the link.
 
     Attributes:
-        key: its name in the address.
-        attribute: of LabState.
-        parse: its text, and the state as read so far (fields are read in the table's order) -> the value.
-        format: the value as text.
-        carry: (old state, new state as made so far, attribute) -> the value when the model is another one.
-        is_setting: True if it says how things are shown, and nothing of what is: of an address that has nothing else,
-            the rest is a first visit's, or a lesson's.
+        key: the field's name in the address.
+        attribute: the field's attribute in LabState.
+        parse: (text, state with the fields parsed so far, in the table's order) -> the value and messages.
+        format: value -> text.
+        carry: (old state, new state so far, attribute) -> the value after a change of the model.
+        is_setting: True if the field changes only the presentation (language, lesson, large type). If an address has
+            only such fields, the other fields come from the first visit or from the lesson's step.
     """
 
     key: str
@@ -86,11 +86,19 @@ class Field:
 
     @property
     def is_kept(self) -> bool:
-        """True if the value is the same with any model."""
+        """True if a change of the model never changes the value."""
         return self.carry is _kept
 
     def fits(self, old: LabState, new: LabState) -> Any:
-        """What becomes of the value when `old` goes over to the model of `new`, whose earlier fields are set."""
+        """Returns the value after a change of the model.
+
+        Args:
+            old: the state before the change.
+            new: a state with the new model, whose earlier fields in the table are already set.
+
+        Returns:
+            The value for the new state.
+        """
         return self.carry(old, new, self.attribute)
 
 
@@ -111,7 +119,7 @@ def _number(problem: str, most: int, default: int) -> Callable[[str, LabState], 
 
 def _by(problem: str, its: type[Search] | type[HeadsView] | type[ConstantView] | type[PruningView] | type[Sampling],
         ) -> Callable[[str, LabState], Read]:
-    """Of a value that reads itself, and without a text is its default."""
+    """Returns a parser for a value class that has a `parse` method and a default for every argument."""
     def parse(text: str, state: LabState) -> Read:
         try:
             return its.parse(text), []
@@ -141,7 +149,7 @@ def _parse_text(text: str, state: LabState) -> Read:
 
 
 def _names(names: Sequence[str]) -> str:
-    """With blanks between them; a blank of a folder's name is written as %20, and what begins such a sign, too."""
+    """Returns the names separated by blanks; blanks and percent signs inside a folder's name are percent-encoded."""
     return " ".join(re.sub(r"[\s%]", lambda sign: quote(sign[0]), name) for name in names)
 
 
@@ -188,7 +196,7 @@ def _parse_selection(text: str, state: LabState) -> Read:
     shape = state.shape
     try:
         selection = Selection.parse(text)
-        # A link that names no kind means the first one of a model that has no `self`.
+        # A link without an attention block means `self`, or the first block of a model without `self`.
         selection = selection if selection.kind in shape or "-" in text else replace(selection, kind=next(iter(shape)))
         if selection == selection.within(shape):
             return selection, []
@@ -221,7 +229,15 @@ def _carry_budgets(old: LabState, new: LabState, attribute: str) -> tuple[int, .
 
 
 def fits_memory(model: str, budgets: tuple[int, ...]) -> bool:
-    """True if a model can write with so many tokens a layer."""
+    """Returns True if a model can generate with these memory budgets.
+
+    Args:
+        model: name of a model.
+        budgets: tokens that each layer keeps.
+
+    Returns:
+        True for a model with selective attention and one budget per layer.
+    """
     (entry,) = entries([model])
     return entry.selects and len(budgets) == entry.kinds[0].layers
 

@@ -1,4 +1,4 @@
-"""History: one visitor's states, and undo and redo among them."""
+"""History: one visitor's current and earlier states, with undo and redo."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from dataclasses import dataclass, field, replace
 from app.state.lab_state import LabState, example_text
 from models import catalogue
 
-MAX_STEPS = 200  # states that undo remembers
-MAX_HELD = 400_000  # characters of all texts that undo remembers; one of emoji has four bytes each
-MAX_FAMILIES = 8  # that are remembered as they were left
-MERGE_SECONDS = 3.0  # changes of one kind that follow each other faster are one step of undo
+MAX_STEPS = 200  # states in the undo list
+MAX_HELD = 400_000  # characters of all texts in the undo list, at up to four bytes each
+MAX_FAMILIES = 8  # model families whose last state is stored
+MERGE_SECONDS = 3.0  # changes with the same merge name within this time are one undo step
 
 
 @dataclass
 class History:
-    """One visitor's states: where they are, and where undo and redo lead.
+    """One visitor's states.
 
     Attributes:
         present: the state on screen.
-        problems: what the opened link said that could not be read; gone with the next change.
-        push: True if the browser should remember the state before as an entry of its own.
-        readable: task -> the last text that could be read, whose picture stays while another cannot.
-        left: task -> the state in which its family of models was left last.
-        wanted: the link that asked for a foreign model which has to be opened first.
+        problems: messages about parts of the opened link that could not be parsed; cleared by the next change.
+        past: earlier states, for undo; the latest is last.
+        future: undone states, for redo; the next is last.
+        push: True if the browser must add an entry to its history for this change.
+        readable: task -> the last text that could be tokenized; shown while the current text cannot be.
+        left: task -> the last state with a model of this task's family.
+        wanted: fields of a link to a foreign model that must be opened first; empty without such a link.
     """
 
     present: LabState = field(default_factory=LabState)
@@ -39,19 +41,35 @@ class History:
     _changed: float = field(default=0.0, compare=False)
 
     def last_readable(self, model: str) -> str:
-        """The last text that this model's family could read."""
+        """Returns the last text that could be tokenized for a model's task, else the model's example.
+
+        Args:
+            model: name of a model.
+
+        Returns:
+            The text.
+        """
         return self.readable.get(catalogue.find(model).task.name, example_text(model))
 
     def remember_readable(self, task: str, text: str) -> None:
-        """Keeps the last text that a task could read; of a few tasks, as a text can be long."""
+        """Stores a task's last text that could be tokenized, for at most MAX_FAMILIES tasks.
+
+        Args:
+            task: name of a task.
+            text: the text.
+        """
         self.readable.pop(task, None)
         self.readable[task] = text
         while len(self.readable) > MAX_FAMILIES:
             self.readable.pop(next(iter(self.readable)))
 
     def go_to_model(self, name: str) -> None:
-        """Another model. Who comes back to a family finds the text, the plan and all the rest as they were left."""
-        from app.state.link import returning  # a link's fields know LabState, and history knows no field
+        """Changes the model; returning to a family restores its text, plan and other fields.
+
+        Args:
+            name: name of a model.
+        """
+        from app.state.link import returning  # imported here: app.state.link does not belong to History's dependencies
 
         there = self.left.get(catalogue.find(name).task.name)
         self.left[catalogue.find(self.present.model).task.name] = self.present
@@ -60,11 +78,12 @@ class History:
         self.do(returning(self.present, there, name))
 
     def do(self, state: LabState, merge: str = "") -> None:
-        """Goes to a new state.
+        """Makes `state` the present one and adds an undo step.
 
         Args:
-            merge: a name for a run of changes, like the letters of a word or a slider's way, that undo takes
-                back at once; the empty string for a change of its own.
+            state: the new state; no change if it equals the present one.
+            merge: name shared by successive changes that are one undo step, such as typed letters or the steps of a
+                slider; empty for a step of its own.
         """
         if state == self.present:
             return
@@ -77,18 +96,24 @@ class History:
         self.present, self.future, self.problems, self._merging, self._changed = state, [], [], merge, now
 
     def settle(self) -> None:
-        """Ends a run of changes: the next one is a step of its own."""
+        """Makes the next change an undo step of its own, also if its merge name is the same."""
         self._merging = ""
 
     def speak(self, language: str) -> None:
-        """Goes over to another language: no step of undo, for nothing of the experiment changes."""
+        """Changes the language without an undo step, because the experiment stays the same.
+
+        Args:
+            language: a key of texts.LANGUAGES.
+        """
         self.present = replace(self.present, language=language)
 
     def undo(self) -> None:
+        """Returns to the state before the last step; keeps the current language."""
         if self.past:
             self._go(self.past, self.future)
 
     def redo(self) -> None:
+        """Restores the state that was undone last; keeps the current language."""
         if self.future:
             self._go(self.future, self.past)
 
@@ -98,12 +123,22 @@ class History:
         self.present, self.problems, self._merging, self.push = there, [], "", True
 
     def open(self, state: LabState, problems: list[str]) -> None:
-        """Goes to a link's state: the first one of a visit, or the browser's back and forward."""
+        """Opens the state of a link, without a new entry in the browser's history.
+
+        Args:
+            state: the link's state.
+            problems: messages about parts of the link that could not be parsed.
+        """
         self.do(state)
         self.problems, self.push = problems, False
 
     def begin(self, state: LabState, problems: list[str]) -> None:
-        """Opens a link's state as the first one of a visit: undo ends there."""
+        """Opens the state of a link as the first state of the visit and clears undo and redo.
+
+        Args:
+            state: the link's state.
+            problems: messages about parts of the link that could not be parsed.
+        """
         self.open(state, problems)
         self.past.clear()
         self.future.clear()

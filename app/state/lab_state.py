@@ -20,32 +20,32 @@ from models.storage.checkpoint import CheckpointError
 from models.studies.claims import KEYS
 
 DEFAULT_MODEL = "stories-selective"
-START = "start"  # what a first visit opens; no link of the navigation leads there
+START = "start"  # the page of a first visit; the navigation has no link to it
 PAGES = {"explore": N_("Explore"), "compare": N_("Compare"), "heads": N_("Heads"),
          "pruning": N_("Pruning"), "constant": N_("Constant"), "length": N_("Length"), "lessons": N_("Lessons"),
          "yours": N_("Your model"), "results": N_("Results"), "about": N_("About"), START: N_("Start")}
 CLAIMS = KEYS
-# What can stand in the place of the head's picture, so that one can type and see it change.
+# Sections that can replace the large attention map, next to the text box.
 HEAD = "head"
 SECTIONS = {"needs": N_("What it needs"), "entropy": N_("Entropy"), "gates": N_("Gates"),
             "memory": N_("Forgetting"), "card": N_("Model card")}
-FORMS = ("words", "matrix")  # of the large picture of a head
-MEANS = ("head", "layer", "all")  # whose weights tint the words: the head's, its layer's mean, that of all heads
+FORMS = ("words", "matrix")  # forms of the large attention map
+MEANS = ("head", "layer", "all")  # the words are tinted by the head's pattern, or the mean of its layer or of all heads
 TERMS = {"out": N_("Outputs"), "sub": N_("Values"), "pos": N_("Positions")}  # in which heads can differ
-# On Compare, level for all models.
+# Parts of the Compare page below the heads, the same part for all models.
 PARTS = {"map": N_("Map"), "prediction": N_("Prediction"), "entropy": N_("Entropy of each row")}
 FIRST_PAGE, FIRST_CLAIM = next(iter(PAGES)), next(iter(CLAIMS))
-SHOWN = "shown"  # in place of an answer: somebody asked for it
-LAST = -1  # of a text's predictions
-MAX_TEXT = 200_000  # characters that are kept of a text
+SHOWN = "shown"  # value of LabState.answer if the visitor requested the right answer without guessing
+LAST = -1  # value of LabState.asked for the last prediction of the text
+MAX_TEXT = 200_000  # characters; a longer text is cut
 MAX_COMPARED = 3  # models beside the first
 
 
 def default_model() -> str:
-    """The model of a first visit: the usual one, or the first whose folder can be read.
+    """Returns the name of the model for a first visit: DEFAULT_MODEL, or the first model that can be read.
 
     Raises:
-        LookupError: there is none.
+        LookupError: no model can be read.
     """
     found = _first_readable([DEFAULT_MODEL]) or _first_readable(catalogue.names())
     if found is None:
@@ -63,13 +63,27 @@ def _first_readable(names: list[str]) -> str | None:
 
 
 def example_text(model: str) -> str:
-    """The text that a newcomer to a model is shown."""
+    """Returns the first example text of a model's task.
+
+    Args:
+        model: name of a model.
+
+    Returns:
+        The text; empty if the task has no examples.
+    """
     examples = catalogue.find(model).task.examples
     return examples[0][1] if examples else ""
 
 
 def unsaid_text(model: str) -> str:
-    """The text of a link to a model that names none."""
+    """Returns the text for a link that names the model but no text.
+
+    Args:
+        model: name of a model.
+
+    Returns:
+        The text.
+    """
     return catalogue.find(model).task.unsaid or example_text(model)
 
 
@@ -79,33 +93,34 @@ class LabState:
 
     Attributes:
         model: name of a model.
-        text: as typed, whole.
-        plan: what was done to the heads; only heads that one of the models has.
-        selection: only heads that one of the models has.
-        view: which matrix is shown large, one of company.views_of its models.
-        asked: which of the text's predictions is shown, counted from 0, or LAST.
-        compared: models of the same family that stand beside `model` on the Compare and Length pages.
-        length: tokens, the length that the Length page looks at; 0 for the trained one.
-        budgets: tokens that each layer of a selective model keeps while it writes; none for all.
-        section: what stands in the place of the head's picture, one of SECTIONS; empty for the picture.
-        part: which of PARTS the Compare page shows below the heads.
-        claim: which of CLAIMS the Results page shows.
-        page: which of PAGES is open.
-        form, mean: how a head is shown large, of FORMS; and whose weights tint the words, of MEANS.
-        sampling: how the text is continued.
-        lesson: the step of a lesson that is being taken; None for the free lab.
-        answer: what was answered to the step's question: one of lessons.CHOICES, SHOWN without a guess, or nothing.
-        teach: True for large type, and nothing but the lesson, the picture and the answer.
-        language: which of texts.LANGUAGES all texts are in; those of the models stay as they are.
-        search: what is asked of the section `needs`.
-        heads: what the Heads page shows.
-        constant: what the Constant page shows.
-        pruning: what the Pruning page shows.
-        term: which of TERMS the Heads page compares heads in.
+        text: the complete typed text.
+        plan: interventions on heads; only heads that at least one of the models has.
+        selection: the selected head; at least one of the models has it.
+        view: matrix in the large map, one of shared.views_of(models).
+        asked: index of the shown prediction, from 0, or LAST.
+        compared: models of the same family beside `model`, on the Compare and Length pages.
+        length: tokens, the length selected on the Length page; 0 for the trained length.
+        budgets: tokens that each layer of a selective model keeps during generation; empty for all tokens.
+        section: section in place of the large map, a key of SECTIONS; empty for the map.
+        part: part of the Compare page below the heads, a key of PARTS.
+        claim: claim on the Results page, a key of CLAIMS.
+        page: open page, a key of PAGES.
+        form: form of the large map, one of FORMS.
+        mean: heads whose pattern tints the words, one of MEANS.
+        sampling: temperature, top-p and seed of the continuation.
+        lesson: open step of a lesson; None outside lessons.
+        answer: answer to the step's question: a letter of lesson_files.CHOICES, SHOWN, or empty.
+        teach: True for the display in a classroom: large type, and only the lesson, the map and the effect.
+        language: language of the interface, a key of texts.LANGUAGES; texts of models are not translated.
+        search: settings of the section `needs`.
+        heads: settings of the Heads page.
+        constant: settings of the Constant page.
+        pruning: settings of the Pruning page.
+        term: in what the Heads page compares heads, a key of TERMS.
     """
 
     model: str = field(default_factory=default_model)
-    text: str = None  # type: ignore[assignment]  # that of a link without one, known once the model is
+    text: str = None  # type: ignore[assignment]  # __post_init__ sets the default, which depends on the model
     plan: HeadPlan = HeadPlan()
     selection: Selection = Selection()
     view: str = "used"
@@ -141,30 +156,44 @@ class LabState:
 
     @property
     def shape(self) -> Shape:
-        """Kind -> the most layers and heads of its models."""
+        """Attention block -> (layers, heads), each the maximum over the models."""
         return shape_of(self.models)
 
     @property
     def hides_answer(self) -> bool:
-        """True while a class is to guess what the model answers."""
+        """True while a class must guess the prediction: classroom display, and a question without an answer."""
         return self.teach and not self.answer and self.lesson is not None and step_at(self.lesson).question is not None
 
     @property
     def offers_sections(self) -> bool:
-        """False before a class whose step is about the picture: it has the room of what could stand in its place."""
+        """False in the classroom display if the lesson's step needs the map and not a section."""
         if not self.teach or self.section or self.lesson is None:
             return True
         return step_at(self.lesson).done.asks("section")
 
     def alone(self, name: str) -> LabState:
-        """What of this state concerns one of its models: a plan and a selection that it has the heads for."""
+        """Returns the state of one of the models alone, with the part of plan and selection whose heads it has.
+
+        Args:
+            name: one of `models`.
+
+        Returns:
+            A state without compared models.
+        """
         if name == self.model and not self.compared:
             return self
         return replace(self, compared=()).with_model(name)
 
     def with_model(self, name: str) -> LabState:
-        """The same experiment on another model; what does not fit it goes back to its default."""
-        from app.state.fields import FIELDS  # a link's fields know LabState; this is the one place that looks back
+        """Returns the same experiment on another model; a field that does not fit the model gets its default.
+
+        Args:
+            name: name of the model.
+
+        Returns:
+            The new state.
+        """
+        from app.state.fields import FIELDS  # imported here, because app.state.fields imports LabState
 
         state = LabState(name)
         for its in FIELDS:

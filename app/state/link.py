@@ -1,10 +1,10 @@
-"""The link: a LabState as an address, and back.
+"""Converts a LabState to the query of an address and back.
 
     ?page=compare&model=assignment-selective&text=x%3D1%3B+x%3D%3F&plan=self-0.3c&at=0.3&view=mask
 
-Its fields are the table of app/state/fields.py; what has its default value is left out. Two addresses are shorter than
-their states: `lesson=constant.3` alone is that step as it opens, and nothing at all is a first visit. Reading never
-fails: what cannot be read becomes a sentence for the visitor, and the rest opens.
+The fields are the table FIELDS of app/state/fields.py; a field with its default value is omitted. Two short addresses
+have a special meaning: `lesson=constant.3` alone opens the initial state of this step, and an empty query opens the
+first visit. Parsing never fails: a field that cannot be parsed gets its default and a message for the visitor.
 """
 
 from __future__ import annotations
@@ -19,16 +19,25 @@ from app.state.lab_state import FIRST_PAGE, START, LabState, default_model, unsa
 from app.state.lessons.lesson_files import Place, step_at
 from models import catalogue
 
-# What a first visit opens: chosen by measurement, see tests/app/test_opening.py.
+# State of a first visit; tests/app/test_opening.py checks the measurements that it was chosen by.
 FIRST_VISIT = {"page": START, "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
-# What who skips it finds in the lab: the answer stands in the text, and the head looks there.
+# State after skipping the first visit: the text contains the right prediction, and the selected head attends to it.
 FIRST_LAB = {"page": FIRST_PAGE, "at": "2.4",
              "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
 
 
 def returning(present: LabState, there: LabState | None, model: str) -> LabState:
-    """`present` on another model, whose family was left in the state `there`: the experiment that was left, seen as
-    things are seen now. None: nobody has been in that family yet."""
+    """Returns the state after a change of the model.
+
+    Args:
+        present: the current state.
+        there: the last state with a model of the new model's family; None on the first visit to the family.
+        model: name of the new model.
+
+    Returns:
+        Within a family, `present` with the new model. Otherwise the experiment of `there`, with those fields of
+        `present` that do not depend on the model.
+    """
     if there is None or catalogue.same_family(present.model, model):
         return present.with_model(model)
     seen = {field.attribute: getattr(present, field.attribute) for field in FIELDS if field.is_kept}
@@ -36,10 +45,14 @@ def returning(present: LabState, there: LabState | None, model: str) -> LabState
 
 
 def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
-    """The link's query string, without `?`; the empty string for the default state.
+    """Returns the query string of a state.
 
     Args:
-        read_chars: how much of a text over MAX_LINK_TEXT the model reads: that much stands in the link.
+        state: the state.
+        read_chars: number of characters that the model reads; a text over MAX_LINK_TEXT is cut there.
+
+    Returns:
+        The query without `?`; empty for the default state.
     """
     default = LabState(state.model)
     default = replace(default, selection=default.selection.within(default.shape), model=default_model())
@@ -49,14 +62,21 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
             if getattr(state, field.attribute) != getattr(default, field.attribute)}
     if settled(state, opened_by(state.lesson)) == state:
         said = {field: text for field, text in said.items() if field.is_setting}
-    elif all(field.is_setting for field in said):  # what would be too short to tell is said in full
+    elif all(field.is_setting for field in said):  # such a query would open another state: name the page, too
         said = {FIELDS[0]: FIRST_PAGE} | said
-    # A lone surrogate cannot be written as UTF-8; the link holds a question mark in its place.
+    # UTF-8 cannot encode a lone surrogate; the link contains a question mark instead.
     return urlencode({field.key: text for field, text in said.items()}, errors="replace")
 
 
 def opened_by(place: Place | None) -> LabState:
-    """The state that a lesson's step opens; of no lesson, the one of a first visit."""
+    """Returns the initial state of a lesson's step.
+
+    Args:
+        place: the step; None for the first visit.
+
+    Returns:
+        The state; the default state if the step's model cannot be read.
+    """
     return _opened(place, tuple(catalogue.names()))
 
 
@@ -67,22 +87,45 @@ def _opened(place: Place | None, models: tuple[str, ...]) -> LabState:
 
 
 def first_lab() -> LabState:
-    """What somebody finds in the lab who skips the first visit."""
+    """Returns the state after skipping the first visit."""
     return _read(FIRST_LAB)[0]
 
 
 def lab_of(state: LabState) -> LabState:
-    """Where the header's links lead: from a first visit's experiment to its text in a lab that nothing was done to."""
+    """Returns the state that the header's links start from.
+
+    Args:
+        state: the current state.
+
+    Returns:
+        On the start page, the first visit's text without interventions, on the first page; otherwise `state`.
+    """
     return settled(state, replace(opened_by(None), page=FIRST_PAGE)) if state.page == START else state
 
 
 def settled(state: LabState, other: LabState) -> LabState:
-    """`other`, shown as `state` is: in its language, at its step of a lesson, in large type or not."""
+    """Returns `other` with the presentation of `state`.
+
+    Args:
+        state: the state that language, lesson, answer and classroom display come from.
+        other: the state that all other fields come from.
+
+    Returns:
+        The combined state.
+    """
     return replace(other, **{field.attribute: getattr(state, field.attribute) for field in FIELDS if field.is_setting})
 
 
 def whole_brackets(cut_text: str, text: str) -> str:
-    """A beginning of `text` that does not end inside [brackets]: half a pair would show what was hidden."""
+    """Returns a prefix of a text that does not end inside [brackets], because half a pair would reveal a hidden word.
+
+    Args:
+        cut_text: a prefix of `text`.
+        text: the whole text.
+
+    Returns:
+        `cut_text`, shortened to before an open bracket.
+    """
     opened = cut_text.rfind("[")
     if len(cut_text) < len(text) and opened > cut_text.rfind("]"):
         return cut_text[:opened]
@@ -90,7 +133,14 @@ def whole_brackets(cut_text: str, text: str) -> str:
 
 
 def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
-    """The state that a link describes, and a sentence for each part of it that could not be read."""
+    """Returns the state of a link.
+
+    Args:
+        params: field key -> text, from the address.
+
+    Returns:
+        The state, and a message for each part that could not be parsed.
+    """
     state, problems = _read(params)
     if any(field.key in params for field in FIELDS if not field.is_setting):
         return state, problems
@@ -98,11 +148,11 @@ def read_query(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
 
 
 def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
-    """The state whose fields these are."""
+    """Returns the state with these fields and the defaults for all others, and messages."""
     state = LabState()
     problems: list[str] = []
     for field in FIELDS:
-        if field.attribute == "text":  # of the model that was just read
+        if field.attribute == "text":  # the default text depends on the model, which was parsed just before
             state = replace(state, text=unsaid_text(state.model))
         if field.key in params:
             value, said = field.parse(params[field.key], state)

@@ -1,4 +1,4 @@
-"""The visitor of this thread: shortcuts to the present visit, and the keys of Streamlit's widgets."""
+"""Shortcuts to the current visit, the keys of Streamlit's widgets, and the browser's address."""
 
 from __future__ import annotations
 
@@ -32,22 +32,29 @@ CONSTANT_TASK, STUDY = "task", "study"
 HUB_ID, FOLDER, SOURCE, PASTED, UPLOADED, PICTURE, QUERY = (
     "hub id", "folder", "texts of constants", "pasted text", "uploaded text", "picture", "query of picture")
 LOOKED, JOB_PROBLEM, PICTURE_PROBLEM = "looked", "job problem", "picture problem"
-FILES = ("npz", "json", "csv")  # of all numbers
+FILES = ("npz", "json", "csv")  # formats of exports
 _DRAWN = "library drawn"
 MAX_QUERY = 4 * MAX_TEXT  # characters of an address
-MAX_ADDRESSES = 300  # that a session remembers as its own
+MAX_ADDRESSES = 300  # addresses of its own states that a visit stores
 
 
 P = ParamSpec("P")
 
 
 def history() -> History:
-    """This visitor's history."""
+    """Returns the history of the current visit."""
     return visit.current().history
 
 
 def exclusive(handler: Callable[P, None]) -> Callable[P, None]:
-    """Runs a widget's callback while no other event of the visitor is handled."""
+    """Wraps a widget's callback so that it holds the visit's lock, and no other event of the visit runs meanwhile.
+
+    Args:
+        handler: the callback.
+
+    Returns:
+        The wrapped callback.
+    """
     @functools.wraps(handler)
     def locked(*args: P.args, **named: P.kwargs) -> None:
         with visit.current().channel.lock:
@@ -56,52 +63,81 @@ def exclusive(handler: Callable[P, None]) -> Callable[P, None]:
 
 
 def speak() -> None:
-    """Says everything that follows in this visitor's language: the first line of each fragment, which may run alone."""
+    """Sets the visitor's language for this thread. Call it first in every fragment, because a fragment can run alone."""
     texts.speak(history().present.language)
 
 
 def widget(key: str, kind: type, default: Any = None) -> Any:
-    """A widget's value, or `default` where it has none or, forged, one of another type."""
+    """Returns a widget's value if it has the expected type. A forged message can contain a value of any type.
+
+    Args:
+        key: key of the widget.
+        kind: expected type; bool does not count as int.
+        default: result for a missing value or another type.
+
+    Returns:
+        The value, or `default`.
+    """
     value = st.session_state.get(key)
     return value if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else default
 
 
 def is_index(value: object, count: int) -> TypeGuard[int]:
-    """Whether it is a whole number from 0 to below `count`."""
+    """Returns True for an integer from 0 to `count` - 1; bool does not count as an integer.
+
+    Args:
+        value: untrusted value of an event.
+        count: length of the indexed sequence.
+
+    Returns:
+        True or False.
+    """
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
 
 
 def ask_for(ending: object, number: object) -> None:
-    """Asks for a file of all numbers: the next page that is drawn has a button that downloads it.
+    """Requests an export: the next drawn page has a download button for it. Ignores invalid arguments.
 
     Args:
         ending: one of FILES.
-        number: of the event, which tells this button from one of an earlier state.
+        number: sequence number of the event; distinguishes this button from buttons of earlier requests.
     """
     if isinstance(ending, str) and ending in FILES and isinstance(number, int):
         visit.current().download = ending, number
 
 
 def is_told(place: Place, answer: str) -> bool:
-    """Whether the right answer to a step's question may be seen: it was asked for, or answered and the step done."""
+    """Returns True if the page may show the right answer to a step's question.
+
+    Args:
+        place: the step.
+        answer: as LabState.answer.
+
+    Returns:
+        True if the visitor requested the answer, or has answered and completed the step.
+    """
     return answer == SHOWN or bool(answer) and place in visit.current().ticked
 
 
 def once(draw: Callable[[], None]) -> None:
-    """Draws something that the browser keeps until the visitor leaves."""
+    """Calls a drawing function in the first run of a session only, because the browser keeps its result.
+
+    Args:
+        draw: the function.
+    """
     if not st.session_state.get(_DRAWN):
         draw()
     st.session_state[_DRAWN] = True
 
 
 def follow_address(page: str) -> None:
-    """Opens the address's state on a visit's first run, after back and forward, and for a link that is new here.
+    """Opens the state of the browser's address in the first run, after back or forward, and for an unknown address.
 
-    Every other run trusts the session: while a visitor types fast, the browser's address lags behind, and what
-    it sends is an older address of this same session.
+    In all other runs the session's state is newer than the address: while a visitor types fast, the browser still sends
+    older addresses of the same session.
 
     Args:
-        page: what the address's path says; where the query names one too, that one is right.
+        page: page in the path of the address; a page in the query takes precedence.
     """
     params = ({} if page == FIRST_PAGE else {"page": page}) | st.query_params.to_dict()
     asked = _canonical(params)
@@ -110,12 +146,12 @@ def follow_address(page: str) -> None:
     if first or serving.went_back_or_forward() or asked not in known:
         problems: list[str] = []
         if asked in known:
-            # A state of this session comes back whole: its text may be longer than what its address holds; and in the
-            # language that was chosen since.
+            # Restore the stored state, because its text may be longer than the text in the address. Keep the current
+            # language.
             state = replace(known[asked], language=history().present.language)
         else:
             state, problems = _read(params)
-        if not params and first:  # no link, which would say the language
+        if not params and first:  # without a link, which would determine the language
             chosen = st.context.cookies.get(texts.COOKIE)  # an earlier visit's choice
             state = replace(state, language=texts.preferred(chosen or st.context.locale))
         (history().begin if first else history().open)(state, problems)
@@ -123,10 +159,13 @@ def follow_address(page: str) -> None:
 
 
 def begin_at(query: str) -> None:
-    """Opens the state that the browser's address holds: it was there before this session.
+    """Opens the state of the browser's current address as the first state of this visit.
 
-    After a restart or a long gap the browser comes back with the address of the page's load, while the one that it
-    shows, and what the visitor did, is newer. Undo begins there.
+    After a restart of the server or a long pause, Streamlit reports the address of the page load, but the browser shows
+    a newer one. Undo does not go back beyond this state.
+
+    Args:
+        query: query of the browser's address, without `?`.
     """
     if len(query) > MAX_QUERY:
         history().problems = [told("This link has {n:,} characters, and was not opened: {most:,} are the most.",
@@ -137,7 +176,7 @@ def begin_at(query: str) -> None:
 
 
 def _read(params: dict[str, str]) -> tuple[LabState, list[str]]:
-    """read_query; a link to a foreign model that is not in memory leads to where it can be opened."""
+    """Returns read_query; for a foreign model that is not in memory, the page `Your model`, where it can be opened."""
     state, problems = read_query(params)
     wanted = params.get("model", "")
     if is_foreign(wanted) and state.model != wanted:
@@ -147,7 +186,12 @@ def _read(params: dict[str, str]) -> tuple[LabState, list[str]]:
 
 
 def remember_address(query: str, state: LabState) -> None:
-    """Notes a state's address, its query string, as one of this visit's own."""
+    """Stores a state under its address, so that `follow_address` recognizes the address as one of this visit.
+
+    Args:
+        query: query string of the address.
+        state: the state.
+    """
     _remember(_canonical(dict(parse_qsl(query, keep_blank_values=True))), state)
 
 
@@ -165,7 +209,7 @@ def _canonical(params: dict[str, str]) -> str:
 
 
 def fill_widgets() -> None:
-    """Shows the present state in Streamlit's own widgets; call before they are made."""
+    """Sets the values of Streamlit's widgets from the present state. Call it before the widgets are created."""
     st.session_state[TEXT] = history().present.text
     st.session_state[EXAMPLE] = None
     st.session_state[COMPARED] = list(history().present.compared)

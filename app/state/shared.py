@@ -1,4 +1,4 @@
-"""What several models of one state have between them: a plan and a selection may name what any of them has."""
+"""Properties of several models together. A plan or selection is valid if at least one of the models has its heads."""
 
 from __future__ import annotations
 
@@ -13,12 +13,26 @@ VIEWS = ("used", "live", "constant", "difference", "mask")
 
 
 def entries(models: Iterable[str]) -> list[ModelInfo]:
-    """Their entries in the catalogue; raises as catalogue.find does."""
+    """Returns the catalogue entries of models.
+
+    Args:
+        models: names.
+
+    Returns:
+        One entry per name. The exceptions are those of catalogue.find.
+    """
     return [catalogue.find(name) for name in models]
 
 
 def shape_of(models: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Kind -> the most layers and the most heads that one of the models has: where a selection may stand."""
+    """Returns the range of valid selections.
+
+    Args:
+        models: names.
+
+    Returns:
+        Attention block -> (layers, heads), each the maximum over the models.
+    """
     found: dict[str, tuple[int, int]] = {}
     for entry in entries(models):
         for kind, (layers, heads) in entry.shape.items():
@@ -28,16 +42,38 @@ def shape_of(models: Iterable[str]) -> dict[str, tuple[int, int]]:
 
 
 def policies_of(models: Iterable[str]) -> frozenset[str]:
-    """The scale policies that at least one of the models knows."""
+    """Returns the scale policies that at least one of the models supports.
+
+    Args:
+        models: names.
+
+    Returns:
+        Names of policies.
+    """
     return frozenset(policy for entry in entries(models) for policy in of_kinds(entry.kinds))
 
 
 def views_of(models: Iterable[str]) -> tuple[str, ...]:
-    """What can be shown large: the mask F only where one of the models has it."""
+    """Returns the views of the large map.
+
+    Args:
+        models: names.
+
+    Returns:
+        VIEWS; without `mask` (F) if no model has selective attention.
+    """
     return VIEWS if any(entry.selects for entry in entries(models)) else VIEWS[:-1]
 
 
 def fit(plan: HeadPlan, models: Sequence[str]) -> tuple[HeadPlan, list[str]]:
-    """The part of a plan that at least one of the models has heads and scales for, and what was left out."""
+    """Returns the valid part of a plan.
+
+    Args:
+        plan: interventions on heads.
+        models: names; the first is the page's model.
+
+    Returns:
+        The part whose heads and scale at least one model has, and a description of each omitted part.
+    """
     shape, *beside = (entry.shape for entry in entries(models))
     return plan.within(shape, policies_of(models), beside)

@@ -1,4 +1,4 @@
-"""Visit: everything that one visitor has set and done, apart from Streamlit's session, which refers to it."""
+"""Visit: the state of one visitor. It is separate from Streamlit's session, so that the events route can use it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from components.channel import Channel
 
 SESSION_KEY = "visit"  # in Streamlit's session
 
-# Streamlit's sessions keep their visits alive, so the number and the age of visits are those of sessions.
+# Only Streamlit's sessions hold strong references to visits, so a visit ends with its session.
 _visits: WeakValueDictionary[str, Visit] = WeakValueDictionary()
 _current: ContextVar[Visit | None] = ContextVar("visit", default=None)
 
@@ -33,20 +33,20 @@ class Visit:
         history: the present state, undo and redo.
         channel: events and payloads; its id names the visit, its lock guards the visit.
         answers: step of a lesson -> the visitor's answer, as LabState.answer.
-        ticked: the steps of lessons that were done.
-        aside: the state before a lesson, which comes back after it.
+        ticked: completed steps of lessons.
+        aside: the state before the lesson, which is restored after it.
         allowances: name of an allowance -> what is left of it, and since when (app/server/limits.py).
-        addresses: fingerprint of an address of this visit -> the state that it stands for.
-        download: the file that was asked for last, and the number of the event that asked.
-        begin_writing: True if the text is to be continued as soon as the page is drawn.
+        addresses: hash of an address of this visit -> its state.
+        download: format of the last requested export, and the sequence number of its event.
+        begin_writing: True if the continuation must start with the next drawing of the page.
         continuation: the continuation on the page.
-        picked: model, and the indices of its heads that are picked in a scatter.
-        labs: foreign models with constant matrices of this visitor, by name.
-        pictures: model -> the chosen picture's file.
-        job: the work under way.
-        address: IP address of the browser; None where Streamlit does not tell it.
-        is_embedded: True if the page stands in another one.
-        layout: what the Streamlit elements on the page depend on; None before the page is drawn.
+        picked: (model, indices of its heads) picked in a scatter plot.
+        labs: name -> foreign model with constant matrices made by this visitor.
+        pictures: model -> file content of the chosen picture.
+        job: the background job; None without one.
+        address: IP address of the browser; None if Streamlit does not report it.
+        is_embedded: True if the app is in a frame of another page.
+        layout: key of everything that the Streamlit elements on the page depend on; None before the page is drawn.
     """
 
     history: History = field(default_factory=History)
@@ -72,12 +72,19 @@ class Visit:
 
 
 def find(visit_id: str) -> Visit | None:
-    """The visit with this id; None if it has ended or is of another process."""
+    """Returns a visit of this process.
+
+    Args:
+        visit_id: id of the visit's channel.
+
+    Returns:
+        The visit; None if it has ended or is in another process.
+    """
     return _visits.get(visit_id)
 
 
 def current() -> Visit:
-    """The visit of this thread: of the events route inside `use`, else of Streamlit's session."""
+    """Returns the visit of this thread: the visit of `use` on the events route, else that of Streamlit's session."""
     visit = _current.get()
     if visit is not None:
         return visit
@@ -88,7 +95,14 @@ def current() -> Visit:
 
 @contextlib.contextmanager
 def use(visit: Visit) -> Iterator[Visit]:
-    """Makes this the current visit of a thread that has no Streamlit session."""
+    """Makes a visit the current one while the context is open, for a thread without a Streamlit session.
+
+    Args:
+        visit: the visit.
+
+    Yields:
+        The same visit.
+    """
     token = _current.set(visit)
     try:
         with channel.use(visit.channel):

@@ -1,4 +1,4 @@
-"""What a visitor made of foreign models, as long as the session lives: constant matrices, pictures, work under way."""
+"""A visitor's data for foreign models, kept for the visit: constant matrices, pictures and the background job."""
 
 from __future__ import annotations
 
@@ -9,33 +9,56 @@ from app.server.jobs import Job
 from app.state import visit
 from models import Lab
 
-MOST_LABS = 2  # with constant matrices of one visitor: 12 x 12 heads at 128 tokens take 9 MiB
+MOST_LABS = 2  # models with constant matrices per visitor; 12 x 12 heads at 128 tokens take 9 MiB
 MOST_PICTURE = 8 * 2**20  # bytes of a picture's file
 
 
 def job() -> Job[Any] | None:
-    """The work under way."""
+    """Returns the visitor's background job; None without one."""
     return visit.current().job
 
 
 def set_job(work: Job[Any] | None) -> None:
+    """Stores the visitor's background job.
+
+    Args:
+        work: the job; None removes it.
+    """
     visit.current().job = work
 
 
 def opened(name: str) -> Lab:
-    """The model of this name as this visitor has it; raises as serving.load does."""
+    """Returns a model, with this visitor's constant matrices if there are any.
+
+    Args:
+        name: name of the model.
+
+    Returns:
+        The model. The exceptions are those of serving.load.
+    """
     return with_constants(serving.load(name))
 
 
 def with_constants(lab: Lab) -> Lab:
-    """The model with the constant matrices that this visitor made for it, if there are any."""
+    """Returns the visitor's copy of a model with constant matrices, if there is one.
+
+    Args:
+        lab: the shared model.
+
+    Returns:
+        The copy, else `lab`.
+    """
     made = _labs().get(lab.name)
-    # Another folder may have the same name: a copy of a model with new matrices still has its task.
+    # Two folders can have the same name. The copy shares the task object with its own model only.
     return made if made is not None and made.task is lab.task else lab
 
 
 def keep_constants(lab: Lab) -> None:
-    """Keeps a model with its new constant matrices; the oldest goes if there are too many."""
+    """Stores a model with new constant matrices; above MOST_LABS models, the oldest is removed.
+
+    Args:
+        lab: the model.
+    """
     labs = _labs()
     labs.pop(lab.name, None)
     labs[lab.name] = lab
@@ -48,10 +71,22 @@ def _labs() -> dict[str, Lab]:
 
 
 def picture(model: str) -> bytes | None:
-    """The picture that the visitor chose for a model, as a file's bytes."""
+    """Returns the picture that the visitor chose for a model.
+
+    Args:
+        model: name of the model.
+
+    Returns:
+        Content of the picture's file; None without a picture.
+    """
     return visit.current().pictures.get(model)
 
 
 def set_picture(model: str, data: bytes | None) -> None:
-    """Keeps one picture; None forgets it."""
+    """Stores the visitor's picture and removes any earlier one.
+
+    Args:
+        model: name of the model.
+        data: content of the file; None only removes the picture.
+    """
     visit.current().pictures = {} if data is None else {model: data}

@@ -1,4 +1,4 @@
-"""What visitors do on the Constant page, as changes of their History."""
+"""Event handlers of the Constant page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.state.session import history
 
 @session.exclusive
 def on_constant() -> None:
-    """Another task or another study."""
+    """Handles a change of the task or the study."""
     present, asked = history().present, session.widget
     shown = present.constant
     task, study = asked(session.CONSTANT_TASK, str, shown.task), asked(session.STUDY, str, shown.study)
@@ -22,7 +22,12 @@ def on_constant() -> None:
 
 
 def on_constant_place(event: dict[str, Any], counts: Sequence[int]) -> None:
-    """Another number of heads, by the slider or a place in a chart; the study's are `counts`."""
+    """Handles a new number of constant heads, from the slider or a click in a chart.
+
+    Args:
+        event: the component's event, untrusted.
+        counts: valid numbers of heads of the study.
+    """
     if event.get("type") == "at" and event.get("x") in [*counts]:
         present = history().present
         shown = replace(present.constant, step=[*counts].index(event["x"]))

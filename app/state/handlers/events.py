@@ -1,5 +1,7 @@
-"""What visitors do, as changes of their History. What the browser sends is checked here: widgets and events can hold
-anything."""
+"""Event handlers for text, model, pages, toolbar and sampling; each handler changes the visitor's History.
+
+Handlers check every value, because a forged message can contain anything.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +35,7 @@ from models.plan import HeadPlan
 
 @session.exclusive
 def on_text() -> None:
+    """Handles a change of the text box."""
     text = widget(session.TEXT, str)
     if text is None:
         return
@@ -44,12 +47,22 @@ def on_text() -> None:
 
 @session.exclusive
 def set_text(text: str, merge: str = "", asked: int = LAST) -> None:
-    """Another text, and which of its predictions is shown; `merge` as in History.do."""
+    """Changes the text.
+
+    Args:
+        text: the new text; cut after MAX_TEXT characters.
+        merge: as in History.do.
+        asked: index of the shown prediction, or LAST.
+    """
     history().do(replace(history().present, text=text[:MAX_TEXT], asked=asked), merge)
 
 
 def on_chooser(event: dict[str, Any]) -> None:
-    """Another model."""
+    """Handles the choice of a model.
+
+    Args:
+        event: the component's event, untrusted.
+    """
     name = event.get("model")
     if event.get("type") == "model" and isinstance(name, str) and (name in catalogue.names() or held(name) is not None):
         history().go_to_model(name)
@@ -59,7 +72,11 @@ def on_chooser(event: dict[str, Any]) -> None:
 
 @session.exclusive
 def open_model(name: str) -> None:
-    """Goes to a foreign model that has just been loaded, with what the link said that asked for it."""
+    """Changes to a foreign model that was just loaded, with the state of the link that requested it, if any.
+
+    Args:
+        name: name of the model.
+    """
     past = history()
     wanted, past.wanted = past.wanted, {}
     if wanted.get("model") == name:
@@ -71,7 +88,11 @@ def open_model(name: str) -> None:
 
 @session.exclusive
 def go_to(page: str) -> None:
-    """Another page."""
+    """Changes the page.
+
+    Args:
+        page: a key of PAGES.
+    """
     history().do(replace(history().present, page=page))
 
 
@@ -115,6 +136,7 @@ def on_length_chart(event: dict[str, Any]) -> None:
 
 @session.exclusive
 def on_section() -> None:
+    """Handles the choice of the section in place of the large map."""
     section = widget(session.SECTION, str)
     if section in (HEAD, *SECTIONS):
         history().do(replace(history().present, section="" if section == HEAD else section), merge="viewing")
@@ -122,6 +144,7 @@ def on_section() -> None:
 
 @session.exclusive
 def on_part() -> None:
+    """Handles the choice of the part below the heads on the Compare page."""
     part = widget(session.PART, str)
     if part in PARTS:
         history().do(replace(history().present, part=part), merge="viewing")
@@ -129,19 +152,24 @@ def on_part() -> None:
 
 @session.exclusive
 def on_claim() -> None:
+    """Handles the choice of a claim on the Results page."""
     if widget(session.CLAIM, str) in CLAIMS:
         history().do(replace(history().present, claim=widget(session.CLAIM, str)), merge="viewing")
 
 
 @session.exclusive
 def set_budgets(budgets: tuple[int, ...]) -> None:
-    """Another memory to write with; none for all of it."""
+    """Changes the memory budgets of the continuation.
+
+    Args:
+        budgets: tokens that each layer keeps; empty for all tokens.
+    """
     history().do(replace(history().present, budgets=budgets))
 
 
 @session.exclusive
 def on_greedy() -> None:
-    """The likeliest token, or again drawn."""
+    """Handles the switch between greedy decoding and sampling."""
     sampling = history().present.sampling
     greedy = widget(session.GREEDY, bool, sampling.is_greedy)
     _sample(replace(sampling, temperature=0.0 if greedy else sampling.temperature or Sampling().temperature))
@@ -149,7 +177,7 @@ def on_greedy() -> None:
 
 @session.exclusive
 def on_sampling() -> None:
-    """Temperature, top-p and seed, as their widgets have them."""
+    """Handles a change of temperature, top-p or seed."""
     old = history().present.sampling
     temperature, top_p = widget(session.TEMPERATURE, float, old.temperature), widget(session.TOP_P, float, old.top_p)
     with contextlib.suppress(ValueError):
@@ -158,7 +186,7 @@ def on_sampling() -> None:
 
 @session.exclusive
 def draw_another() -> None:
-    """The next seed, and a continuation with it."""
+    """Changes to the next seed and starts a continuation with it."""
     sampling = history().present.sampling
     _sample(replace(sampling, seed=(sampling.seed + 1) % (MAX_SEED + 1)))
     visit.current().begin_writing = True
@@ -169,17 +197,22 @@ def _sample(sampling: Sampling) -> None:
 
 
 def on_toolbar(event: dict[str, Any]) -> None:
+    """Handles undo, redo, reset, pages, the language and the browser's address.
+
+    Args:
+        event: the component's event, untrusted.
+    """
     past = history()
     match event.get("type"):
         case "undo":
             past.undo()
         case "redo":
             past.redo()
-        case "reset":  # the heads come back; the text stays, and what the pages show
+        case "reset":  # resets plan, selection and view; keeps the text and the settings of the pages
             cleared = LabState(past.present.model)
             past.do(replace(past.present, plan=HeadPlan(), selection=cleared.selection.within(past.present.shape),
                             view="used", asked=LAST, budgets=()))
-        case "page" if event.get("page") in [*PAGES]:  # a list has `in` for what has no hash, too
+        case "page" if event.get("page") in [*PAGES]:  # a list, because `in` on a dict fails for unhashable values
             past.do(replace(lab_of(past.present), page=event["page"]))
         case "language" if event.get("language") in [*LANGUAGES]:
             past.speak(event["language"])
@@ -188,6 +221,10 @@ def on_toolbar(event: dict[str, Any]) -> None:
 
 
 def on_effect(event: dict[str, Any]) -> None:
-    """Another of the text's predictions."""
+    """Handles the choice of a prediction of the text.
+
+    Args:
+        event: the component's event, untrusted.
+    """
     if event.get("type") == "prediction" and is_index(event.get("index"), MAX_ASKED + 1):
         history().do(replace(history().present, asked=event["index"]), merge="asking")

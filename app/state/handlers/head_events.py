@@ -1,4 +1,4 @@
-"""What visitors do to heads, on the grid and on the pages about them, as changes of their History."""
+"""Event handlers for heads: the grid, the large map, and the pages Heads and Pruning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ from models.plan import MAX_BASE, MIN_BASE, Address, HeadPlan
 
 
 def on_heads(event: dict[str, Any]) -> None:
-    """A click or a key on the grid."""
+    """Handles an event of the grid of heads: selection, gates, constant heads, scale, exports.
+
+    Args:
+        event: the component's event, untrusted.
+    """
     past = history()
     present = past.present
     if event.get("type") == "take":
@@ -43,14 +47,18 @@ def on_heads(event: dict[str, Any]) -> None:
         if (gate is None or _gate(gate)) and (constant is None or isinstance(constant, bool)):
             plan = present.plan.with_heads(selection.heads(shape), constant=constant, gate=gate)
             plan = fit(plan, present.models)[0]
-            # All steps of one drag of the slider are one step of undo.
+            # All steps of one slider drag are one undo step.
             past.do(replace(present, plan=plan), merge=f"gate {selection}" if event.get("drag") is not None else "")
             if event.get("drag") is False:
                 past.settle()
 
 
 def on_map(event: dict[str, Any]) -> None:
-    """Another view of the selected head, another form of it, or other heads that tint the words."""
+    """Handles a change of the large map: its view, its form, or the heads whose mean tints the words.
+
+    Args:
+        event: the component's event, untrusted.
+    """
     present, name = history().present, event.get("type")
     offered = {"view": views_of(present.models), "form": FORMS, "mean": MEANS}
     if name in [*offered] and event.get(name) in offered[name]:
@@ -59,20 +67,34 @@ def on_map(event: dict[str, Any]) -> None:
 
 @session.exclusive
 def set_heads(heads: Sequence[Address], change: Mapping[str, Any]) -> None:
-    """The state of several heads at once."""
+    """Changes several heads in one undo step.
+
+    Args:
+        heads: addresses.
+        change: arguments of HeadPlan.with_heads.
+    """
     set_plan(history().present.plan.with_heads(heads, **change))
 
 
 @session.exclusive
 def set_plan(plan: HeadPlan) -> None:
-    """A whole plan, which something found."""
+    """Replaces the plan, for example by the result of a search.
+
+    Args:
+        plan: the new plan; heads that no model has are removed.
+    """
     present = history().present
     history().do(replace(present, plan=fit(plan, present.models)[0]))
 
 
 def on_scatter(event: dict[str, Any], model: str, addresses: Sequence[Address]) -> None:
-    """A point that is chosen selects its head; those in a rectangle are picked, to be acted on together. Points of
-    another model than the present one mean nothing any more."""
+    """Handles an event of a scatter plot: a click selects a head, a rectangle picks heads for a joint action.
+
+    Args:
+        event: the component's event, untrusted.
+        model: the plot's model; the event is ignored if it is not the present model.
+        addresses: heads in the order of the plot's points.
+    """
     if history().present.model != model:
         return
     if event.get("type") == "choose" and is_index(event.get("index"), len(addresses)):
@@ -84,14 +106,21 @@ def on_scatter(event: dict[str, Any], model: str, addresses: Sequence[Address]) 
 
 
 def picked(addresses: Sequence[Address]) -> list[int]:
-    """Which of the heads are picked in the scatter of this model, by their places."""
+    """Returns the heads that are picked in the scatter plot.
+
+    Args:
+        addresses: heads in the order of the plot's points.
+
+    Returns:
+        Indices into `addresses`; empty if the picked heads are of another model.
+    """
     kept = visit.current().picked
     return [its for its in kept[1] if its < len(addresses)] if kept and kept[0] == history().present.model else []
 
 
 @session.exclusive
 def on_heads_view() -> None:
-    """Other measures, another source, or the heads of another role."""
+    """Handles a change of measures, source or role on the Heads page."""
     present, asked = history().present, session.widget
     shown = present.heads
     x, y = asked(session.MEASURE_X, str, shown.x), asked(session.MEASURE_Y, str, shown.y)
@@ -102,7 +131,7 @@ def on_heads_view() -> None:
 
 @session.exclusive
 def on_search() -> None:
-    """Another question of what the text needs."""
+    """Handles a change of the settings of the search for minimal heads."""
     present, asked = history().present, session.widget
     found = Search(asked(session.WANTED, str, ""), asked(session.WHOLE, bool, False), asked(session.BOUND, float, 0.0))
     wanted = found.wanted if found.wanted in WANTED else present.search.wanted
@@ -112,7 +141,14 @@ def on_search() -> None:
 
 @session.exclusive
 def on_order(orders: Mapping[str, Order], shown: str) -> None:
-    """Another order of heads: where the plan is one of the order shown, as many are left in the new one."""
+    """Handles a change of the pruning order.
+
+    If the plan follows the old order, it is replaced by a plan of the new order with as many heads left.
+
+    Args:
+        orders: name -> order, for the orders that exist.
+        shown: name of the old order.
+    """
     present, name = history().present, widget(session.ORDER, str, "")
     if name not in ORDERS or name not in orders:
         return
@@ -124,27 +160,32 @@ def on_order(orders: Mapping[str, Order], shown: str) -> None:
 
 @session.exclusive
 def on_term() -> None:
-    """Another sense in which heads differ."""
+    """Handles a change of the term in which the Heads page compares heads."""
     if widget(session.TERM, str) in TERMS:
         history().do(replace(history().present, term=widget(session.TERM, str)), merge="viewing")
 
 
 @session.exclusive
 def on_scope() -> None:
-    """Other heads that may go."""
+    """Handles a change of the attention block whose heads are pruned."""
     present, scope = history().present, widget(session.SCOPE, str, "")
     if scope in (ALL, *present.shape):
         history().do(replace(present, pruning=replace(present.pruning, scope=scope)), merge="viewing")
 
 
 def on_left(event: dict[str, Any], order: Order) -> None:
-    """So many heads of an order are left, by the slider or a place in the chart."""
+    """Handles a new number of heads that are left, from the slider or a click in the chart.
+
+    Args:
+        event: the component's event, untrusted.
+        order: the pruning order.
+    """
     left = event.get("x")
     if event.get("type") != "at" or not is_index(left, len(order) + 1):
         return
     past = history()
     plan = fit(pruned(past.present.plan, order, left), past.present.models)[0]
-    past.do(replace(past.present, plan=plan), merge="pruning")  # a drag, or a run of keys
+    past.do(replace(past.present, plan=plan), merge="pruning")  # merges the steps of a drag and repeated keys
     if event.get("drag") is False:
         past.settle()
 

@@ -1,4 +1,4 @@
-"""What visitors do in a lesson and on a first visit, as changes of their History."""
+"""Event handlers of lessons and of the first visit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from models.plan import HeadPlan
 
 
 def on_lesson(event: dict[str, Any]) -> None:
-    """A step of a lesson, an answer to its question, the way out, large type. Of a first visit: its one button."""
+    """Handles an event of a lesson's panel: another step, an answer, the classroom display, leaving the lesson.
+
+    Args:
+        event: the component's event, untrusted.
+    """
     past = history()
     present = past.present
     match event.get("type"):
@@ -37,7 +41,11 @@ def on_lesson(event: dict[str, Any]) -> None:
 
 @session.exclusive
 def take_step(place: Place) -> None:
-    """Opens a step. What the visitor had before the first one comes back when the lesson is left."""
+    """Opens a step. The state before the first step is stored; `leave_lesson` restores it.
+
+    Args:
+        place: the step.
+    """
     past = history()
     present = past.present
     if present.lesson is None:
@@ -48,7 +56,7 @@ def take_step(place: Place) -> None:
 
 @session.exclusive
 def leave_lesson() -> None:
-    """Back to what stood there before the lesson; without that, the lesson's experiment stays."""
+    """Leaves the lesson and restores the state before it; without such a state, keeps the lesson's experiment."""
     past = history()
     kept = settled(past.present, visit.current().aside or past.present)
     past.do(replace(kept, page=_work_page(kept.page), lesson=None, answer="", teach=False))
@@ -57,7 +65,7 @@ def leave_lesson() -> None:
 
 @session.exclusive
 def restart() -> None:
-    """A first visit's experiment, once more."""
+    """Opens the experiment of the first visit again."""
     first = settled(history().present, opened_by(None))
     history().do(replace(first, lesson=None, answer="", teach=False))
 
@@ -67,7 +75,11 @@ def _work_page(page: str) -> str:
 
 
 def on_start(event: dict[str, Any]) -> None:
-    """A first visit's one experiment: heads are taken away or come back, or it is left for the lab."""
+    """Handles an event of the start page: a new plan, skipping, or opening the lab or the first lesson.
+
+    Args:
+        event: the component's event, untrusted.
+    """
     past = history()
     match event.get("type"):
         case "plan" if isinstance(event.get("plan"), str):

@@ -1,7 +1,7 @@
-"""What counts as done in a lesson: conditions over what a visitor has set and what the model then answers.
+"""Conditions that complete a step of a lesson; they test the visitor's state and the model's predictions.
 
-A condition is written in JSON: {"constant": 1}, {"all": [{"page": "length"}, {"not": {"length": 64}}]}. The words are
-those of WORDS, and no others: a lesson's file cannot run anything.
+A condition is written in JSON: {"constant": 1}, {"all": [{"page": "length"}, {"not": {"length": 64}}]}. Only all, any,
+not and the keys of WORDS are valid, so a lesson's file cannot run code.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from models.plan import HeadPlan
 
-if TYPE_CHECKING:  # a LabState stands at a step of a lesson, which has conditions
+if TYPE_CHECKING:  # LabState imports this module through lesson_files
     from app.state.lab_state import LabState
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a lesson can ask of what came of a state.
+    """Results of a state that conditions can test.
 
     Attributes:
-        label: the likeliest answer under the plan to the prediction that is shown; empty if there is none.
-        trained: the likeliest answer as trained.
-        is_right: whether the visitor chose the right answer to the step's question; None before any is chosen.
+        label: top-1 token of the shown prediction under the plan; empty for a model without predictions.
+        trained: top-1 token of the same prediction in the unmodified model.
+        is_right: True if the visitor chose the right answer to the step's question; None without an answer.
     """
 
     label: str = ""
@@ -33,13 +33,26 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition, checked; `word` is one of WORDS, or all, any, not."""
+    """One valid condition.
+
+    Attributes:
+        word: a key of WORDS, or all, any, not.
+        value: the word's argument; conditions for all, any and not.
+    """
 
     word: str
     value: Any
 
     def holds(self, state: LabState, outcome: Outcome) -> bool:
-        """Whether a state fulfils it."""
+        """Returns True if the condition is met.
+
+        Args:
+            state: the visitor's state.
+            outcome: the results of this state.
+
+        Returns:
+            True or False.
+        """
         match self.word:
             case "all":
                 return all(part.holds(state, outcome) for part in self.value)
@@ -50,14 +63,21 @@ class Condition:
         return WORDS[self.word].holds(self.value, state, outcome)
 
     def asks(self, word: str) -> bool:
-        """Whether it, or a part of it, is about `word`."""
+        """Returns True if the condition or one of its parts uses a word.
+
+        Args:
+            word: a key of WORDS.
+
+        Returns:
+            True or False.
+        """
         parts = self.value if self.word in ("all", "any") else (self.value,) if self.word == "not" else ()
         return self.word == word or any(part.asks(word) for part in parts)
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a condition: the type of its value, and when it holds of a state and its outcome."""
+    """The definition of a word: the type of its value, and the test (value, state, outcome) -> bool."""
 
     type: type
     holds: Callable[[Any, LabState, Outcome], bool]
@@ -77,12 +97,12 @@ WORDS: Mapping[str, Word] = {
     "beside": Word(str, lambda name, state, _: name in state.compared),
     "text": Word(str, lambda text, state, _: state.text == text),
     "contains": Word(str, lambda part, state, _: part in state.text),
-    "plan": Word(str, _has),  # each head that the plan's text names is as it says
+    "plan": Word(str, _has),  # the visitor's plan has the same settings for each head in the value
     "constant": Word(int, lambda n, state, _: n <= sum(head.constant for head in state.plan.heads.values())),
     "pruned": Word(int, lambda n, state, _: n <= sum(head.gate == 0 for head in state.plan.heads.values())),
     "half open": Word(int, lambda n, state, _: n <= sum(0 < head.gate < 1 for head in state.plan.heads.values())),
     "scale": Word(str, lambda policy, state, _: state.plan.scale.policy == policy),
-    "head": Word(str, _at),  # the selected one, `layer.head`, counted from 0
+    "head": Word(str, _at),  # the selected head, `layer.head`, counted from 0
     "view": Word(str, lambda view, state, _: state.view == view),
     "section": Word(str, lambda section, state, _: state.section == section),
     "length": Word(int, lambda length, state, _: state.length == length),
@@ -95,10 +115,17 @@ WORDS: Mapping[str, Word] = {
 
 
 def check(entry: Any, where: str) -> Condition:
-    """A condition from JSON.
+    """Returns the condition of a JSON value.
+
+    Args:
+        entry: decoded JSON.
+        where: place in the lesson's file, for messages.
+
+    Returns:
+        The condition.
 
     Raises:
-        ValueError: it is none; the message says what is wrong, and where.
+        ValueError: the value is not a valid condition; the message names the fault and the place.
     """
     if not isinstance(entry, dict) or len(entry) != 1:
         raise ValueError(f"{where}: expected one word with its value, got {entry!r}")

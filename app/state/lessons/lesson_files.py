@@ -1,5 +1,8 @@
-"""Lessons: files in assets/lessons, read strictly into values. A step says what opens, what is told and asked, what
-counts as done, and which facts its words rest on; tests/app/test_lesson_facts.py runs the models on those."""
+"""Reads the lessons in assets/lessons and checks their format strictly.
+
+A step has an initial state, a text, a question, a condition that completes it, and the facts that its text is based on.
+tests/app/test_lesson_facts.py checks these facts with the models.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,12 @@ from typing import Any
 from app.state.lessons.conditions import Condition, check
 
 FOLDER = Path(__file__).parents[3] / "assets" / "lessons"
-ORDER = ("constant", "gates", "synthesizers", "selective", "softmax", "roles")  # the files, as they are taught
-CHOICES = "abcd"  # what a link calls a question's choices
+ORDER = ("constant", "gates", "synthesizers", "selective", "softmax", "roles")  # file names in teaching order
+CHOICES = "abcd"  # letters of a question's choices in links
 
 _PLACE = re.compile(r"([a-z]+)\.([1-9])", re.ASCII)
 
-Words = str  # to be looked up in the catalogues; *what stands between stars* is the name of a control
+Words = str  # a text that gettext translates; *text between stars* is the name of a control
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,17 @@ class Place:
 
     @classmethod
     def parse(cls, text: str) -> Place:
-        """The inverse of str(); raises ValueError where there is no such step."""
+        """Returns the step for a text; the inverse of str().
+
+        Args:
+            text: like `constant.3`.
+
+        Returns:
+            The step.
+
+        Raises:
+            ValueError: there is no such step.
+        """
         match = _PLACE.fullmatch(text)
         if match and match[1] in ORDER and int(match[2]) <= len(lesson(match[1]).steps):
             return cls(match[1], int(match[2]))
@@ -43,13 +56,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be predicted before it is shown.
+    """A multiple-choice question: the visitor predicts a result before the page shows it.
 
     Attributes:
         ask: the question.
         choices: two to four answers.
-        right: which of them is, counted from 0.
-        because: what is told once somebody has answered.
+        right: index of the right answer, from 0.
+        because: explanation that is shown after the answer.
     """
 
     ask: Words
@@ -60,17 +73,17 @@ class Question:
 
 @dataclass(frozen=True)
 class Step:
-    """One step.
+    """One step of a lesson.
 
     Attributes:
         title: a few words.
-        text: what is told.
-        task: what to do.
-        opens: the experiment, as fields of a link.
-        question: what is asked, if anything is.
-        done: what counts as done.
-        does: what fulfils it, as fields of a link in place of those of `opens`; with the right answer to the question.
-        facts: what the words rest on; tests measure each again.
+        text: the explanation.
+        task: the instruction.
+        opens: the initial state, as fields of a link.
+        question: the question; None without one.
+        done: the condition that completes the step.
+        does: changes of `opens`, as fields of a link, that meet `done` together with the right answer; for tests.
+        facts: measurable facts that the text is based on; tests measure each one.
     """
 
     title: Words
@@ -88,11 +101,12 @@ class Lesson:
     """One lesson, about one idea.
 
     Attributes:
-        key: its file, and its name in links.
-        title, about: for people; `about` is one sentence.
-        source: whose idea it is.
-        arxiv: numbers of the papers, as arXiv counts them.
-        steps: five to nine; the last one asks what the lesson taught.
+        key: name of the lesson's file and of the lesson in links.
+        title: the title.
+        about: one sentence about the content.
+        source: authors of the idea.
+        arxiv: arXiv numbers of the papers.
+        steps: five to nine steps; the last one has a question about the whole lesson.
     """
 
     key: str
@@ -105,32 +119,64 @@ class Lesson:
 
 @functools.cache
 def lesson(key: str) -> Lesson:
-    """A lesson of ORDER; raises ValueError if its file is not as it should be."""
+    """Returns a lesson.
+
+    Args:
+        key: one of ORDER.
+
+    Returns:
+        The lesson, cached.
+
+    Raises:
+        ValueError: the file's format is not valid.
+    """
     return read(key, (FOLDER / f"{key}.json").read_text("utf-8"))
 
 
 def lessons() -> list[Lesson]:
-    """All of them, as they are taught."""
+    """Returns all lessons in teaching order."""
     return [lesson(key) for key in ORDER]
 
 
 def step_at(place: Place) -> Step:
-    """The step at a place."""
+    """Returns the step at a place.
+
+    Args:
+        place: a valid place.
+
+    Returns:
+        The step.
+    """
     return lesson(place.lesson).steps[place.step - 1]
 
 
 def after(place: Place, by: int = 1) -> Place | None:
-    """The step that follows; where a lesson ends, the next one's first; None at the end of all. -1: before it."""
+    """Returns a neighbour of a step in the sequence of all steps of all lessons.
+
+    Args:
+        place: the step.
+        by: 1 for the next step, -1 for the previous one.
+
+    Returns:
+        The neighbour; None before the first and after the last step.
+    """
     places = [Place(its.key, number) for its in lessons() for number in range(1, len(its.steps) + 1)]
     index = places.index(place) + by
     return places[index] if 0 <= index < len(places) else None
 
 
 def read(key: str, text: str) -> Lesson:
-    """A lesson from its file's text.
+    """Returns the lesson in a file's text.
+
+    Args:
+        key: name of the lesson.
+        text: JSON.
+
+    Returns:
+        The lesson.
 
     Raises:
-        ValueError: a part is missing, is not known, or is of another type; the message says which.
+        ValueError: a part is missing, unknown, or of a wrong type; the message names it.
     """
     try:
         its = _fields(json.loads(text), f"lesson {key}", "title", "about", "source", "arxiv", "steps")

@@ -1,1 +1,1 @@
-"""View state of single pages: selection, pruning, constants, heads, search."""
+"""Settings of single pages, as parts of LabState: selection, pruning, constants, heads, search."""

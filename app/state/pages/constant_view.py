@@ -1,4 +1,4 @@
-"""What the Constant page shows: how many heads are touched, of which task, in which study."""
+"""ConstantView: the settings of the Constant page (number of constant heads, probing task, study)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class ConstantView:
     """See the module's docstring.
 
     Attributes:
-        step: which of FRACTIONS stays live.
-        task: one of TASKS, whose probe reads the typed text.
-        study: name of a model that was measured; empty for the one that fits the page's model best.
+        step: index into FRACTIONS, the share of heads that stay input-dependent.
+        task: probing task for the typed text, one of TASKS.
+        study: name of an evaluated model; empty for the study that fits the page's model best.
     """
 
     step: int = 2
@@ -32,7 +32,17 @@ class ConstantView:
 
     @classmethod
     def parse(cls, text: str) -> ConstantView:
-        """The inverse of str(); raises ValueError."""
+        """Returns the settings in a link's field; the inverse of str().
+
+        Args:
+            text: the field.
+
+        Returns:
+            The settings.
+
+        Raises:
+            ValueError: the text is not valid.
+        """
         step, task, study = [*text.split(".", 2), "", ""][:3]
         if step not in map(str, range(len(FRACTIONS))) or task not in TASKS or not is_study(study):
             raise ValueError(f"{text!r} is nothing that the Constant page shows")
@@ -40,5 +50,12 @@ class ConstantView:
 
 
 def is_study(name: str) -> bool:
-    """True of what could be the name of a study, and of none at all."""
+    """Returns True if a name has the format of a study's name or is empty.
+
+    Args:
+        name: untrusted text.
+
+    Returns:
+        True or False; it is not checked that the study exists.
+    """
     return not name or _NAME.fullmatch(name) is not None

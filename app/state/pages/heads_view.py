@@ -1,4 +1,4 @@
-"""What the Heads page shows: two measures against each other, where they were taken, and the heads of one role."""
+"""HeadsView: the settings of the Heads page (two measures of the scatter plot, their source, a role)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ class HeadsView:
     """See the module's docstring.
 
     Attributes:
-        x, y: two of MEASURES.
-        source: one of SOURCES.
-        role: as models/analysis/roles.py names them, like `nsubj up`; empty for all.
+        x: measure on the horizontal axis, a key of MEASURES.
+        y: measure on the vertical axis, a key of MEASURES.
+        source: a key of SOURCES.
+        role: show only heads with this role of models/analysis/roles.py, like `nsubj up`; empty for all heads.
     """
 
     x: str = "confidence"
@@ -34,7 +35,17 @@ class HeadsView:
 
     @classmethod
     def parse(cls, text: str) -> HeadsView:
-        """The inverse of str(); raises ValueError."""
+        """Returns the settings in a link's field; the inverse of str().
+
+        Args:
+            text: the field.
+
+        Returns:
+            The settings.
+
+        Raises:
+            ValueError: the text is not valid.
+        """
         x, y, source, *rest = [*text.split(".", 3), "", ""]
         role = rest[0] if rest else ""
         if x not in MEASURES or y not in MEASURES or source not in SOURCES or not is_role(role):
@@ -43,5 +54,12 @@ class HeadsView:
 
 
 def is_role(role: str) -> bool:
-    """True of what could be a role, and of no role at all."""
+    """Returns True if a text has the format of a role or is empty.
+
+    Args:
+        role: untrusted text.
+
+    Returns:
+        True or False.
+    """
     return not role or _ROLE.fullmatch(role) is not None

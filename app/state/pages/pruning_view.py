@@ -1,4 +1,4 @@
-"""What the Pruning page shows: in which order heads go, and which heads may."""
+"""PruningView: the settings of the Pruning page (pruning order, attention block)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from app.texts import N_
 from models.analysis.pruning_orders import ALONE, CONFIDENCE, LEARNED, RANDOM
 from models.plan import KINDS
 
-ALL = "all"  # heads of all kinds; else the name of a kind
-TEXT = "text"  # by the loss on the typed text when each is pruned alone
-BEST = ""  # the first of ORDERS that there is
+ALL = "all"  # scope: heads of all attention blocks
+TEXT = "text"  # order: by the loss on the typed text when each head is pruned alone
+BEST = ""  # order: the first of ORDERS that exists for the model
 ORDERS = {LEARNED: N_("Learned gates"), ALONE: N_("Loss when pruned alone"), CONFIDENCE: N_("Confidence"),
           TEXT: N_("Loss when pruned alone, on this text"), RANDOM: N_("Random order")}
 
@@ -20,8 +20,8 @@ class PruningView:
     """See the module's docstring.
 
     Attributes:
-        order: one of ORDERS, or BEST.
-        scope: ALL, or a kind's name.
+        order: a key of ORDERS, or BEST.
+        scope: attention block whose heads are pruned, or ALL.
     """
 
     order: str = BEST
@@ -33,7 +33,17 @@ class PruningView:
 
     @classmethod
     def parse(cls, text: str) -> PruningView:
-        """The inverse of str(); raises ValueError."""
+        """Returns the settings in a link's field; the inverse of str().
+
+        Args:
+            text: the field.
+
+        Returns:
+            The settings.
+
+        Raises:
+            ValueError: the text is not valid.
+        """
         order, _, scope = text.partition(".")
         if order not in (BEST, *ORDERS) or scope not in (ALL, *KINDS):
             raise ValueError(f"{text!r} is no order of heads")

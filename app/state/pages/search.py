@@ -1,11 +1,11 @@
-"""What the section *What it needs* is asked: which heads, for which predictions, and how exactly."""
+"""Search: the settings of the search for minimal heads (kind of result, predictions, bound)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 FEWEST, GROUPS = WANTED = ("fewest", "groups")
-BOUNDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # nats of KL
+BOUNDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # KL divergence in nats
 _WHOLE = "text"
 
 
@@ -14,9 +14,9 @@ class Search:
     """See the module's docstring.
 
     Attributes:
-        wanted: the fewest heads that keep the prediction, or the three groups.
-        whole: False for the prediction that is shown, True for all that the text has.
-        bound: nats of KL that the fewest heads may cost, one of BOUNDS.
+        wanted: FEWEST for a minimal set of heads that keeps the prediction, GROUPS for three groups of heads.
+        whole: False for the shown prediction, True for all predictions of the text.
+        bound: maximum KL divergence of the minimal set in nats, one of BOUNDS.
     """
 
     wanted: str = FEWEST
@@ -29,7 +29,17 @@ class Search:
 
     @classmethod
     def parse(cls, text: str) -> Search:
-        """The inverse of str(); raises ValueError."""
+        """Returns the settings in a link's field; the inverse of str().
+
+        Args:
+            text: the field.
+
+        Returns:
+            The settings.
+
+        Raises:
+            ValueError: the text is not valid.
+        """
         known = {str(its): its for wanted in WANTED for whole in (False, True) for bound in BOUNDS
                  for its in (cls(wanted, whole, bound),)}
         if text not in known:

@@ -1,4 +1,4 @@
-"""Selection: the head that is shown large, and which heads a control acts on."""
+"""Selection: the head of the large map, and the heads that a control changes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from models.kind import Shape
 from models.plan import KINDS, Address
 
 SCOPES = ("head", "row", "column", "all")
-FIRST_KIND = "self"  # what a link means that names no kind
+FIRST_KIND = "self"  # attention block of a link that names none
 
 _TEXT = re.compile(rf"(?:({'|'.join(KINDS)})-)?(\d{{1,3}})\.(\d{{1,3}})(?:\.({'|'.join(SCOPES[1:])}))?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A head and a scope around it, within one kind of attention.
+    """A head and the scope of controls, within one attention block.
 
     Attributes:
-        layer, head: counted from 0.
-        scope: `head`, its `row` (the layer), its `column` (the head in all layers), or `all` of the kind.
-        kind: of attention, like "self".
+        layer: layer of the head, from 0.
+        head: index of the head in its layer, from 0.
+        scope: `head`, `row` (all heads of the layer), `column` (this head in all layers), or `all` heads of the block.
+        kind: attention block, like "self".
     """
 
     layer: int = 0
@@ -30,14 +31,28 @@ class Selection:
     kind: str = FIRST_KIND
 
     def heads(self, shape: Shape) -> list[Address]:
-        """The addresses that a control acts on, in models of this shape: kind -> (layers, heads)."""
+        """Returns the addresses of the heads that a control changes.
+
+        Args:
+            shape: attention block -> (layers, heads).
+
+        Returns:
+            Addresses, ordered by layer.
+        """
         layers, heads = shape[self.kind]
         return [(self.kind, layer, head) for layer in range(layers) for head in range(heads)
                 if (self.scope in ("column", "all") or layer == self.layer)
                 and (self.scope in ("row", "all") or head == self.head)]
 
     def within(self, shape: Shape) -> Selection:
-        """The nearest selection that exists in models of this shape."""
+        """Returns the nearest selection that exists in a model.
+
+        Args:
+            shape: attention block -> (layers, heads).
+
+        Returns:
+            A selection within the shape.
+        """
         kind = self.kind if self.kind in shape else next(iter(shape))
         layers, heads = shape[kind]
         return replace(self, kind=kind, layer=min(self.layer, layers - 1), head=min(self.head, heads - 1))
@@ -49,7 +64,17 @@ class Selection:
 
     @classmethod
     def parse(cls, text: str) -> Selection:
-        """The inverse of str(); raises ValueError."""
+        """Returns the selection in a link's field; the inverse of str().
+
+        Args:
+            text: the field.
+
+        Returns:
+            The selection; it may be outside the model's shape.
+
+        Raises:
+            ValueError: the text is not valid.
+        """
         match = _TEXT.fullmatch(text)
         if not match:
             raise ValueError(f"{text!r} is no selection")
