@@ -1,1 +1,1 @@
-"""What pages are made of."""
+"""Panels: the parts that pages consist of."""

@@ -63,7 +63,7 @@ def exclusive(handler: Callable[P, None]) -> Callable[P, None]:
 
 
 def speak() -> None:
-    """Sets the visitor's language for this thread. Call it first in every fragment, because a fragment can run alone."""
+    """Sets the visitor's language for this thread. Every fragment calls it first, because a fragment can run alone."""
     texts.speak(history().present.language)
 
 

@@ -1,1 +1,1 @@
-"""Choosing models, and what a chosen model's card shows."""
+"""The choice of models, and the panel of a model's card."""

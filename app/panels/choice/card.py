@@ -1,4 +1,4 @@
-"""A model's card as a page shows it: what it is, what its attention costs, data, training, numbers, licence."""
+"""The panel of a model's card: architecture, cost of attention, data, training, metrics, licence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,17 @@ from models.storage import checkpoint
 
 
 def card_of(name: str) -> dict[str, Any]:
-    """card.json of a model, which need not be loaded; raises CheckpointError where it lacks what is shown."""
+    """Returns card.json of a model, which need not be loaded.
+
+    Args:
+        name: name of the model.
+
+    Returns:
+        The card.
+
+    Raises:
+        CheckpointError: the card cannot be read or lacks an entry that the panel shows.
+    """
     return _card(name, checkpoint.stamp(checkpoint.CHECKPOINTS / name))
 
 
@@ -61,7 +71,14 @@ def draw(card: Mapping[str, Any]) -> None:
 
 
 def costs(card: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What the scores cost, beside softmax attention's."""
+    """Returns the cost of computing the attention scores, compared with softmax attention.
+
+    Args:
+        card: card.json of a model.
+
+    Returns:
+        Rows of a table.
+    """
     cost, rows = card["cost"], []
     for key, what in (("score_parameters", N_("parameters of the scores")),
                       ("score_multiplications", N_("multiplications of the scores, one text of the trained length"))):
@@ -72,5 +89,13 @@ def costs(card: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def headline(card: Mapping[str, Any], metric: dict[str, Any] | None = None) -> str:
-    """A card's numbers in words, or those of another seed."""
+    """Returns a card's main metrics as a sentence.
+
+    Args:
+        card: card.json of a model.
+        metric: metrics of another seed; default: those of the card.
+
+    Returns:
+        The sentence.
+    """
     return catalogue.metric_of(card["task"]).describe(card["metric"] if metric is None else metric)

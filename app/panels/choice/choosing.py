@@ -1,4 +1,4 @@
-"""The choice of a model: first what is asked of it, then the kind of attention, by what people call it."""
+"""The choice of a model: first the task, then the attention type."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SOURCE = re.compile(r"(?:[A-Z][\w’'-]+ )+(?:et al\. )?\d{4}")
 
 
 def send_catalogue() -> None:
-    """What there is to choose from, in all languages: sent once a visit, outside of what is drawn at every click."""
+    """Sends the model catalogue in all languages to the browser. Called once per visit and not at every click."""
     spoken, offered = language(), {}
     for key in LANGUAGES:
         speak(key)
@@ -39,7 +39,14 @@ def send_catalogue() -> None:
 
 
 def part(model: str) -> Part:
-    """The button that opens the choice of a model, with the present model's name."""
+    """Returns the button that opens the choice of a model.
+
+    Args:
+        model: name of the present model, which the button shows.
+
+    Returns:
+        The component.
+    """
     there = entries([model])
     task, title = (_(there[0].task.title), name_of(there[0])) if there else ("", model)
     mine = [{"name": entry.name, "title": name_of(entry), "line": _(entry.task.title)}
@@ -49,7 +56,14 @@ def part(model: str) -> Part:
 
 
 def entries(names: Sequence[str]) -> list[ModelInfo]:
-    """Their entries in the catalogue; those that cannot be read are left out."""
+    """Returns the catalogue entries of models.
+
+    Args:
+        names: names of models.
+
+    Returns:
+        The entries; models that cannot be read are omitted.
+    """
     found = []
     for name in names:
         try:
@@ -60,7 +74,14 @@ def entries(names: Sequence[str]) -> list[ModelInfo]:
 
 
 def groups(found: Sequence[ModelInfo]) -> list[dict[str, Any]]:
-    """Tasks in order, each with title, line, and its models by source: {source, models: [{name, title, line}]}."""
+    """Returns the content of the dialog, grouped by task and by source.
+
+    Args:
+        found: catalogue entries.
+
+    Returns:
+        One entry per task in display order: title, line, and a list of {source, models: [{name, title, line}]}.
+    """
     tasks: dict[str, list[ModelInfo]] = {}
     for entry in found:
         tasks.setdefault(entry.task.name, []).append(entry)
@@ -74,7 +95,7 @@ def _by_source(family: list[ModelInfo]) -> list[dict[str, Any]]:
     for entry in sorted(family, key=lambda its: (its.attention.title != "Softmax", bool(its.base),
                                                  its.name)):
         found.setdefault(source_of(entry.attention.published), []).append(entry)
-    # The first source stays first; after it those with few models, which stand beside each other.
+    # The first source stays first. Sources with few models follow, because they fit beside each other.
     order = sorted(found, key=lambda source: (source != next(iter(found)), len(found[source])))
     found = {source: found[source] for source in order}
     return [{"source": _(source), "models": [{"name": entry.name, "title": name_of(entry),
@@ -83,18 +104,41 @@ def _by_source(family: list[ModelInfo]) -> list[dict[str, Any]]:
 
 
 def source_of(published: str) -> str:
-    """Authors and year of what was published first: `Tay et al. 2020` of `Tay et al. 2020, arXiv 2005.00743`."""
+    """Returns the authors and the year of the first publication.
+
+    Args:
+        published: like `Tay et al. 2020, arXiv 2005.00743`.
+
+    Returns:
+        Like `Tay et al. 2020`.
+    """
     found = _SOURCE.search(published)
     return found[0] if found else published
 
 
 def name_of(entry: ModelInfo) -> str:
-    """Returns what people call a model: its attention type, with its difference from the base model of that type."""
+    """Returns a model's title: its attention type and its difference from the base model of that type.
+
+    Args:
+        entry: the catalogue entry.
+
+    Returns:
+        The title in the visitor's language.
+    """
     return entry.name.removeprefix(HUB) if foreign.is_foreign(entry.name) else _(entry.title)
 
 
 def line_of(entry: ModelInfo, family: Sequence[ModelInfo], steps: int = 0) -> str:
-    """What it does, in one sentence; and how long it was trained, if not for `steps`, by default the family's most."""
+    """Returns one sentence about a model, with its training steps if they differ from `steps`.
+
+    Args:
+        entry: the catalogue entry.
+        family: all entries of the model's family.
+        steps: usual number of training steps; default: the maximum of the family.
+
+    Returns:
+        The sentence in the visitor's language.
+    """
     line = _(entry.line)
     steps = steps or max((other.steps for other in family), default=0)
     return _("{line} Trained for {n:,} steps, not {most:,}.", line=line, n=entry.steps, most=steps) \

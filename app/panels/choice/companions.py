@@ -1,4 +1,4 @@
-"""The choice of models that stand beside the first one."""
+"""The choice of compared models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ OFFERED = 3
 
 
 def choose(first: str) -> None:
-    """The models beside the first one, all of its family in sight; a fourth takes the place of the first chosen."""
+    """Draws the choice of up to three compared models; a fourth choice replaces the oldest one.
+
+    Args:
+        first: name of the page's model, whose family is offered.
+    """
     others = [name for name in catalogue.family(first) if name != first]
     if not others:
         st.info(_("No other model reads the same texts as {model}.", model=literal(first)))
@@ -36,7 +40,11 @@ def choose(first: str) -> None:
 
 
 def offer(first: str) -> None:
-    """Where nothing stands beside the first model yet: what could, with a line on each."""
+    """Draws suggestions for compared models, with one sentence each, while none is chosen.
+
+    Args:
+        first: name of the page's model.
+    """
     family = choosing.entries(catalogue.family(first))
     found = telling(first, family)[:OFFERED]
     if not found:
@@ -53,7 +61,18 @@ def offer(first: str) -> None:
 
 
 def telling(first: str, family: Sequence[ModelInfo]) -> list[ModelInfo]:
-    """What tells most beside the first model: as long trained ones before others, of which none of its own kind."""
+    """Returns the most informative comparisons for a model.
+
+    Models with the same number of training steps come first. Of the others, only those with another attention type are
+    included.
+
+    Args:
+        first: name of the page's model.
+        family: entries of its family.
+
+    Returns:
+        Entries in order of preference.
+    """
     own = next((entry for entry in family if entry.name == first), None)
     if own is None:
         return []

@@ -1,1 +1,1 @@
-"""Panels that show measured results over a corpus."""
+"""Panels of stored measurements over a corpus, and their counterparts on the typed text."""

@@ -1,5 +1,8 @@
-"""What the Constant page says of several models beside each other: do better ones lose more, and what is a pretraining
-with Synthesizers worth under the same probes."""
+"""Comparisons of models on the Constant page.
+
+Two questions: do better models lose more with constant heads, and how do models pretrained with Synthesizers score on
+the same probes?
+"""
 
 from __future__ import annotations
 
@@ -24,17 +27,21 @@ from models.studies.transfer import transfer_study
 from models.studies.transfer.results import cell, common, encoders_of
 
 ENCODERS = "python -m models.studies.transfer.encoders"
-Stamp = tuple[tuple[str, tuple[int, ...]], ...]  # name of each study, and what changes with its file
+Stamp = tuple[tuple[str, tuple[int, ...]], ...]  # (study, modification stamp of its file), as a cache key
 
 
 def draw(studies: Sequence[Study]) -> None:
-    """Both sections, each once there is something to compare."""
+    """Draws both sections; a section without data to compare is omitted.
+
+    Args:
+        studies: the stored studies.
+    """
     _loss(studies, tuple((its.name, store.stamp(its.name, KIND)) for its in studies))
     _transfer(tuple((name, store.stamp(name, transfer_study.KIND)) for name in transfer_study.MODELS.values()))
 
 
 def _loss(studies: Sequence[Study], stamp: Stamp) -> None:
-    """A point a model and a moment of its training."""
+    """Draws a scatter plot with one point per model and training checkpoint."""
     spec, alt, said = _ranked(stamp)
     if spec is None:
         return
@@ -45,7 +52,7 @@ def _loss(studies: Sequence[Study], stamp: Stamp) -> None:
 
 @caches.remembered(4, worded=True)
 def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
-    """The chart, what is to be seen on it, and how sure that is; no chart of one point."""
+    """Returns the chart, a sentence about it and its evidence; no chart for a single point."""
     ranked = results.ranked(its for name, _changed in stamp if (its := results.read(name)) is not None)
     if len(ranked.points) < 2:
         return None, "", ""
@@ -84,7 +91,7 @@ def _transfer(stamp: Stamp) -> None:
 
 @caches.remembered(4)
 def _rows(stamp: Stamp) -> list[tuple[str, str, str]]:
-    """Kind of attention, and its mean score each way; nothing while only one was measured."""
+    """Returns rows of attention type and mean score per probe mode; none for a single attention type."""
     encoders = encoders_of(lambda moment: store.read(moment, transfer_study.KIND) or {})
     probed, tuned = ({kind: cell([*its.scores(way, common(encoders, way)).values()]) for kind, its in encoders.items()}
                      for way in transfer_study.WAYS)

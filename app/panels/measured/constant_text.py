@@ -1,4 +1,4 @@
-"""The typed text under a study: how far each head is from its constant, and what the probes say before and after."""
+"""The typed text on the Constant page: each head's distance from its constant pattern, and the probe's predictions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,18 @@ from models.studies.papa.probes import Probe
 from models.studies.papa.prompt_study import Read, Said
 from models.studies.papa.results import Study
 
-FARTHEST = 5  # heads that are named at each end
+FARTHEST = 5  # number of listed heads with the largest and with the smallest distance
 
 
 def elsewhere(study: Study) -> str:
-    """Why a study that is not of the page's model says nothing of the typed text."""
+    """Returns the message for a study of another model than the page's, which cannot be applied to the typed text.
+
+    Args:
+        study: the study.
+
+    Returns:
+        The message.
+    """
     if study.moment:
         return _("This study is of {study}, which does not ship: what it would say of your text cannot be asked.",
                  study=literal(study.title))
@@ -34,7 +41,15 @@ def elsewhere(study: Study) -> str:
 
 
 def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
-    """The section; `lab` is the study's."""
+    """Draws the section.
+
+    Args:
+        lab: the study's model.
+        study: the study.
+        text: the typed text.
+        task: probing task.
+        count: number of constant heads.
+    """
     st.markdown(_("**The text in the box**, read by {model}: what the probes say before, and with {n} heads constant.",
                   model=literal(model_label(lab.name)), n=count))
     loaded = _shipped(study.name, task, _stamp(study.name, task))
@@ -76,13 +91,13 @@ def _shipped(name: str, task: str, stamp: int) -> tuple[Tensor, dict[int, Probe]
 
 
 def _stamp(name: str, task: str) -> int:
-    """Changes when the file does; 0 where there is none."""
+    """Returns a value that changes with the file; 0 without a file."""
     path = shipped.path_of(name, task)
     return path.stat().st_mtime_ns if path.exists() else 0
 
 
 def _told(said: tuple[Said, ...]) -> None:
-    """Each word with its tag, before and after, those that are others marked."""
+    """Draws each word with its predicted tag in the baseline and with constant heads; different tags are marked."""
     changed = sum(its.is_changed for its in said)
     st.markdown(ngettext("{n} label has changed.", "{n} labels have changed.", changed) if changed
                 else _("No label has changed."))

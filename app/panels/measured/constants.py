@@ -1,4 +1,4 @@
-"""Constant matrices for a foreign model: PAPA's mean of each head's weights, over texts that the visitor chooses."""
+"""Computes constant matrices for a foreign model: each head's mean attention pattern over chosen texts (PAPA)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ from models.tasks.stories import read_stories
 
 OURS, PASTED, UPLOADED = N_("Short stories of this site"), N_("Pasted text"), N_("A text file")
 MOST_TEXTS = 128
-MOST_BYTES = 2 * 2**20  # of an uploaded text
+MOST_BYTES = 2 * 2**20  # bytes of an uploaded text
 
 
 def draw(lab: Lab) -> None:
-    """The choice of texts, and the button that makes the matrices."""
+    """Draws the choice of texts and the button that starts the computation.
+
+    Args:
+        lab: the foreign model.
+    """
     st.markdown(_("#### Constant heads"))
     if lab.constant is None:
         st.markdown(_("A constant head's weights are its mean over texts (PAPA). Nobody has made these means for "
@@ -41,7 +45,7 @@ def draw(lab: Lab) -> None:
 
 
 def _start(model: str, source: str, text: str) -> None:
-    """Takes the model by its name: Streamlit keeps what a button was given for as long as the session lasts."""
+    """Starts the job. The argument is the model's name, because Streamlit stores button arguments with the session."""
     from models.labs.foreign.lab import ForeignLab
     from models.labs.foreign.running.constants import (  # with torch and transformers, once a model is open
         mean_weights,

@@ -1,5 +1,8 @@
-"""How much the heads of a layer differ: three senses, on the typed text and over sentences, pair by pair; plain models
-beside those that were trained to differ."""
+"""Disagreement of the heads of a layer, pairwise and averaged, on the typed text and over a corpus.
+
+There are three terms (outputs, values, positions; Li et al. 2018). Baseline models are compared with models that were
+trained with a disagreement term.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,19 @@ from models.analysis.head_similarity import Likeness, disagreement_of, of_text, 
 from models.labs.foreign import is_foreign
 from models.studies import store
 
-LONG = 256  # tokens beyond which a typed text is not looked at
+LONG = 256  # tokens above which the typed text is not evaluated
 SENSES = {"out": N_("cosine of the heads' outputs"), "sub": N_("cosine of the heads' values"),
           "pos": N_("overlap of their attention rows")}
 
 
 def draw(lab: Lab, state: LabState, before: Seen) -> None:
-    """The section: which sense, pairs of the selected kind's heads, and exp(D) of this and of related models."""
+    """Draws the section: the choice of the term, the pairs of heads, and exp(D) of this and related models.
+
+    Args:
+        lab: the page's model.
+        state: the visitor's state.
+        before: the baseline trace.
+    """
     st.markdown(_("**Similarity of heads** (disagreement, Li et al. 2018): 1 if two heads do the same, 0 if they have"
                   " nothing in common"))
     found = _of_text(lab, before)
@@ -49,7 +58,7 @@ def draw(lab: Lab, state: LabState, before: Seen) -> None:
     kind = selected(lab, state)[0]
     shown = {lab.name: found}
     other = counterpart(lab.name, term)
-    if other:  # it reads the same text, and the same translation of it
+    if other:  # the counterpart gets the same text and the same baseline translation
         shown[other] = _of_text(serving.load(other), before)
     about = _("Pairs of heads on this text: {sense}, mean over tokens. Negative values have the colour of 0.",
               sense=_(SENSES[term]))
@@ -69,8 +78,16 @@ def draw(lab: Lab, state: LabState, before: Seen) -> None:
 
 
 def counterpart(name: str, term: str) -> str | None:
-    """The model that was trained as this one was but for the terms: of one with terms the plain one, of a plain one
-    that with this term; None where there is none."""
+    """Returns the model that differs from this one only in the disagreement term of its training.
+
+    Args:
+        name: name of a model.
+        term: a key of TERMS.
+
+    Returns:
+        For a model trained with a term, the model trained without it; for a model without terms, the model trained
+        with `term`; None if there is no such model.
+    """
     if is_foreign(name):
         return None
     own = card_of(name)
@@ -80,7 +97,7 @@ def counterpart(name: str, term: str) -> str | None:
 
 
 def _terms(card: dict[str, Any]) -> list[str]:
-    """The senses in which a model's heads were trained to differ."""
+    """Returns the disagreement terms of a model's training."""
     return card["training"].get("disagreement", [])
 
 
@@ -90,10 +107,15 @@ def _trained_as(card: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def rows(lab: Lab, found: dict[str, Likeness], terms: list[str]) -> list[dict[str, str]]:
-    """exp(D) on this text, and over sentences of this model and of those of its family that were measured.
+    """Returns rows of exp(D): on the typed text, and over the corpus for all evaluated models of the family.
 
     Args:
-        found: model -> what is so on this text, this model first.
+        lab: the page's model.
+        found: model -> values on the typed text; the page's model is first.
+        terms: the terms to show.
+
+    Returns:
+        Rows of a table.
     """
     def row(name: str, values: dict[str, float]) -> dict[str, str]:
         return {"": name, **{_(TERMS[term]): f"{values[term]:.3f}" if term in values else "–" for term in terms}}
@@ -110,7 +132,7 @@ def rows(lab: Lab, found: dict[str, Likeness], terms: list[str]) -> list[dict[st
 
 
 def _of_text(lab: Lab, before: Seen) -> Likeness:
-    """Remembered; empty where the text is too long, or its maps are not kept."""
+    """Returns the values on the typed text, cached; empty for a text over LONG tokens and for a sketch."""
     if not isinstance(before, Trace) or len(before.prompt.ids) > LONG:
         return {}
     key = ("disagreement", lab.identity, before.prompt)

@@ -1,5 +1,4 @@
-"""What is known of every head of a model: measured over a corpus (models/studies/corpus/heads.py), and on the typed
-text."""
+"""Measures of every head of a model: over a corpus (models/studies/corpus/heads.py) and on the typed text."""
 
 from __future__ import annotations
 
@@ -21,12 +20,12 @@ from models.prompt import Prompt
 from models.studies import store
 from models.trace import Trace
 
-QUICK = 12e9  # heads x tokens x parameters of a model and a text that are measured at once: a second
+QUICK = 12e9  # maximum heads x tokens x parameters for pruning each head alone at once; takes about a second
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Values of all heads, in the order of Kind.addresses: name of a measure, as in HeadsView, -> (heads,)."""
+    """Measures of all heads: key of heads_view.MEASURES -> (heads,), in the order of Kind.addresses."""
 
     values: dict[str, ndarray]
 
@@ -36,12 +35,27 @@ class Measured:
 
 
 def over_a_corpus(lab: Lab) -> dict[str, Any]:
-    """NAME.heads.json; empty if nothing is measured of this model."""
+    """Returns the stored measures of a model.
+
+    Args:
+        lab: the model.
+
+    Returns:
+        Content of NAME.heads.json; empty without such a file.
+    """
     return store.read(lab.name, "heads") or {}
 
 
 def of_corpus(lab: Lab, found: dict[str, Any]) -> Measured:
-    """The measures of a corpus."""
+    """Returns the measures over a corpus.
+
+    Args:
+        lab: the model.
+        found: the result of `over_a_corpus`.
+
+    Returns:
+        The measures.
+    """
     kinds = found.get("kinds", {})
     values = {name: in_one_row(lab.kinds, {kind: its[name] for kind, its in kinds.items()})
               for name in ("confidence", "relevance", "loss")
@@ -50,8 +64,10 @@ def of_corpus(lab: Lab, found: dict[str, Any]) -> Measured:
 
 
 def _learned(lab: Lab) -> dict[str, ndarray]:
-    """P(open) of the gates that models/training/prune_heads.py learned with all kinds together, at the strength that
-    left nearest to half of the heads."""
+    """Returns P(open) of the gates learned by models/training/prune_heads.py on all attention blocks together.
+
+    Of several regularization strengths, the one that leaves closest to half of the heads is used.
+    """
     series = [run for run in (store.read(lab.name, "gates") or {}).get("series", [])
               if set(run["kinds"]) == {kind.name for kind in lab.kinds}]
     half = sum(kind.layers * kind.heads for kind in lab.kinds) / 2
@@ -62,7 +78,18 @@ def _learned(lab: Lab) -> dict[str, ndarray]:
 
 
 def of_text(lab: Lab, before: Seen) -> Measured:
-    """The measures on one text, remembered; where the model is large, those that need no further pass."""
+    """Returns the measures on the typed text, cached.
+
+    Args:
+        lab: the model.
+        before: the baseline trace.
+
+    Returns:
+        The measures; for a large model only those that need no further pass.
+
+    Raises:
+        LimitError: the visitor is over the limit of passes.
+    """
     key = (lab.identity, before.prompt)
     found = caches.measured.find(key)
     if found is None:
@@ -90,13 +117,29 @@ def _of_text(lab: Lab, before: Seen) -> Measured:
 
 
 def is_quick(lab: Lab, prompt: Prompt) -> bool:
-    """True if each head can be pruned by itself between two clicks."""
+    """Returns True if pruning each head alone takes at most about a second.
+
+    Args:
+        lab: the model.
+        prompt: the tokenized input.
+
+    Returns:
+        True or False; see QUICK.
+    """
     heads = sum(kind.layers * kind.heads for kind in lab.kinds)
     return heads * len(prompt.ids) * lab.nbytes / 4 < QUICK
 
 
 def distances(lab: Lab, before: Seen) -> ndarray | None:
-    """(heads,) the distance at which most of a head's largest weights stand, on this text."""
+    """Returns the most frequent distance between a query and its most attended key, for each head.
+
+    Args:
+        lab: the model.
+        before: the baseline trace.
+
+    Returns:
+        (heads,) in tokens; None for a sketch.
+    """
     if not isinstance(before, Trace):
         return None
     text = text_of_rows(lab, before)

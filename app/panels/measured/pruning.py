@@ -1,5 +1,4 @@
-"""What is known of a model under pruning: orders in which its heads go, and what each number of heads that are left
-costs, on held-out texts and on the typed one."""
+"""Pruning orders of a model's heads, and the loss per number of heads left, on held-out texts and the typed text."""
 
 from __future__ import annotations
 
@@ -27,13 +26,13 @@ from models.studies import store
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """In which orders which heads of a model can go.
+    """The pruning orders of a model and the shown one.
 
     Attributes:
-        scope: ALL, or a kind's name.
-        addresses: of the heads that may go.
-        orders: name, of ORDERS -> order, the first to go first; the best known one first.
-        name: of the order that is shown.
+        scope: attention block, or ALL.
+        addresses: heads of the scope.
+        orders: key of ORDERS -> heads, the first one pruned first. The preferred order is the first entry.
+        name: key of the shown order.
     """
 
     scope: str
@@ -43,17 +42,33 @@ class Choice:
 
     @property
     def order(self) -> Order:
-        """The order that is shown."""
+        """The shown order."""
         return self.orders[self.name]
 
 
 def scopes_of(lab: Lab) -> list[str]:
-    """What can be pruned by itself: all heads; of several kinds each of them."""
+    """Returns the scopes of a model: all heads and, for several attention blocks, each block.
+
+    Args:
+        lab: the model.
+
+    Returns:
+        ALL and names of blocks.
+    """
     return [ALL, *(kind.name for kind in lab.kinds)] if len(lab.kinds) > 1 else [ALL]
 
 
 def choice(lab: Lab, view: PruningView, before: Seen) -> Choice:
-    """What can be chosen of a model and a text, and what is."""
+    """Returns the pruning orders of a model and a text.
+
+    Args:
+        lab: the model.
+        view: the page's settings.
+        before: the baseline trace.
+
+    Returns:
+        The orders; an order without measurements is omitted.
+    """
     scope = view.scope if view.scope in scopes_of(lab) else ALL
     kinds = [kind for kind in lab.kinds if scope in (ALL, kind.name)]
     addresses = tuple(address for kind in kinds for address in kind.addresses)
@@ -69,7 +84,7 @@ def choice(lab: Lab, view: PruningView, before: Seen) -> Choice:
 
 
 def _values(lab: Lab, what: str, kinds: list[Kind]) -> ndarray | None:
-    """(heads,) a measure over a corpus; None if it was not taken."""
+    """Returns (heads,) of a measure over a corpus; None without a measurement."""
     found = measures.over_a_corpus(lab).get("kinds", {})
     if not all(what in found.get(kind.name, {}) for kind in kinds):
         return None
@@ -77,7 +92,7 @@ def _values(lab: Lab, what: str, kinds: list[Kind]) -> ndarray | None:
 
 
 def _on_text(lab: Lab, before: Seen, kinds: list[Kind]) -> ndarray | None:
-    """(heads,) the loss on the typed text when each is pruned alone; None where that takes too long."""
+    """Returns (heads,), the loss on the typed text when each head is pruned alone; None if that takes too long."""
     values = measures.of_text(lab, before).values.get("loss")
     if values is None:
         return None
@@ -87,8 +102,16 @@ def _on_text(lab: Lab, before: Seen, kinds: list[Kind]) -> ndarray | None:
 
 
 def over_texts(lab: Lab, chosen: Choice) -> dict[str, Any]:
-    """What models/studies/corpus/pruning.py measured of these heads, with what it was measured on; empty if nothing,
-    or if they went in other orders, since what those rest on has been measured again."""
+    """Returns the stored results of models/studies/corpus/pruning.py for these heads.
+
+    Args:
+        lab: the model.
+        chosen: the orders.
+
+    Returns:
+        The results and their conditions; empty without results, and if the orders have changed since, because the
+        measures that they are based on were evaluated again.
+    """
     found = store.read(lab.name, "pruning") or {}
     its = found.get("scopes", {}).get(chosen.scope)
     if its is None or any(order != pruning_orders.written(chosen.orders.get(name, ()))
@@ -98,8 +121,16 @@ def over_texts(lab: Lab, chosen: Choice) -> dict[str, Any]:
 
 
 def trained_on(lab: Lab, chosen: Choice) -> Curve:
-    """[heads left, BLEU, its standard deviation where several seeds came to that many] of the models that
-    models/training/prune_heads.py trained on with gates on these heads; where all are left, without."""
+    """Returns the BLEU scores of models that models/training/prune_heads.py fine-tuned with gates on these heads.
+
+    Args:
+        lab: the model.
+        chosen: the orders.
+
+    Returns:
+        Rows [heads left, BLEU, standard deviation over the seeds with this number of heads, if there are several].
+        The row with all heads is the model without fine-tuning.
+    """
     kinds = {kind for kind, _, _ in chosen.addresses}
     found = store.read(lab.name, "gates") or {}
     scores: dict[int, list[float]] = {}
@@ -110,8 +141,15 @@ def trained_on(lab: Lab, chosen: Choice) -> Curve:
 
 
 def curves(found: dict[str, Any]) -> dict[str, Curve]:
-    """Name of a series of pruning_chart -> what was measured on held-out texts: losses by order; costs as shares of
-    those of the whole model."""
+    """Returns the curves on held-out texts.
+
+    Args:
+        found: the result of `over_texts`.
+
+    Returns:
+        Name of a series of pruning_chart -> curve: the losses of each order, and the costs as shares of the whole
+        model's costs.
+    """
     whole = found["costs"][-1]
     return found["curves"] | {
         MULTIPLICATIONS: [[its["left"], its["multiplications"] / whole["multiplications"]] for its in found["costs"]],
@@ -119,8 +157,19 @@ def curves(found: dict[str, Any]) -> dict[str, Curve]:
 
 
 def on_this_text(lab: Lab, before: Seen, chosen: Choice) -> Curve:
-    """[heads left, KL in nats of the untouched prediction] as the typed text's heads go in the order shown; empty where
-    that takes too long or nothing is predicted. Remembered."""
+    """Returns the KL divergence from the baseline prediction on the typed text, for the shown order, cached.
+
+    Args:
+        lab: the model.
+        before: the baseline trace.
+        chosen: the orders.
+
+    Returns:
+        Rows [heads left, KL in nats]; empty if that takes too long or the model has no predictions.
+
+    Raises:
+        LimitError: the visitor is over the limit of passes.
+    """
     if not before.outputs or not measures.is_quick(lab, before.prompt):
         return []
     key = ("pruning", lab.identity, before.prompt, chosen.order)
@@ -132,7 +181,7 @@ def on_this_text(lab: Lab, before: Seen, chosen: Choice) -> Curve:
 
 
 def _divergences(lab: Lab, before: Seen, chosen: Choice) -> ndarray:
-    """(heads + 1,) KL with 0, 1, ... heads of the order left."""
+    """Returns (heads + 1,), the KL divergence with 0, 1, ... heads of the order left."""
     limits.spend(limits.PASSES, len(chosen.order) + 1)
     with serving.computing():
         gating = Gating.of(lab, before.prompt, Question.of(before))

@@ -1,5 +1,4 @@
-"""Roles of heads, as models/studies/corpus/heads.py found them over a corpus: badges on the grid, a filter, and
-sentences in which a head does what its role says."""
+"""Roles of heads, measured over a corpus by models/studies/corpus/heads.py: badges, a filter, and example sentences."""
 
 from __future__ import annotations
 
@@ -22,14 +21,28 @@ RELATIONS = {"nsubj up": N_("subject → verb"), "nsubj down": N_("verb → subj
 
 
 def in_words(role: str) -> str:
-    """A role as people say it."""
+    """Returns a role in words.
+
+    Args:
+        role: a role of models/analysis/roles.py.
+
+    Returns:
+        Words in the visitor's language.
+    """
     if role in RELATIONS:
         return _(RELATIONS[role])
     return _("position {distance}", distance=role.partition(" ")[2])
 
 
 def short(role: str) -> str:
-    """A role in two or three letters, for a tile's corner."""
+    """Returns an abbreviation of two or three letters for the corner of a tile.
+
+    Args:
+        role: a role of models/analysis/roles.py.
+
+    Returns:
+        The abbreviation.
+    """
     name, _space, way = role.partition(" ")
     if name == "position":
         return way
@@ -38,7 +51,15 @@ def short(role: str) -> str:
 
 
 def badges(found: dict[str, Any], wanted: str = "") -> dict[Address, tuple[str, str]]:
-    """Address -> what stands in the tile's corner, and the same in words: its roles; of a wanted role, that one."""
+    """Returns the badges of the heads with a role.
+
+    Args:
+        found: content of NAME.heads.json.
+        wanted: show only this role; empty for all roles.
+
+    Returns:
+        Address -> (abbreviations, roles in words).
+    """
     shown: dict[Address, list[str]] = {}
     for role in found.get("roles", []):
         if wanted in ("", role["role"]):
@@ -48,7 +69,13 @@ def badges(found: dict[str, Any], wanted: str = "") -> dict[Address, tuple[str, 
 
 
 def draw(lab: Lab, found: dict[str, Any], state: LabState) -> None:
-    """The filter by role, and the selected head's roles with examples."""
+    """Draws the filter by role, and the roles of the selected head with example sentences.
+
+    Args:
+        lab: the model.
+        found: content of NAME.heads.json.
+        state: the visitor's state.
+    """
     roles = found.get("roles", [])
     names = sorted({role["role"] for role in roles}, key=lambda its: (its.split()[0], its))
     if not found:
@@ -85,7 +112,7 @@ RULES = N_("A query looks at the token with its largest weight; tokens around th
 
 
 def _marked(example: dict[str, Any]) -> str:
-    """A sentence as Markdown: from the underlined word the head looks at the bold one."""
+    """Returns a sentence as Markdown: the underlined word is the query, the bold word is its most attended key."""
     text, parts, place = example["text"], [], 0
     for (start, stop), mark in sorted(((tuple(example["from"]), ":primary-background[{}]"),
                                        (tuple(example["to"]), "**{}**"))):

@@ -1,4 +1,4 @@
-"""What pages have in common: the header; on pages about a text the box below it, and how the text was read."""
+"""The frame of every page: the header and, on pages with a prompt, the text box and the line below it."""
 
 from __future__ import annotations
 
@@ -39,12 +39,15 @@ class Direct(NamedTuple):
 
 def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[Lab, HeadPlan], int] | None = None,
                  direct: Direct | None = None) -> T | None:
-    """Draws the top and, under it, the page; None, with a message on the page, if the model cannot be loaded.
+    """Draws the header, the text box and the page.
 
     Args:
-        draw: gets the model, the text as read, and the present state.
-        limit: most tokens that the page reads, for a model under a plan; the model's own by default.
-        direct: without it every event runs the Streamlit script.
+        draw: draws the page; gets the model, the tokenized text and the present state.
+        limit: (model, plan) -> maximum number of tokens on the page; default: the model's limit.
+        direct: parts for the events route; without it every event runs the Streamlit script.
+
+    Returns:
+        The result of `draw`; None, with a message on the page, if the model cannot be loaded.
     """
     now = visit.current()
     now.layout, now.channel.direct = None, direct is not None
@@ -56,8 +59,8 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[L
             lab = visitor_models.opened(state.model)
         except (CheckpointError, ForeignError) as error:
             header.draw()
-            # Our own words hold a command to copy; what is said of a foreign model may hold its name, as its owner
-            # wrote it.
+            # Messages of our own models contain Markdown with a command to copy. Messages of foreign models can contain
+            # a name chosen by the model's owner and are escaped.
             said = _(str(error))
             st.error(plain(said) if isinstance(error, CheckpointError) else literal(said))
             return None
@@ -71,10 +74,10 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[L
             now.layout = direct and (_frame(lab, reading, state), direct.depends(lab, reading, state))
             now.channel.end()
             return drawn
-        except LimitError as error:  # what was drawn so far stays, and so does the visitor's state
+        except LimitError as error:  # keep the elements drawn so far and the visitor's state
             st.warning(_(str(error)))
             return None
-        except CheckpointError as error:  # a measurement that a part of the page needs
+        except CheckpointError as error:  # a stored measurement is missing or damaged
             st.error(plain(_(str(error))))
             return None
 
@@ -97,15 +100,19 @@ def parts(page: Direct) -> tuple[list[Part], list[Callable[[], Part]]] | None:
 
 
 def _frame(lab: Lab, reading: Reading, state: LabState) -> Hashable:
-    """What the Streamlit elements around a page depend on."""
+    """Returns a key of everything that the Streamlit elements around a page depend on."""
     step = state.lesson is not None
     box = state if lab.task.sees else state.text  # Streamlit's own box shows the text
     return state.page, lab.identity, state.compared, state.language, state.teach, step, box
 
 
 def in_one_column(draw: Callable[[], None], width: int | Literal["stretch"] = 960) -> None:
-    """A page without the text box and without the choice of a model. Parts of the opened link that could not be read
-    are reported first."""
+    """Draws a page without the text box and the choice of a model; reports invalid parts of the opened link first.
+
+    Args:
+        draw: draws the page.
+        width: pixels, or "stretch".
+    """
     now = visit.current()
     now.layout, now.channel.direct = None, False
     session.fill_widgets()

@@ -1,4 +1,4 @@
-"""The page's first line: name, pages, model, and what acts on the whole state."""
+"""The page's header: name, navigation, choice of the model, undo, redo, reset and language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.state.visit import Visit
 from app.texts import _
 from components import Part, mount, navigation, toolbar
 
-WITHOUT_MODEL = (START, "lessons", "results", "about")  # pages that show no model, or choose one themselves
+WITHOUT_MODEL = (START, "lessons", "results", "about")  # pages whose header has no choice of the model
 
 
 def draw(read_chars: int = MAX_LINK_TEXT) -> None:

@@ -41,7 +41,16 @@ def words(text: str, controls: Collection[str] = ()) -> list[tuple[int, int, str
 
 
 def with_hidden(text: str, chosen: Collection[int], controls: Collection[str] = ()) -> str:
-    """The text in which exactly the chosen words, counted as `words` does, are in brackets."""
+    """Returns the text with exactly the chosen words in brackets.
+
+    Args:
+        text: as it was typed.
+        chosen: indices into the result of `words`.
+        controls: as in `words`.
+
+    Returns:
+        The text.
+    """
     parts, last = [], 0
     for index, (start, stop, word, _hidden) in enumerate(words(text, controls)):
         parts += [text[last:start], f"[{word}]" if index in chosen else word]
@@ -50,8 +59,14 @@ def with_hidden(text: str, chosen: Collection[int], controls: Collection[str] = 
 
 
 def labels(found: Iterable[str]) -> list[str]:
-    """One for each word, all different, though words come twice: Streamlit tells buttons apart by their labels. What
-    makes a second one different takes no room and is not seen."""
+    """Returns a unique button label for each word, because Streamlit identifies buttons by their labels.
+
+    Args:
+        found: words; a word can occur several times.
+
+    Returns:
+        The words as Markdown; repeated words have additional invisible characters.
+    """
     shown, before = [], Counter[str]()
     for word in found:
         shown.append(literal(word) + UNSEEN * before[word])
@@ -74,7 +89,11 @@ def draw(text: str, controls: Collection[str] = ()) -> None:
 
 
 def on_hidden(shown: str) -> None:
-    """`shown`: the text whose words were on the buttons; the box may be ahead of them."""
+    """Handles a click on the buttons.
+
+    Args:
+        shown: the text whose words were on the buttons; the text box can already contain a longer text.
+    """
     chosen, text = session.widget(session.HIDDEN, list), session.history().present.text
     if chosen is None:
         return
@@ -86,8 +105,17 @@ def on_hidden(shown: str) -> None:
 
 def carried(shown: str, text: str, chosen: Collection[int],
             controls: Collection[str] = ()) -> Collection[int] | None:
-    """The chosen words of a text that was typed on since: those that came are hidden as they stand. None where the
-    words are others, so that a choice among the old ones means nothing."""
+    """Returns the hidden words of a text that has grown since the buttons were drawn.
+
+    Args:
+        shown: the text whose words were on the buttons.
+        text: the current text.
+        chosen: indices of the chosen words of `shown`.
+        controls: as in `words`.
+
+    Returns:
+        `chosen`, and those new words that are in brackets; None if the old words have changed.
+    """
     old, new = words(shown, controls), words(text, controls)
     if [its[2] for its in old[:-1]] != [its[2] for its in new[:max(0, len(old) - 1)]]:  # the last one may have grown
         return None
@@ -95,8 +123,16 @@ def carried(shown: str, text: str, chosen: Collection[int],
 
 
 def newly_asked(reader: Reader, text: str, chosen: Collection[int]) -> int:
-    """Which prediction is the one about a word that is hidden now and was not: so many come before it. LAST if no word
-    was newly hidden."""
+    """Returns the index of the prediction for the newly hidden word.
+
+    Args:
+        reader: tokenizes the text for the model's task.
+        text: the text before the click.
+        chosen: indices of the words that are hidden now.
+
+    Returns:
+        The index, from 0; LAST if no word is newly hidden.
+    """
     new = [i for i, (*_at, hidden) in enumerate(words(text, reader.controls))
            if i in chosen and not hidden]
     if not new:

@@ -1,4 +1,4 @@
-"""A lesson's step beside the page that it is about: read in its language, ticked when it is done."""
+"""The panel of a lesson's step, beside the page: explanation, task, question, and a tick when the step is completed."""
 
 from __future__ import annotations
 
@@ -17,12 +17,30 @@ from models import Lab, Output
 
 
 def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
-    """The step of a lesson, if one is taken: beside the page, or above it where there is no room (assets/style.css)."""
+    """Returns the panel of the open lesson's step; assets/style.css places it beside the page or above it.
+
+    Args:
+        lab: the page's model.
+        reading: the tokenized text.
+        state: the visitor's state.
+
+    Returns:
+        The component in a list; an empty list outside lessons.
+    """
     return [] if state.lesson is None else [part(state.lesson, state, outcome(lab, reading, state))]
 
 
 def part(place: Place, state: LabState, came: Outcome) -> Part:
-    """The panel; a step that is done is ticked."""
+    """Returns the panel of a step, and ticks the step if its condition is met.
+
+    Args:
+        place: the step.
+        state: the visitor's state.
+        came: the results of this state.
+
+    Returns:
+        The component.
+    """
     its, step = lesson(place.lesson), step_at(place)
     ticked = visit.current().ticked
     if step.done.holds(state, came):
@@ -37,7 +55,16 @@ def part(place: Place, state: LabState, came: Outcome) -> Part:
 
 
 def outcome(lab: Lab, reading: Reading, state: LabState) -> Outcome:
-    """What a step can ask of what came: the answers before and under the plan, and whether the visitor's is right."""
+    """Returns the results that a step's condition can test.
+
+    Args:
+        lab: the page's model.
+        reading: the tokenized text.
+        state: the visitor's state.
+
+    Returns:
+        The top-1 predictions of the baseline and under the plan, and whether the visitor's answer is right.
+    """
     question = step_at(state.lesson).question if state.lesson else None
     is_right = None
     if question is not None and state.answer not in ("", SHOWN):
@@ -60,8 +87,11 @@ def _stops(its: Lesson, ticked: set[Place]) -> list[Stop]:
 
 
 def _asked(question: Question, answer: str, place: Place, came: Outcome) -> Asked:
-    """Right answer and reason are not even sent before the step is done, or somebody asked for them: a guess is for
-    what one then sees. Where answering rightly is all that there is to do, a wrong answer can be corrected."""
+    """Returns the question for the browser.
+
+    The right answer and the explanation are sent only after the step is completed or the visitor has requested them.
+    A wrong answer can be corrected if the right answer is the step's only condition.
+    """
     is_told = session.is_told(place, answer)
     again = came.is_right is False and not is_told and step_at(place).done == Condition("right", True)
     hint = ""

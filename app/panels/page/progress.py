@@ -1,4 +1,4 @@
-"""A job's progress, redrawn by itself while it runs; with a button that cancels it."""
+"""The progress bar of a background job, with a button that cancels the job."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ PACE = 0.5  # seconds between two looks
 
 
 def draw(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:
-    """Draws the bar; when the job has ended, calls `on_end` and runs the page again."""
+    """Draws the bar, which updates itself; when the job has ended, calls `on_end` and runs the page again.
+
+    Args:
+        job: the job.
+        on_end: handles the ended job.
+    """
     @st.fragment(run_every=PACE if job.running else None)
     def bar() -> None:
         session.speak()
@@ -30,7 +35,7 @@ def draw(job: Job[Any], on_end: Callable[[Job[Any]], None]) -> None:
 
 
 def _amounts(job: Job[Any]) -> list[str]:
-    """How much is done and how long it takes, as far as that is known."""
+    """Returns the done amount and the remaining time in words, as far as they are known."""
     found = []
     if job.of > 10_000:  # bytes
         found.append(_("{done:,.0f} of {all:,.0f} MB", done=job.done / 1e6, all=job.of / 1e6))

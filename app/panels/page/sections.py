@@ -1,4 +1,4 @@
-"""What can stand in the place of the head's picture, as state/lab_state.py names it in SECTIONS."""
+"""The sections that can replace the large attention map (SECTIONS in app/state/lab_state.py)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,16 @@ NAMES = {HEAD: N_("Head"), **SECTIONS}
 
 
 def present(lab: Lab, state: LabState, trace: Seen) -> str:
-    """The section in the middle, one of SECTIONS; an empty string for the picture of the head."""
+    """Returns the section in place of the large map.
+
+    Args:
+        lab: the page's model.
+        state: the visitor's state.
+        trace: the trace under the plan.
+
+    Returns:
+        A key of SECTIONS; empty for the map.
+    """
     return state.section if state.offers_sections and state.section in _offered(lab, trace) else ""
 
 
@@ -34,7 +43,16 @@ def _offered(lab: Lab, trace: Seen) -> list[str]:
 
 
 def choose(lab: Lab, state: LabState, trace: Seen) -> str:
-    """Draws the choice of the section in the middle; returns the section as `present` does."""
+    """Draws the choice of the section.
+
+    Args:
+        lab: the page's model.
+        state: the visitor's state.
+        trace: the trace under the plan.
+
+    Returns:
+        The section, as `present`.
+    """
     sections = _offered(lab, trace)
     st.session_state[session.SECTION] = state.section if state.section in sections else HEAD
     with st.container(key="sections"):
@@ -47,7 +65,15 @@ def choose(lab: Lab, state: LabState, trace: Seen) -> str:
 
 
 def draw(section: str, lab: Lab, state: LabState, before: Seen, after: Seen) -> None:
-    """A section, in the place of the head's picture."""
+    """Draws a section.
+
+    Args:
+        section: a key of SECTIONS.
+        lab: the page's model.
+        state: the visitor's state.
+        before: the baseline trace.
+        after: the trace under the plan.
+    """
     if section == "needs":
         minimal_heads.draw(lab, state, before.prompt, before)
     elif section == "entropy":

@@ -1,4 +1,4 @@
-"""The text box and the line under it, which says what was read, or what is wrong and where."""
+"""The text box and the line below it, which shows the tokens that were read, or an error and its place."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from models.messages import cut
 from models.prompt import LONGEST_TEXT, Prompt
 
 EXCERPT = 28  # characters shown on either side of a mistake
-MOST_LETTERS = 2000  # that are looked at to see which script a text is in
-OTHER_LETTERS = 0.2  # share of letters that are not Latin from which on a text is in another script
+MOST_LETTERS = 2000  # letters that are checked for their script
+OTHER_LETTERS = 0.2  # share of letters outside the Latin script above which a text counts as another script
 LATIN = ("LATIN", "MODIFIER LETTER", "FEMININE ORDINAL", "MASCULINE ORDINAL")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What came of the text in the box.
+    """The tokenized text of a page.
 
     Attributes:
-        prompt: what the page shows: this text, or the last one that could be read.
-        shown: the text that `prompt` was read from.
-        limit: tokens that the page reads at most.
-        error: why this one could not be; None if it could.
+        prompt: tokens of the text in the box, or of the last text that could be tokenized.
+        shown: the text that `prompt` was tokenized from.
+        limit: maximum number of tokens on the page.
+        error: why the text in the box could not be tokenized; None if it could.
     """
 
     prompt: Prompt
@@ -47,10 +47,16 @@ class Reading:
 
 
 def read(lab: Lab, history: History, text: str, limit: int | None = None) -> Reading:
-    """Reads a text; for one that cannot be read, the last readable text of the model's task.
+    """Returns the tokenized text, or the last valid text of the model's task if this text cannot be tokenized.
 
     Args:
-        limit: most tokens that are read; the model's own by default.
+        lab: the page's model.
+        history: stores the last valid text of each task.
+        text: the text in the box.
+        limit: maximum number of tokens; default: the model's limit.
+
+    Returns:
+        The tokens and the error, if any.
     """
     limit = limit or lab.limit
     if lab.task.sees:
@@ -73,7 +79,14 @@ def _picture(lab: Lab, limit: int) -> Reading:
 
 
 def draw(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> None:
-    """Draws the box, the examples, and the line under them; arguments as of `part`."""
+    """Draws the box, the examples and the line below them.
+
+    Args:
+        lab: as in `part`.
+        reading: as in `part`.
+        state: as in `part`.
+        problems: as in `part`.
+    """
     if lab.task.sees:
         picture.choose(lab)
         mount(part(lab, reading, state, problems))
@@ -91,15 +104,30 @@ def draw(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
 
 
 def offers_hiding(lab: Lab, reading: Reading, state: LabState) -> bool:
-    """True if the page has a button for each word, which hides it; no lesson for a class asks for one."""
+    """Returns True if the page has one button per word that hides the word; False in the classroom display.
+
+    Args:
+        lab: the page's model.
+        reading: the tokenized text.
+        state: the visitor's state.
+
+    Returns:
+        True or False.
+    """
     return lab.task.hides and reading.error is None and not (state.teach and state.lesson)
 
 
 def part(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -> Part:
-    """The line under the box.
+    """Returns the line below the box.
 
     Args:
-        problems: what the opened link said that could not be read.
+        lab: the page's model.
+        reading: the tokenized text.
+        state: the visitor's state.
+        problems: messages about parts of the opened link that could not be parsed.
+
+    Returns:
+        The component.
     """
     prompt, error, text = reading.prompt, reading.error, state.text
     if lab.task.sees:
@@ -120,14 +148,23 @@ def part(lab: Lab, reading: Reading, state: LabState, problems: Sequence[str]) -
 
 
 def excerpt(text: str, start: int, stop: int) -> tuple[str, str, str]:
-    """What stands before a mistake, the mistake, what follows: short enough for one line."""
+    """Returns an error's place in the text, short enough for one line.
+
+    Args:
+        text: the text.
+        start: index of the first wrong character.
+        stop: index after the last wrong character.
+
+    Returns:
+        The text before the error, the wrong text, and the text after it; each may be cut.
+    """
     stop = max(start, min(stop, start + EXCERPT))
     head = text[max(0, start - EXCERPT):start]
     return ("…" if start > EXCERPT else "") + head, text[start:stop], text[stop:stop + EXCERPT]
 
 
 def _left_out(reading: Reading, lab: Lab, text: str) -> list[str]:
-    """What is told of a text that is longer than what a model reads."""
+    """Returns messages about the part of a text that exceeds the model's limit."""
     count, is_cut = reading.prompt.left_out, len(text) > LONGEST_TEXT
     if not count and not is_cut:
         return []
@@ -167,7 +204,14 @@ def is_capitals(text: str) -> bool:
 
 
 def is_foreign(text: str) -> bool:
-    """True if more than a few of a text's letters are of another script than English is written in."""
+    """Returns True if more than OTHER_LETTERS of a text's letters are not Latin.
+
+    Args:
+        text: as it was typed.
+
+    Returns:
+        True or False.
+    """
     letters = [sign for sign in text[:MOST_LETTERS] if sign.isalpha()]
     others = sum(not unicodedata.name(sign, "").startswith(LATIN) for sign in letters)
     return others > OTHER_LETTERS * len(letters)

@@ -1,4 +1,4 @@
-"""How the text goes on: as trained, under the plan, and within a limited memory."""
+"""The continuation of the text: by the unmodified model, under the plan, and with limited memory."""
 
 from __future__ import annotations
 
@@ -22,26 +22,29 @@ from models.generate.decoding import Step
 from models.labs.foreign import ForeignError
 from models.storage.checkpoint import CheckpointError
 
-MOST = 128  # tokens of a continuation; our models read no longer texts, of others one wants to see the end
-CHUNK = 0.15  # seconds of generating between two looks at what the visitor does
-HEIGHT, MEMORY_HEIGHT = 240, 120  # pixels of the texts together, and of the one within a memory below them
-LABEL = 28  # of which what a text is called, which stays while the text below it scrolls
-GAP = 8  # between two of them
+MOST = 128  # maximum tokens of a continuation
+CHUNK = 0.15  # seconds of generation per run of the fragment
+HEIGHT, MEMORY_HEIGHT = 240, 120  # pixels of the first two texts together, and of the text with limited memory
+LABEL = 28  # pixels of a text's label, which does not scroll
+GAP = 8  # pixels between two texts
 
 
 @dataclass
 class Continuation:
-    """A text that is being generated: as trained, under a plan, and within a limited memory.
+    """The generated texts and their generators.
 
     Attributes:
-        key: what it was begun for.
-        count: most tokens of it.
-        trained, planned: what was written so far.
-        remembered: the text read and written so far within the memory, under the plan too; `kept` of the last only.
-        steps: for `trained`, and where there is a plan for `planned`.
-        memory: for `remembered`, where memory is limited.
-        began, done: when it was begun, by perf_counter, and the tokens written since.
-        refused: why it was not begun at all.
+        key: everything that the continuation depends on.
+        count: maximum number of new tokens.
+        trained: new text of the unmodified model.
+        planned: new text under the plan.
+        remembered: steps with limited memory, under the plan as well: prompt and new tokens; only the last step stores
+            the tokens that each layer keeps.
+        steps: generator for `trained` and, with a plan, for `planned`.
+        memory: generator for `remembered`; None without a memory limit.
+        began: time of the start, by perf_counter.
+        done: number of generated tokens.
+        refused: why the generation did not start; empty if it did.
     """
 
     key: tuple
@@ -58,17 +61,20 @@ class Continuation:
 
     @property
     def left(self) -> float:
-        """Seconds until the last token, at the pace so far; a text may end before."""
+        """Estimated seconds until the last token, at the average speed so far; a text can end earlier."""
         return (time.perf_counter() - self.began) / max(1, self.done) * max(0, self.count - self.done)
 
 
 @st.fragment
 def draw(model: str) -> None:
-    """Continues the present text, one token at a time. A run of a fragment is never interrupted, so it works in
-    short chunks: between two chunks clicks and keys are handled, Stop among them.
+    """Draws the continuation of the present text and generates it in short chunks.
 
-    Takes the model by its name, because Streamlit keeps a fragment's arguments as long as the session, and a model
-    must not stay in memory with them. The state is read anew in each run: the events route changes it between runs.
+    Streamlit does not interrupt a run of a fragment; clicks and keys, including Stop, are handled between two chunks.
+    Each run reads the current state, because the events route changes it between runs.
+
+    Args:
+        model: name of the model. The model itself would stay in memory, because Streamlit stores a fragment's arguments
+            with the session.
     """
     session.speak()
     this = visit.current()
@@ -118,12 +124,28 @@ def draw(model: str) -> None:
 
 
 def key_of(reading: Reading, state: LabState) -> tuple:
-    """Everything that a continuation depends on."""
+    """Returns a key of everything that a continuation depends on.
+
+    Args:
+        reading: the tokenized text.
+        state: the visitor's state.
+
+    Returns:
+        A hashable tuple.
+    """
     return state.model, reading.prompt, state.plan, state.budgets, state.sampling
 
 
 def refusal(lab: Lab, reading: Reading) -> str | None:
-    """Why this text cannot be continued; None if it can."""
+    """Returns the reason why a text cannot be continued.
+
+    Args:
+        lab: the model.
+        reading: the tokenized text.
+
+    Returns:
+        The reason; None if the text can be continued.
+    """
     if reading.error is not None:
         return _("The text cannot be read")
     if len(reading.prompt.ids) >= lab.limit:
@@ -132,7 +154,7 @@ def refusal(lab: Lab, reading: Reading) -> str | None:
 
 
 def _begun(lab: Lab, key: tuple) -> Continuation:
-    """A continuation, or why there is none."""
+    """Returns a new continuation; `refused` is set if it cannot start."""
     _model, prompt, plan, budgets, sampling = key
     plans = [HeadPlan(), plan] if plan else [plan]
     count = min(MOST, lab.limit - len(prompt.ids))
@@ -147,9 +169,10 @@ def _begun(lab: Lab, key: tuple) -> Continuation:
 
 
 def _places(has_plan: bool, has_memory: bool, running: bool) -> list[DeltaGenerator]:
-    """Where the text as trained, the one under the plan, and the one within a memory stand, what each is called
-    before it: as high together however much is written, each scrolled to what was written last while it is written,
-    and to its beginning, where two of them part, when it is there."""
+    """Returns the containers of the texts, each with its label, at a fixed total height.
+
+    A container is scrolled to the newest token during generation, and to the beginning afterwards.
+    """
     def box(height: int) -> list[DeltaGenerator]:
         label = st.empty()
         place = st.container() if running else st.columns(1)[0]  # another one, or it would stay scrolled
@@ -162,7 +185,7 @@ def _places(has_plan: bool, has_memory: bool, running: bool) -> list[DeltaGenera
 
 
 def _step(now: Continuation) -> bool:
-    """One token of each text; False when all have ended."""
+    """Generates one token of each text; returns False after the end of all texts."""
     now.done += 1
     words = [next(steps, None) for steps in now.steps]
     now.trained += words[0] or ""
@@ -192,5 +215,5 @@ def _show(now: Continuation, places: list[DeltaGenerator], state: LabState) -> N
 
 
 def _line(text: str) -> str:
-    """The text without its line breaks, which would make two continuations taller than their place."""
+    """Returns the text without line breaks, which would make it higher than its container."""
     return " ".join(text.split("\n"))

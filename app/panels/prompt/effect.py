@@ -1,4 +1,4 @@
-"""What a plan does: two traces of one text -> predictions, distances and losses, before and after."""
+"""The effect of a plan: predictions, KL divergence and losses of the baseline trace and the trace under the plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ from models.trace import divergence
 
 
 def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effect") -> None:
-    """Draws the panel, or says why a class does not see it yet."""
+    """Draws the panel, or a message if a class must guess the prediction first.
+
+    Args:
+        lab: the model.
+        state: the visitor's state.
+        before: the baseline trace.
+        after: the trace under the plan.
+        key: key of the component.
+    """
     if state.hides_answer:
         st.caption(_("What the model answers is shown when the question is answered, or its answer asked for."))
     else:
@@ -27,7 +35,18 @@ def draw(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effec
 
 
 def part(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effect") -> Part:
-    """The panel; of a model without predictions, how far its vectors moved."""
+    """Returns the panel; for a model without predictions, it shows the shift of the output vectors.
+
+    Args:
+        lab: the model.
+        state: the visitor's state.
+        before: the baseline trace.
+        after: the trace under the plan.
+        key: key of the component.
+
+    Returns:
+        The component.
+    """
     shown: dict[str, Any] = {"tokens": token_losses(lab, before, after)}
     if before.vectors is not None:
         shown = in_vectors(before, after)
@@ -37,14 +56,31 @@ def part(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "effec
 
 
 def predictions(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
-    """One entry a prediction, in the order of the text, each with a title, rows, KL and losses (nats). Of what a model
-    writes, after the words that it writes untouched."""
+    """Returns the predictions before and after.
+
+    Args:
+        lab: the model.
+        before: the baseline trace.
+        after: the trace under the plan.
+
+    Returns:
+        One entry per prediction, in text order: title, rows, KL divergence and losses in nats. A decoder's predictions
+        are teacher-forced on the baseline translation.
+    """
     return [_prediction(lab, old, new, before.rows[old.row][old.position])
             for old, new in zip(before.outputs, after.outputs, strict=True)]
 
 
 def in_vectors(before: Seen, after: Seen) -> dict[str, Any]:
-    """What the panel shows of a model that predicts nothing: 1 - cosine of each token's vector, and the sentence's."""
+    """Returns the shift of the output vectors, for a model without predictions.
+
+    Args:
+        before: the baseline trace.
+        after: the trace under the plan.
+
+    Returns:
+        1 - cosine similarity, for each token's vector and for the sentence vector.
+    """
     by_token, of_all = vector_shift(before, after)
     tokens = [{"token": token, "before": None, "after": float(value)}
               for token, value in zip(spelt(before.tokens), by_token, strict=True)]
@@ -56,8 +92,17 @@ def in_vectors(before: Seen, after: Seen) -> dict[str, Any]:
 
 
 def token_losses(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
-    """The text's tokens with the loss of each, None where unknown: of a model that predicts the next token as a
-    prediction from what stands before it, of one that guesses hidden ones as a guess from all the rest."""
+    """Returns the tokens of the text with their losses before and after.
+
+    Args:
+        lab: the model.
+        before: the baseline trace.
+        after: the trace under the plan.
+
+    Returns:
+        One entry per token; a loss is None if unknown. A causal model predicts a token from the tokens before it, a
+        masked model from all other tokens.
+    """
     shift = 1 if lab.task.predicts_next else 0
     shown = []
     tokens = spelt(lab.task.token_at(before.prompt, place) for place in range(len(before.tokens)))
@@ -69,7 +114,14 @@ def token_losses(lab: Lab, before: Seen, after: Seen) -> list[dict[str, Any]]:
 
 
 def mean_loss(trace: Seen) -> float | None:
-    """Mean loss of the text in nats; None where nothing is known of it."""
+    """Returns the mean loss of the text.
+
+    Args:
+        trace: trace or sketch.
+
+    Returns:
+        Nats per token; None without known losses.
+    """
     return trace.loss if trace.loss == trace.loss else None
 
 

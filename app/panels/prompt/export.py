@@ -1,5 +1,7 @@
-"""Files that the server makes: the numbers of all heads. The menu beside the grid asks for one; then, and not before, a
-button is on the page that fetches it, which the menu presses (components/take_away.js)."""
+"""Exports of the attention patterns of all heads, made on the server.
+
+The menu beside the grid requests a file. Then the page gets a download button, and the menu clicks it
+(components/take_away.js)."""
 
 from __future__ import annotations
 
@@ -23,7 +25,14 @@ TYPES = {"npz": "application/octet-stream", "json": "application/json", "csv": "
 
 
 def draw(lab: Lab, state: LabState, seen: Seen, read_chars: int) -> None:
-    """The button, where a file was asked for. It holds no numbers: they are found again, or computed."""
+    """Draws the download button if an export was requested. The data are computed, or taken from the cache, on a click.
+
+    Args:
+        lab: the model.
+        state: the visitor's state.
+        seen: the trace under the plan.
+        read_chars: number of characters that the model reads, for the link in the file.
+    """
     asked = visit.current().download
     if asked is None:
         return
@@ -40,10 +49,21 @@ def draw(lab: Lab, state: LabState, seen: Seen, read_chars: int) -> None:
 
 def made(ending: str, ref: Callable[[], Lab | None], prompt: Prompt, plan: HeadPlan, of_layer: tuple[str, int] | None,
          link: str) -> bytes:
-    """The file's content.
+    """Returns the content of the file.
 
     Args:
-        of_layer: kind and layer of a trace that is too large to be a file whole; None for all of it.
+        ending: one of session.FILES.
+        ref: returns the model; None if it is no longer in memory.
+        prompt: the tokenized input.
+        plan: interventions on heads.
+        of_layer: (attention block, layer) to export if all layers are too large; None for all layers.
+        link: address that opens the same state.
+
+    Returns:
+        Bytes.
+
+    Raises:
+        LookupError: the model is no longer in memory.
     """
     lab = ref()
     if lab is None:

@@ -1,4 +1,4 @@
-"""Writing with a limited memory: the choice of budgets, what each layer still keeps, and what forgetting costs."""
+"""Generation with limited memory: the choice of budgets, the tokens that each layer keeps, and the perplexity."""
 
 from __future__ import annotations
 
@@ -31,7 +31,12 @@ _OLDEST = {"chosen": _WAYS["chosen-oldest"], "equal": _WAYS["equal-oldest"]} | \
 
 
 def choose(lab: Lab, state: LabState) -> None:
-    """The memory to write with, where a model says itself what may go. Who chooses one sees it written at once."""
+    """Draws the choice of the memory budget for a selective model; a choice starts the continuation.
+
+    Args:
+        lab: the model.
+        state: the visitor's state.
+    """
     if not lab.can_forget:
         return
     offered = choices(lab)
@@ -52,7 +57,14 @@ def _on_memory(offered: Mapping[str, tuple[int, ...]]) -> None:
 
 
 def choices(lab: Lab) -> dict[str, tuple[int, ...]]:
-    """What a visitor can choose -> a budget for each layer; none for all tokens."""
+    """Returns the offered budgets.
+
+    Args:
+        lab: the model.
+
+    Returns:
+        Label -> tokens that each layer keeps; empty for all tokens.
+    """
     layers = lab.kinds[0].layers
     offered: dict[str, tuple[int, ...]] = {_("Writing keeps all tokens"): ()}
     offered |= {_("Writing keeps {budget} tokens a layer", budget=budget): (budget,) * layers for budget in BUDGETS}
@@ -65,7 +77,14 @@ def choices(lab: Lab) -> dict[str, tuple[int, ...]]:
 
 
 def counts(steps: Sequence[Step]) -> str:
-    """How many tokens each layer keeps, in words."""
+    """Returns the number of tokens that each layer keeps, in words.
+
+    Args:
+        steps: steps of the generation.
+
+    Returns:
+        A sentence in the visitor's language.
+    """
     kept = [len(places) for places in steps[-1].kept]
     if len(set(kept)) == 1:
         return _("Each layer keeps {kept} of {count} tokens", kept=kept[0], count=len(steps))
@@ -74,7 +93,15 @@ def counts(steps: Sequence[Step]) -> str:
 
 
 def struck(steps: Sequence[Step], layer: int) -> str:
-    """The text as Markdown: what the layer has forgotten is grey and struck through; … stands where writing began."""
+    """Returns the text as Markdown, with the tokens that a layer has dropped in grey and struck through.
+
+    Args:
+        steps: steps of the generation.
+        layer: layer, from 0.
+
+    Returns:
+        Markdown; `…` marks the start of the generated text.
+    """
     kept, parts = set(steps[-1].kept[layer]), []
     runs = itertools.groupby(range(len(steps)), key=lambda place: (steps[place].is_new, place in kept))
     for (is_new, is_kept), places in runs:
@@ -86,14 +113,18 @@ def struck(steps: Sequence[Step], layer: int) -> str:
 
 
 def _forgotten(text: str) -> str:
-    """Spaces stay outside: Markdown strikes nothing that begins or ends with one."""
+    """Returns struck-through Markdown; outer spaces stay outside, because Markdown does not strike text with them."""
     words = text.strip()
     before, after = text[:len(text) - len(text.lstrip())], text[len(text.rstrip()):]
     return f"{spaces(before)}:gray[~~{literal(words)}~~]{spaces(after)}" if words else spaces(text)
 
 
 def section(lab: Lab) -> None:
-    """The curve of perplexity against memory, as measured on held-out text."""
+    """Draws the curve of perplexity against memory on held-out text.
+
+    Args:
+        lab: the model.
+    """
     try:
         result = store.read(lab.name, "memory")
     except CheckpointError as error:
@@ -120,7 +151,7 @@ def section(lab: Lab) -> None:
 
 
 def _measured(name: str) -> dict | None:
-    """None where there is nothing, and where what there is cannot be read: `section` tells of it."""
+    """Returns the stored results; None without a file and for a damaged file, which `section` reports."""
     try:
         return store.read(name, "memory")
     except CheckpointError:
@@ -128,7 +159,15 @@ def _measured(name: str) -> dict | None:
 
 
 def points(result: dict, control: dict | None) -> list[dict[str, Any]]:
-    """All measured points of a model, and of the control, a row each; those of a line together."""
+    """Returns the points of the chart.
+
+    Args:
+        result: stored results of the model.
+        control: stored results of the softmax control; None without a control.
+
+    Returns:
+        One row per point, grouped by line.
+    """
     rows = []
     for its in (result, control):
         if its is None:
@@ -148,7 +187,7 @@ def points(result: dict, control: dict | None) -> list[dict[str, Any]]:
 
 
 def _verdict(result: dict, control: dict | None) -> str:
-    """How little memory does as well as the control with all of its own; empty if that is not known."""
+    """Returns a sentence with the smallest memory that matches the control with full memory; empty if unknown."""
     if control is None:
         return ""
     limit = control["points"][0]["perplexity"]

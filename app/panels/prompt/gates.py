@@ -1,5 +1,4 @@
-"""The gates that a model computes itself (models/nets/attention/gated.py), and what becomes of its first token with
-them."""
+"""Gates computed by the model (models/nets/attention/gated.py), and their effect on attention to the first token."""
 
 from __future__ import annotations
 
@@ -24,12 +23,25 @@ from models.trace import sink
 
 
 def offered(trace: Seen) -> bool:
-    """True if there is something to be seen."""
+    """Returns True if the model computes gates.
+
+    Args:
+        trace: trace or sketch.
+
+    Returns:
+        True or False.
+    """
     return bool(trace.gates)
 
 
 def section(lab: Lab, state: LabState, trace: Seen) -> None:
-    """Tokens down and heads across, live; beside it attention to the first token, here and in softmax attention."""
+    """Draws the gates (tokens by heads), and the attention to the first token compared with softmax attention.
+
+    Args:
+        lab: the model.
+        state: the visitor's state.
+        trace: the trace under the plan.
+    """
     kind, layer, _head = selected(lab, state)
     gates = trace.gates[kind.name]
     left, right = st.columns(2, gap="large")
@@ -59,7 +71,7 @@ def section(lab: Lab, state: LabState, trace: Seen) -> None:
 
 
 def _over_texts(name: str) -> float | None:
-    """Share of the first token over all heads and layers, as models/studies/corpus/sinks.py measured it."""
+    """Returns the share of attention to the first token over all heads (models/studies/corpus/sinks.py)."""
     try:
         measured = store.read(name, "sink")
     except CheckpointError:  # Results tells of it
@@ -68,7 +80,7 @@ def _over_texts(name: str) -> float | None:
 
 
 def _without_gates(lab: Lab, trace: Seen) -> dict[str, Seen]:
-    """Softmax attention of the same family, on what was read: the box may be empty. Nothing where there is none."""
+    """Returns the trace of the family's softmax model on the same prompt; empty without such a model."""
     name = f"{lab.task.name}-softmax"
     if name not in catalogue.names() or name == lab.name:
         return {}

@@ -1,4 +1,4 @@
-"""The heads of a model: all of them as a grid with controls, and the selected one large."""
+"""The heads of a model: a grid of thumbnails with controls, and the large map of the selected head."""
 
 from __future__ import annotations
 
@@ -55,7 +55,16 @@ def scale_of(lab: Lab, scale: Scale, n: int) -> dict[str, Any]:
 
 
 def log_n_note(n: int, base: int, causal: bool) -> str:
-    """What a scale of log n does to the scores of a text of n tokens, in words."""
+    """Returns a sentence about the effect of the log n scale on the scores.
+
+    Args:
+        n: tokens of the text.
+        base: base of the logarithm, in tokens.
+        causal: True for a causal mask.
+
+    Returns:
+        The sentence in the visitor's language.
+    """
     factor = f"{math.log(n) / math.log(base):.2f}"
     if not causal:
         if n <= base:
@@ -85,12 +94,22 @@ def _grid(lab: Lab, kind: Kind, state: LabState, trace: Seen, notes: Mapping[Add
 
 
 def _state(lab: Lab, plan: HeadPlan, address: Address) -> HeadState:
-    """What a head is under a usable plan; one that its model's own gates have closed is pruned in any case."""
+    """Returns the state of a head under a plan; a head that training pruned is pruned under every plan."""
     return HeadState(gate=0.0) if address in lab.closed else plan.state(*address)
 
 
 def large_part(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> Part:
-    """The attention map of the selected head, large."""
+    """Returns the large attention map of the selected head.
+
+    Args:
+        lab: the model.
+        state: the visitor's state.
+        trace: the trace under the plan.
+        key: key of the component.
+
+    Returns:
+        The component.
+    """
     kind, layer, head = selected(lab, state)
     maps = compute.layer_of(lab, trace, state.plan, kind.name, layer)
     queries, keys = spelt(trace.rows[kind.query_row]), spelt(trace.rows[kind.key_row])
@@ -110,13 +129,21 @@ def large_part(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> Part
 
 
 def _asked(trace: Seen, state: LabState) -> Output | None:
-    """The prediction that the effect panel shows."""
+    """Returns the prediction that the effect panel shows."""
     there = -len(trace.outputs) <= state.asked < len(trace.outputs)
     return trace.outputs[state.asked if there else LAST] if trace.outputs else None
 
 
 def notes(lab: Lab, state: LabState) -> list[str]:
-    """Sentences under the large map, as Markdown: what the map alone does not show."""
+    """Returns sentences below the large map, for properties that the map does not show.
+
+    Args:
+        lab: the model.
+        state: the visitor's state.
+
+    Returns:
+        Markdown.
+    """
     found = []
     kind, layer, head = selected(lab, state)
     chosen = state.plan.state(kind.name, layer, head)
@@ -141,5 +168,13 @@ def notes(lab: Lab, state: LabState) -> list[str]:
 
 
 def selected(lab: Lab, state: LabState) -> tuple[Kind, int, int]:
-    """The selected head: its kind, its layer, its number."""
+    """Returns the selected head.
+
+    Args:
+        lab: the model.
+        state: the visitor's state.
+
+    Returns:
+        Attention block, layer and head, both from 0.
+    """
     return lab.kind(state.selection.kind), state.selection.layer, state.selection.head

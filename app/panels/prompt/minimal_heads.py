@@ -1,5 +1,7 @@
-"""What does this text need? Gates learned live on frozen weights: the fewest heads that keep the prediction, and the
-three groups of heads for its right answers. What is found is a plan."""
+"""Minimal heads: a search for the fewest heads that keep the prediction, and for three groups of heads.
+
+The search learns gates on frozen weights. Its result is a plan.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ from models.trace import Trace
 TITLES = {"fewest": N_("Fewest heads found"), "groups": N_("Three groups")}
 SCOPES = {False: N_("This prediction"), True: N_("The whole text")}
 TITLE = N_("Learning gates, step")
-SEARCH = 250  # passes that a search is counted as; it takes as long as 600 (18 tokens) to 1,200 (23)
+SEARCH = 250  # passes that a search is charged; it takes as long as 600 passes (18 tokens) to 1,200 passes (23 tokens)
 BY_COST, BY_CONFIDENCE, LEARNED = (N_("by loss when pruned alone"), N_("by confidence"), N_("learned gates"))
 NAMES = {FACILITATING: N_("facilitating"), INTERFERING: N_("interfering"), IRRELEVANT: N_("irrelevant"),
          UNDECIDED: N_("undecided")}
@@ -48,12 +50,12 @@ MEANINGS = {
 
 @dataclass(frozen=True, eq=False)
 class Fewest:
-    """A curve of learned sets, and what simpler orders give.
+    """The sets of heads found by the search, and the curves of simpler orders.
 
     Attributes:
-        plans: number of open heads -> KL in nats, and the plan that prunes the others.
-        orders: name -> (heads, KL) by another order.
-        heads: of the model.
+        plans: number of heads left -> (KL divergence in nats, the plan that prunes all other heads).
+        orders: name of an order -> (heads left, KL divergence in nats).
+        heads: number of heads of the model.
     """
 
     plans: dict[int, tuple[float, HeadPlan]]
@@ -61,33 +63,54 @@ class Fewest:
     heads: int
 
     def answer(self, bound: float) -> int:
-        """The fewest heads whose KL is within the bound."""
+        """Returns the smallest number of heads with a KL divergence within the bound.
+
+        Args:
+            bound: KL divergence in nats.
+
+        Returns:
+            Number of heads.
+        """
         return min((size for size, (divergence, _) in self.plans.items() if divergence <= bound), default=self.heads)
 
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """The groups, the heads' addresses in the same order, and the plans that prune a group."""
+    """The three groups of heads, the addresses of the heads in the same order, and the plans that prune a group."""
 
     groups: head_groups.Groups
     heads: list[tuple[str, int, int]]
     known: bool
 
     def of(self, name: str) -> list[tuple[str, int, int]]:
-        """The heads of a group."""
+        """Returns the heads of a group.
+
+        Args:
+            name: name of the group.
+
+        Returns:
+            Addresses.
+        """
         return [head for head, its in zip(self.heads, self.groups.names, strict=True) if its == name]
 
 
 @dataclass
 class Under:
-    """A search under way or done, and what it was begun for."""
+    """A running or completed search and the key of its input."""
 
     key: tuple[Any, ...]
     job: Job[Any]
 
 
 def draw(lab: Lab, state: LabState, prompt: Prompt, before: Seen) -> None:
-    """The section: what is asked, the button, and what was found."""
+    """Draws the section: settings, the start button, and the results.
+
+    Args:
+        lab: the model.
+        state: the visitor's state.
+        prompt: the tokenized input.
+        before: the baseline trace.
+    """
     st.markdown(_("**What does this text need?** Which heads can the answer not do without? Gates are learned for "
                   "this text alone, in seconds; the model stays as it is. Apply what they find, look at it on the "
                   "grid, send it as a link."))
@@ -119,7 +142,7 @@ def draw(lab: Lab, state: LabState, prompt: Prompt, before: Seen) -> None:
 
 
 def _choose(search: Search) -> DeltaGenerator:
-    """What is asked for; returns the row that it stands in."""
+    """Draws the settings and returns their row."""
     st.session_state[session.WANTED] = search.wanted
     st.session_state[session.WHOLE] = search.whole
     st.session_state[session.BOUND] = search.bound
@@ -137,8 +160,7 @@ def _choose(search: Search) -> DeltaGenerator:
 
 
 def _start(model: str, prompt: Prompt, question: Question, search: Search, key: tuple[Any, ...]) -> None:
-    """Takes the model by its name, and finds the trace again: Streamlit keeps what a button was given for as long as
-    the session lasts."""
+    """Starts the search. Takes the model's name instead of the model, because Streamlit stores a button's arguments."""
     try:
         lab = visitor_models.opened(model)
         before = compute.traces_of(lab, prompt, HeadPlan())[0]
@@ -187,7 +209,7 @@ def _fewest(name: str, found: Fewest, search: Search) -> None:
 
 
 def _told(found: Grouped) -> str:
-    """The groups with their heads, in words."""
+    """Returns the groups and their heads in words."""
     return "; ".join(f"{_(NAMES[name])}: {', '.join(f'{layer + 1}.{head + 1}' for _kind, layer, head in heads)}"
                      for name in GROUPS if (heads := found.of(name)))
 

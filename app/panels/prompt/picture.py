@@ -1,4 +1,4 @@
-"""A picture as the text of a model that sees: its choice, and a head's row laid over it."""
+"""The picture as input of a vision model: upload, and one query's attention laid over the picture."""
 
 from __future__ import annotations
 
@@ -23,16 +23,27 @@ EXAMPLE = Path(__file__).parents[3] / "assets" / "picture.png"
 
 
 def read(lab: Lab, of: str = "") -> Prompt:
-    """The visitor's picture, or the example, as the model reads it; raises InputError.
+    """Returns the visitor's picture, or the example, as a prompt.
 
     Args:
-        of: the model that the picture was chosen for; this one by default.
+        lab: the vision model.
+        of: name of the model that the picture was chosen for; default: this model.
+
+    Returns:
+        The prompt.
+
+    Raises:
+        InputError: the file is no valid picture, or the picture is too large.
     """
     return lab.read_picture(visitor_models.picture(of or lab.name) or EXAMPLE.read_bytes())
 
 
 def choose(lab: Lab) -> None:
-    """The upload. A picture is in no link: who follows one sees the example."""
+    """Draws the upload. Links do not contain the picture, so a link opens the example picture.
+
+    Args:
+        lab: the vision model.
+    """
     st.file_uploader(_("A picture (JPEG or PNG); without one, the example is shown"),
                      type=["png", "jpg", "jpeg", "webp"], key=session.PICTURE, on_change=_on_picture, args=(lab.name,))
     if st.session_state.get(session.PICTURE_PROBLEM):
@@ -52,10 +63,11 @@ def _on_picture(model: str) -> None:
 
 
 def overlay(prompt: Prompt, weights: ndarray) -> None:
-    """A head's row over the picture: what one token looks at.
+    """Draws the attention of one query over the picture.
 
     Args:
-        weights: (N, N) of the head, as used.
+        prompt: the picture.
+        weights: (N, N) attention pattern of the head, under the plan.
     """
     names = list(prompt.tokens)
     query = st.select_slider(_("Looking from"), range(len(names)), key=session.QUERY, format_func=names.__getitem__)
@@ -65,11 +77,14 @@ def overlay(prompt: Prompt, weights: ndarray) -> None:
 
 
 def laid_over(prompt: Prompt, row: ndarray) -> Image.Image:
-    """The picture, grey, with each patch tinted by its weight: none to the largest.
+    """Returns the picture in grey, with each patch tinted by its attention weight.
 
     Args:
         prompt: a models.labs.foreign.reading.vision.PicturePrompt.
-        row: (N,) weights of one query.
+        row: (N,) attention weights of one query; the largest gets the strongest tint.
+
+    Returns:
+        The tinted picture.
     """
     seen = Image.open(io.BytesIO(prompt.seen)).convert("L").convert("RGB")  # type: ignore[attr-defined]
     patches = prompt.over_patches(row)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""How a text is continued: always the likeliest token, or drawn by chance, which a seed decides."""
+"""The sampling settings of the continuation: greedy decoding, or temperature, top-p and seed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from models.generate.sampling import MAX_SEED, MAX_TEMPERATURE, MIN_TOP_P
 
 
 def choose(lab: Lab, state: LabState, can_go_on: bool) -> None:
-    """A button that says how tokens are chosen, with the choice behind it, and one for the next seed.
+    """Draws a button that shows and opens the sampling settings, and a button for the next seed.
 
     Args:
-        can_go_on: False where nothing can be continued, now with another seed either.
+        lab: the model.
+        state: the visitor's state.
+        can_go_on: False if the text cannot be continued; disables the button for the next seed.
     """
     if not lab.task.writes:
         return
@@ -28,7 +30,7 @@ def choose(lab: Lab, state: LabState, can_go_on: bool) -> None:
     place = st.popover(said, key=session.SAMPLING, on_change="rerun", width="content")
     st.button(_("Another seed"), key="another", on_click=events.draw_another, icon=":material/casino:",
               disabled=sampling.is_greedy or not can_go_on, help=_("Continues the text with other random numbers"))
-    if place.open:  # what nobody looks at need not be sent with every click
+    if place.open:  # a closed dialog is not sent with every click
         with place:
             _details(state)
 

@@ -1,4 +1,4 @@
-"""What a model of two texts writes: drawn last, as it takes longer than the pictures."""
+"""The output text of an encoder-decoder model; drawn last, because generation takes longer than the attention maps."""
 
 from __future__ import annotations
 
@@ -11,12 +11,30 @@ from models.kind import TARGET
 
 
 def is_offered(before: Seen) -> bool:
-    """True if the model writes another text."""
+    """Returns True for an encoder-decoder model.
+
+    Args:
+        before: the baseline trace.
+
+    Returns:
+        True or False.
+    """
     return TARGET in before.rows
 
 
 def part(lab: Lab, state: LabState, before: Seen, after: Seen, key: str = "written") -> Part:
-    """What the model writes, unmodified and under the plan."""
+    """Returns the panel with the output text of the unmodified model and under the plan.
+
+    Args:
+        lab: the model.
+        state: the visitor's state.
+        before: the baseline trace.
+        after: the trace under the plan.
+        key: key of the component.
+
+    Returns:
+        The component.
+    """
     plan = compute.usable(lab, state.plan)
     said = after.written if after.written is not None or not plan else compute.rewritten(lab, before.prompt, plan)
     return written.part(key=key, before=before.written or "", after=said if plan else None)
