@@ -1,1 +1,1 @@
-"""Speed, as ratios measured in one run. `python -m benchmarks` runs all; see README.md in this folder."""
+"""Benchmarks; each result is a ratio of two times from one run. `python -m benchmarks` runs all; see README.md."""

@@ -45,7 +45,7 @@ def interactions() -> list[Rows]:
 
 
 def visits() -> list[Rows]:
-    """Runs without a browser, which would take a core."""
+    """Runs the visitors benchmark without a browser, because a browser would use one core."""
     rows = []
     for count, states in ((200, 20), (100, 2000), (200, 2000)):
         with serve() as address:

@@ -1,10 +1,11 @@
-"""HAProxy and nginx before the same two replicas: what each adds to an answer, how evenly it shares visitors out,
-whether downloads find their visit, and what a replica that dies costs. With deploy/haproxy.cfg as it is
-and benchmarks/nginx.conf; both have to be installed.
+"""Compares HAProxy and nginx as load balancers in front of the same two replicas.
+
+Measures the added latency, the distribution of visitors, failed downloads, and the time until visitors recover after a
+replica is killed. Uses deploy/haproxy.cfg and benchmarks/nginx.conf; both balancers must be installed.
 
     python -m benchmarks.balancers
 
-Loopback only; ports 8660 to 8664.
+Runs on the loopback interface only, on ports 8660 to 8664.
 """
 
 from __future__ import annotations
@@ -34,7 +35,14 @@ PATHS = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 
 
 def replica(number: int) -> subprocess.Popen[bytes]:
-    """The app as a host runs it; returns when it is ready."""
+    """Starts one replica in hosted mode and waits until it is ready.
+
+    Args:
+        number: 0 or 1.
+
+    Returns:
+        The process.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", "app/host.py", "--server.port", str(PORTS[number]),
          "--server.address", "127.0.0.1"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -48,7 +56,14 @@ def replica(number: int) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def balancer(which: str) -> Iterator[tuple[str, subprocess.Popen[bytes] | None]]:
-    """The site's address, and the balancer."""
+    """Runs a balancer while the context is open.
+
+    Args:
+        which: one of BALANCERS.
+
+    Yields:
+        The address of the site and the balancer's process.
+    """
     if which == "none":
         yield f"http://127.0.0.1:{PORTS[0]}", None
         return
@@ -77,7 +92,7 @@ def balancer(which: str) -> Iterator[tuple[str, subprocess.Popen[bytes] | None]]
 
 
 def sessions() -> list[float]:
-    """Visits that each replica has; -1 where it does not answer."""
+    """Returns the number of visits of each replica; -1 for a replica that does not answer."""
     found = []
     for port in NUMBERS:
         try:
@@ -91,7 +106,14 @@ def sessions() -> list[float]:
 
 
 def worked(process: subprocess.Popen[bytes] | None) -> float:
-    """Seconds of the processor that a balancer has had, nginx's workers included."""
+    """Returns the processor time of a balancer, including nginx's workers.
+
+    Args:
+        process: the balancer; None without one.
+
+    Returns:
+        Seconds.
+    """
     if process is None:
         return 0.0
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -103,7 +125,17 @@ def worked(process: subprocess.Popen[bytes] | None) -> float:
 
 
 async def crowd(site: str, keeps_cookies: bool, seconds: float, dies: Any = None) -> tuple[Record, list[float]]:
-    """A record of VISITORS, and how they were shared out halfway."""
+    """Runs VISITORS visitors.
+
+    Args:
+        site: address of the site.
+        keeps_cookies: False for a browser that stores no cookies.
+        seconds: duration.
+        dies: kills a replica halfway; None kills none.
+
+    Returns:
+        The record of all visitors, and the number of visits per replica at half time.
+    """
     states, record = links(300), Record()
     people = [Visitor(site, record) for _ in range(VISITORS)]
     if not keeps_cookies:
@@ -120,14 +152,21 @@ async def crowd(site: str, keeps_cookies: bool, seconds: float, dies: Any = None
 
 
 class Forgetful(dict[str, str]):
-    """The cookies of a browser that keeps none: an app in a frame of another site."""
+    """A cookie jar that stores nothing, like a browser that shows the app in a frame of another site."""
 
     def __setitem__(self, key: str, value: str) -> None:
-        """Nothing is kept."""
+        """Ignores the cookie."""
 
 
 def row(which: str) -> dict[str, Any]:
-    """One balancer, all measurements."""
+    """Runs all measurements of one balancer.
+
+    Args:
+        which: one of BALANCERS.
+
+    Returns:
+        Name of a measurement -> value.
+    """
     running = [replica(number) for number in (0, 1)]
     try:
         with balancer(which) as (site, process):

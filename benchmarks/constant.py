@@ -1,6 +1,8 @@
-"""Milliseconds on the Constant page: from a key on its slider to the chart's next place, which the browser has already;
-from there, and from the pause of typing, to what the typed text's heads and probes say. Beside the floor, in turns, in
-one browser."""
+"""Response times of the Constant page in milliseconds, compared with the floor, in turns in one browser.
+
+Measures the time from a key on the slider to the new position in the chart, whose data the browser already has, and the
+time from such a key or from the pause in typing to the results for the typed text.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,14 @@ kind => {
 
 
 def measure(browser: Browser) -> list[dict[str, Any]]:
-    """One row a measure: p50 or p95 of the page, what it should be below, and the ratio."""
+    """Returns one row per measurement: p50 or p95 of the page, its limit, and the ratio.
+
+    Args:
+        browser: headless Chromium.
+
+    Returns:
+        Rows of a table.
+    """
     lab, rows = load(MODEL), []
     plan = HeadPlan().with_heads(lab.kinds[0].addresses, constant=True)
     with serve() as app, serve("benchmarks/floor_app.py") as floor:

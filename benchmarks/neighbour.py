@@ -1,7 +1,7 @@
-"""What one visitor waits for another's slow page: a neighbour opens Length with four models and texts of 512 tokens,
-each a new one, as fast as it is answered, while visitors open links on Explore.
+"""Waiting times of visitors beside a visitor with a slow page.
 
-Speaks Streamlit's websocket protocol as visitors.py does, on the loopback only.
+One visitor opens Length with four models and new texts of 512 tokens without a pause, while other visitors open links
+on Explore. Uses Streamlit's websocket protocol like visitors.py, on the loopback interface only.
 """
 
 from __future__ import annotations
@@ -23,12 +23,28 @@ VISITORS = 10
 
 
 def measure(address: str, seconds: float = 40.0, every: float = 3.0) -> dict[str, Any]:
-    """p50, p95 and worst milliseconds of the visitors' actions, and of the neighbour's."""
+    """Returns p50, p95 and maximum of the milliseconds of the visitors' actions and of the slow visitor's actions.
+
+    Args:
+        address: address of the app.
+        seconds: duration.
+        every: mean seconds between two actions of a visitor.
+
+    Returns:
+        One row of a table.
+    """
     return asyncio.run(_measure(address, seconds, every))
 
 
 def slow_page(draw: random.Random) -> str:
-    """A link to Length with four models and a text that nobody has asked for."""
+    """Returns a link to Length with four models and a text that is not cached.
+
+    Args:
+        draw: random generator.
+
+    Returns:
+        The query of the link.
+    """
     text = " ".join(draw.choices(WORDS, k=TOKENS))
     return urlencode({"page": "length", "model": "stories-softmax", "with": MODELS, "text": text})
 

@@ -1,13 +1,12 @@
-"""A lecture hall for twenty minutes, on two replicas behind the balancer; with --kill-every, one of them dies now and
-then.
+"""Soak test: a lecture hall for twenty minutes, on two replicas behind HAProxy.
 
-    python -m benchmarks.soak                      # 200 visitors, 20 minutes, mixed pages
-    python -m benchmarks.soak --kill-every 180     # the same while every 3 minutes a replica is killed
+    python -m benchmarks.soak                      # 200 visitors, 20 minutes, all pages
+    python -m benchmarks.soak --kill-every 180     # the same, and a replica is killed every 3 minutes
 
-Every visitor opens links on all pages and downloads what is offered there. After each answer the state that the server
-shows is compared with the address that was asked for; after a replica has died, the visitor comes back as a browser
-does, and the state has to be what the address says. Ends with one line of JSON, and 1 if anything went wrong. Loopback
-only; `make hosted` is started and ended by it.
+Every visitor opens links on all pages and downloads the offered files. The state in each answer is compared with the
+requested address. After a replica was killed, each visitor reconnects like a browser, and its state must match the
+address. Prints one line of JSON; the exit status is 1 after any error. Starts and stops `make hosted` itself, on the
+loopback interface only.
 """
 
 from __future__ import annotations
@@ -44,20 +43,20 @@ from benchmarks.visitors import FINISHED, queries
 from components.payload import unpack
 from tests.browser import ROOT
 
-OPENED = ("", "", "", *(page for page in PAGES if page != FIRST_PAGE))  # the first page three times as often
-SETTLED = 300.0  # seconds after which memory may grow by GROWTH at most
+OPENED = ("", "", "", *(page for page in PAGES if page != FIRST_PAGE))  # the first page is three times as frequent
+SETTLED = 300.0  # seconds after which memory may grow by at most GROWTH
 GROWTH = 1.05
-PATIENCE = 60.0  # seconds for an answer, or until a visitor has come back
+PATIENCE = 60.0  # seconds for an answer, and for a visitor to recover
 
 
 @dataclass
 class Record:
-    """What happened to all visitors together.
+    """The results of all visitors.
 
     Attributes:
         times: milliseconds from an action to the end of its run.
-        back: seconds from a lost connection to the answer about the visitor's own state.
-        errors: what must not happen.
+        back: seconds from a lost connection to the answer with the visitor's own state.
+        errors: descriptions of errors; empty after a successful run.
         memory: (seconds since the start, bytes of each replica).
     """
 
@@ -71,7 +70,7 @@ class Record:
 
 @dataclass
 class Answer:
-    """One run as a browser would see it: the exceptions on the page, the address, what can be downloaded."""
+    """One answer of the server: exceptions on the page, the address, and the offered downloads."""
 
     failed: list[str] = field(default_factory=list)
     query: str | None = None
@@ -79,7 +78,15 @@ class Answer:
 
 
 def links(count: int, seed: int = 0) -> dict[str, str]:
-    """What is asked for -> what the address must say then."""
+    """Returns links to all pages.
+
+    Args:
+        count: number of links.
+        seed: seed of the random generator.
+
+    Returns:
+        Query of a link -> the query that the address must have after the answer.
+    """
     draw = random.Random(seed)
     found = {}
     for query in queries(count, seed):
@@ -95,7 +102,14 @@ def links(count: int, seed: int = 0) -> dict[str, str]:
 
 
 async def answer(socket: Any) -> Answer:
-    """What comes until the run has ended."""
+    """Receives messages until the run has ended.
+
+    Args:
+        socket: the visitor's websocket.
+
+    Returns:
+        The answer.
+    """
     found = Answer()
     while True:
         message = ForwardMsg()
@@ -126,7 +140,11 @@ class Visitor:
         self.address: tuple[str, str] = ("", "")  # what was asked for last, and what the bar says
 
     async def page(self, path: str = "/") -> tuple[int, bytes]:
-        """A request of plain HTTP, with the cookies; keeps those that come."""
+        """Sends an HTTP request with the visitor's cookies and stores new cookies.
+
+        Args:
+            path: path of the request.
+        """
         return await asyncio.to_thread(self._page, path)
 
     def _page(self, path: str) -> tuple[int, bytes]:
@@ -144,7 +162,7 @@ class Visitor:
         return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
     def connected(self) -> Any:
-        """A websocket, as the browser opens it."""
+        """Opens a websocket as the browser does."""
         return websockets.connect(self.site.replace("http", "ws", 1) + "/_stcore/stream", max_size=None,
                                   subprotocols=[Subprotocol("streamlit")], origin=Origin(self.site),
                                   additional_headers={"Cookie": self._cookie_line()}, open_timeout=5)
@@ -158,7 +176,12 @@ class Visitor:
         return await answer(socket)
 
     def check(self, found: Answer, when: str) -> None:
-        """Notes what is wrong with an answer."""
+        """Records the errors of an answer.
+
+        Args:
+            found: the answer.
+            when: the action before it, for the message.
+        """
         self.record.checked += 1
         self.record.errors += [f"{when}: {message}" for message in found.failed]
         if found.query != self.address[1]:
@@ -185,8 +208,7 @@ class Visitor:
                 await self._healthy(lost)
 
     async def _healthy(self, lost: float) -> None:
-        """As Streamlit's browser does: asks how the server is, after half a second and each time twice as long, and
-        connects when it is well."""
+        """Polls the server's health like Streamlit's browser code, after 0.5 s and then at doubled intervals."""
         pause = 0.5
         while time.perf_counter() - lost < PATIENCE:
             await asyncio.sleep(random.uniform(pause, 2 * pause))
@@ -244,13 +266,28 @@ def _answers(url: str) -> bool:
 
 
 def replicas(process: subprocess.Popen[bytes]) -> list[int]:
-    """Process ids of the replicas."""
+    """Returns the process ids of the replicas.
+
+    Args:
+        process: the process of `make hosted`.
+
+    Returns:
+        Ids, the older process first.
+    """
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     return [int(child) for child in children if b"app/host.py" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
 async def watched(metrics: list[str], record: Record, began: float, stop: float, every: float = 10.0) -> None:
-    """Notes the memory of each replica now and then."""
+    """Records the memory of each replica at intervals.
+
+    Args:
+        metrics: addresses of the replicas' metrics.
+        record: gets the values.
+        began: time of the start, by perf_counter.
+        stop: time of the end, by perf_counter.
+        every: seconds between two values.
+    """
     while time.perf_counter() < stop:
         held = []
         for url in metrics:
@@ -270,7 +307,16 @@ def _text(url: str) -> str:
 
 
 async def killed(process: subprocess.Popen[bytes], every: float, stop: float) -> int:
-    """Kills one replica after the other; the last one early enough that everybody can come back."""
+    """Kills one replica after the other; the last kill is early enough for all visitors to recover.
+
+    Args:
+        process: the process of `make hosted`.
+        every: seconds between two kills.
+        stop: time of the end, by perf_counter.
+
+    Returns:
+        Number of kills.
+    """
     count = 0
     while time.perf_counter() + every + PATIENCE / 2 < stop:
         await asyncio.sleep(every)
@@ -282,7 +328,18 @@ async def killed(process: subprocess.Popen[bytes], every: float, stop: float) ->
 
 
 async def soak(port: int, visitors: int, minutes: float, every: float, kill_every: float) -> dict[str, Any]:
-    """What the soak measured."""
+    """Runs the soak test.
+
+    Args:
+        port: port of the site; the replicas use the next ones.
+        visitors: number of visitors.
+        minutes: duration.
+        every: mean seconds between two actions of a visitor.
+        kill_every: seconds between two kills of a replica; 0 kills none.
+
+    Returns:
+        The summary.
+    """
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(64))  # who waits must not keep others waiting
     states, record = links(2000), Record()
     with hosted(port) as (site, process, metrics):
@@ -298,7 +355,16 @@ async def soak(port: int, visitors: int, minutes: float, every: float, kill_ever
 
 
 def summary(record: Record, minutes: float, deaths: int) -> dict[str, Any]:
-    """The record in numbers; `growth` is the last minute's memory against that of the first one after SETTLED."""
+    """Returns the results as numbers.
+
+    Args:
+        record: the results of all visitors.
+        minutes: duration.
+        deaths: number of killed replicas.
+
+    Returns:
+        Name -> value. `growth` compares the memory of the last minute with that of the first minute after SETTLED.
+    """
     taken, back = sorted(record.times), sorted(record.back)
     after = [sum(held) for when, held in record.memory if when > min(SETTLED, 30 * minutes) and all(held)]
     found: dict[str, Any] = {
@@ -322,7 +388,7 @@ def main() -> None:
     asked = parser.parse_args()
     found = asyncio.run(soak(asked.port, asked.visitors, asked.minutes, asked.every, asked.kill_every))
     print(json.dumps(found))
-    # What could not be read has grown: a soak that measures nothing must not pass.
+    # Without memory values, growth counts as exceeded: a run that measures nothing must not pass.
     grown = not asked.kill_every and asked.minutes * 60 > 2 * SETTLED and found.get("growth", math.inf) > GROWTH
     sys.exit(1 if found["errors"] or grown or not found["downloads"] else 0)
 

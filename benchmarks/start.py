@@ -1,4 +1,4 @@
-"""From the start of the process, and from a visitor's page load, to the first picture; and what a visitor costs."""
+"""Time to the first maps, from the start of the process and from a page load; memory per visitor and of all models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ LOADS = 7
 
 
 def first_picture(browser: Browser) -> dict[str, Any]:
-    """Seconds from the start of the process, and the median of later page loads by new visitors."""
+    """Returns the seconds to the first maps, from the start of the process and (median) from later page loads.
+
+    Args:
+        browser: headless Chromium.
+
+    Returns:
+        One row of a table.
+    """
     began = time.perf_counter()
     with serve() as address:
         _load(browser, address)
@@ -27,7 +34,14 @@ def first_picture(browser: Browser) -> dict[str, Any]:
 
 
 def memory_of_visitors(visitors: int = 100) -> dict[str, Any]:
-    """Resident memory that sessions add, MB each; the models and caches are warm before."""
+    """Returns the resident memory per session in MB, measured after models and caches are warm.
+
+    Args:
+        visitors: number of sessions.
+
+    Returns:
+        One row of a table.
+    """
     with serve() as address:
         visit(address, visitors=8, every=0.3, seconds=10)
         before = _resident(address)
@@ -37,7 +51,7 @@ def memory_of_visitors(visitors: int = 100) -> dict[str, Any]:
 
 
 def memory_of_models() -> dict[str, Any]:
-    """MB of a process that has loaded every model, and of what it holds of them."""
+    """Returns the memory in MB of a process that has loaded every model, and of the models that it still holds."""
     code = ("import models, models.loading; from app.server import serving; serving.tune(); names = models.names();"
             "labs = [serving.load(name) for name in names];"
             "[models.run(lab, lab.task.examples[0][1]) for lab in labs];"

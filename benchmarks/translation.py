@@ -1,5 +1,7 @@
-"""Milliseconds from a key that makes a head constant to the maps, and to the translation that the model writes then,
-beside the floor, in turns, in one browser."""
+"""Milliseconds from a key that makes a head constant to the new maps and to the new translation.
+
+The baseline is the floor (floor_app.py), measured in turns in the same browser.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ SHARES = (0.5, 0.95)
 
 
 def measure(browser: Browser) -> list[dict[str, Any]]:
-    """One row a kind of attention and share: of the maps, the floor's, and of the translation."""
+    """Returns one row per attention block and quantile: times of the maps, of the floor, and of the translation.
+
+    Args:
+        browser: headless Chromium.
+
+    Returns:
+        Rows of a table.
+    """
     rows = []
     lab = load(MODEL)
     n, kinds = len(lab.read(TEXT).tokens), len(lab.kinds)

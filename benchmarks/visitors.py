@@ -1,7 +1,7 @@
 """Many visitors on one process: each opens a session and, every few seconds, a link with another state.
 
-Speaks Streamlit's websocket protocol, on the loopback only. A link is the dearest action there is: a whole run of
-the script, and a forward pass unless another visitor has asked for the same state before.
+Uses Streamlit's websocket protocol, on the loopback interface only. A link is the most expensive action: it needs a
+whole run of the script, and a forward pass unless the result is cached.
 """
 
 from __future__ import annotations
@@ -26,7 +26,15 @@ FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_S
 
 
 def queries(count: int, seed: int = 0) -> list[str]:
-    """`count` different states: model, text of 12 to 40 words or 6 to 20 events, some heads changed."""
+    """Returns links to different states: models, texts of 12 to 40 words or 6 to 20 events, and some modified heads.
+
+    Args:
+        count: number of links.
+        seed: seed of the random generator.
+
+    Returns:
+        Queries of the links.
+    """
     draw = random.Random(seed)
     found = []
     for _ in range(count):
@@ -46,12 +54,17 @@ def queries(count: int, seed: int = 0) -> list[str]:
 
 
 def measure(address: str, visitors: int, every: float, seconds: float, states: int = 2000) -> dict[str, Any]:
-    """p50, p95 and worst milliseconds from an action to the end of its run, and what went wrong.
+    """Returns p50, p95 and maximum of the milliseconds from an action to the end of its run, and the errors.
 
     Args:
-        every: mean seconds between a visitor's actions.
-        seconds: how long; the first WARMUP of them, in which all sessions open, do not count.
-        states: how many different links there are; fewer means that more answers are remembered.
+        address: address of the app.
+        visitors: number of visitors.
+        every: mean seconds between two actions of a visitor.
+        seconds: duration; the first WARMUP seconds, in which all sessions open, do not count.
+        states: number of different links; with fewer links more results are cached.
+
+    Returns:
+        One row of a table.
     """
     if urlparse(address).hostname not in ("localhost", "127.0.0.1"):
         raise ValueError(f"expected an address of this machine, got {address}")

@@ -1,5 +1,4 @@
-"""The memory of one process under the worst mix there is: every model, texts as long as they may be, Compare and Length
-with four models, plans, all at once.
+"""The memory of one process under the worst load: all models, the longest texts, and pages with four models, at once.
 
     python -m benchmarks.worst --minutes 5 --visitors 40
 """
@@ -26,7 +25,14 @@ LIMIT = 1e9  # bytes of a small host
 
 
 def worst_link(draw: random.Random) -> str:
-    """A state that nobody has asked for: the dearest pages more often than others."""
+    """Returns a link whose result is not cached; expensive pages are more frequent than others.
+
+    Args:
+        draw: random generator.
+
+    Returns:
+        The query of the link.
+    """
     name = draw.choice(models.names())
     family = [other for other in catalogue.family(name) if other != name]
     page = draw.choice(("", "compare", "compare", "length", "length", "results", "about"))
@@ -46,7 +52,17 @@ def worst_link(draw: random.Random) -> str:
 
 
 async def mix(address: str, visitors: int, seconds: float, process: int) -> dict[str, Any]:
-    """Memory while all of them act without a pause: its course, and the most there was."""
+    """Measures the memory while all visitors act without a pause.
+
+    Args:
+        address: address of the app.
+        visitors: number of visitors.
+        seconds: duration.
+        process: id of the app's process.
+
+    Returns:
+        The memory over time and its maximum.
+    """
     record, stop, draw = Record(), time.perf_counter() + seconds, random.Random(0)
     course: list[int] = []
 
@@ -65,7 +81,7 @@ async def mix(address: str, visitors: int, seconds: float, process: int) -> dict
 
     await asyncio.gather(watch(), *(act(Visitor(address, record)) for _ in range(visitors)))
     fifths = [max(course[len(course) * part // 5:len(course) * (part + 1) // 5]) / 1e6 for part in range(5)]
-    await asyncio.sleep(65)  # the collector has come by
+    await asyncio.sleep(65)  # wait for the full garbage collection, once per minute
     return {"links": record.checked, "errors": len(record.errors), "first errors": sorted(set(record.errors))[:3],
             "MB, highest of each fifth": [round(fifth) for fifth in fifths],
             "MB at the peak": round(resident(process, "VmHWM") / 1e6),
@@ -73,7 +89,15 @@ async def mix(address: str, visitors: int, seconds: float, process: int) -> dict
 
 
 def resident(process: int, what: str) -> int:
-    """Bytes, by a line of /proc/PID/status."""
+    """Returns a value of /proc/PID/status.
+
+    Args:
+        process: process id.
+        what: name of the line, like `VmRSS`.
+
+    Returns:
+        Bytes.
+    """
     status = Path(f"/proc/{process}/status").read_text()
     return int(status.split(f"{what}:")[1].split()[0]) * 1024
 
