@@ -1,5 +1,8 @@
-"""How many steps a second a training makes, as a ratio to softmax's: steps of both alternate on the same batches, so
-that what else the machine does slows both. `python -m models.studies.claims training_speed` measures it."""
+"""Training speed of each attention type as a ratio to softmax's, measured by `python -m models.studies.claims
+training_speed`.
+
+Steps of both models alternate on the same batches, so that other load on the machine slows both alike.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,16 @@ PLAIN = "translation-softmax-one-pass"
 COMPARED = tuple(name for name, recipe in RECIPES.items()
                  if name.startswith("translation-") and recipe.steps == SHORT["translation"] and name != PLAIN)
 BLOCKS = 30  # interleaved pairs of steps
-UNTIMED = 2  # in which kernels are compiled, and memory is asked for
+UNTIMED = 2  # first steps, which compile kernels and allocate memory
 
 
 class Training:
-    """A model's training from its first step on, on whatever batches it is given."""
+    """A training whose single steps can be timed, from the recipe's initialisation.
+
+    Args:
+        name: of the model; its recipe is used.
+        precision: as models.training.trainer.faster_precision returns it.
+    """
 
     def __init__(self, name: str, precision: str) -> None:
         self._recipe, self._precision = RECIPES[name], precision
@@ -33,7 +41,11 @@ class Training:
         self._objective = objective_of(self._recipe)
 
     def seconds(self, batch: Batch) -> float:
-        """Of one step."""
+        """Returns the seconds of one training step.
+
+        Args:
+            batch: of the step.
+        """
         began = time.perf_counter()
         update(self._model, batch, self._recipe, self._optimisers, self._objective, rate(0, self._recipe),
                self._precision)
@@ -41,8 +53,14 @@ class Training:
 
 
 def training_speed(data: Path, runs: Path) -> dict[str, Any]:
-    """Returns steps per second over softmax's in BLOCKS of one step of each, on batches of the commonest shape: each
-    other shape would be compiled for each model."""
+    """Returns the ratio of steps per second to softmax's, over BLOCKS blocks of one step of each model.
+
+    All batches have the most frequent shape, because each other shape would be compiled for each model.
+
+    Args:
+        data: folder of the data sets.
+        runs: folder of cached tokens.
+    """
     recipe, corpus = RECIPES[PLAIN], task_of(PLAIN, data, runs).corpus
     batches = [corpus.batch(step, recipe.steps, 0) for step in range(4 * (BLOCKS + UNTIMED))]
     shapes = [batch.tokens.shape for batch in batches]
@@ -51,7 +69,7 @@ def training_speed(data: Path, runs: Path) -> dict[str, Any]:
     precision = faster_precision(torch.device("cpu"))
     rows = []
     for name in COMPARED:
-        torch.compiler.reset()  # it keeps few versions of a function, and runs what is one too many uncompiled
+        torch.compiler.reset()  # the compiler caches few versions of a function and runs further ones uncompiled
         plain, its = Training(PLAIN, precision), Training(name, precision)
         ratios = [plain.seconds(batch) / its.seconds(batch) for batch in batches][UNTIMED:]
         first, median, third = statistics.quantiles(ratios, n=4)
