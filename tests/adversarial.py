@@ -1,11 +1,12 @@
-"""Everything that strangers could send, for so many minutes: links, texts under plans, events, widget values, damaged
-files, and whole pages. What is found is printed with the seed that finds it again.
+"""Random attacks on the app: links, texts under plans, events, widget values, damaged files, and whole pages.
+
+Each failure is printed with the seed that reproduces it.
 
     python -m tests.adversarial --minutes 10               # all attacks in turn
     python -m tests.adversarial --only links --seed 1234   # one batch of one attack again
 
-Nothing may raise but what is told to people (InputError, CheckpointError); nothing may be NaN; a state is always one
-that its own link opens again; no sentence holds what turns the text around.
+Only exceptions with a message for the visitor (InputError, CheckpointError) may be raised. No value may be NaN. Every
+state must be restored by its own link. No message may contain a bidirectional control character.
 """
 
 from __future__ import annotations

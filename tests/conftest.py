@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis without a clock, the folders of the repository and of its data, the quick tests."""
+"""Shared fixtures: hypothesis without deadlines, the folders of the repository and its data, the quick tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study of constant attention that is made up, as models/studies/papa writes them."""
+"""A synthetic study of constant attention, in the format of models/studies/papa."""
 
 from __future__ import annotations
 

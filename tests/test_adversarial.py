@@ -1,4 +1,4 @@
-"""A short run of what `python -m tests.adversarial` does for minutes.
+"""Runs a short version of `python -m tests.adversarial`.
 
     pytest tests/test_adversarial.py
 """

@@ -1,4 +1,4 @@
-"""The data sets of the repository: every file is the one that its SOURCE.txt says, and nothing lies there unsaid.
+"""The repository's data sets: every file matches its SOURCE.txt, and every file is listed there.
 
     pytest tests/test_data.py
 """

@@ -1,4 +1,4 @@
-"""What hosts are given fits together: files that are copied exist, settings that are read are set.
+"""Files for hosting: every copied file exists, and every documented variable is read.
 
     pytest tests/test_deploy.py
 """

@@ -1,4 +1,4 @@
-"""Finds texts for people that stand in the code beside the catalogues."""
+"""Finds interface texts in the code that are not marked for translation."""
 
 from __future__ import annotations
 

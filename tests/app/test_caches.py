@@ -1,4 +1,4 @@
-"""What is kept for all visitors stays within its bounds.
+"""Tests of app/server/caches.py: each cache stays within its limit of entries or bytes.
 
     pytest tests/app/test_caches.py
 """

@@ -1,4 +1,4 @@
-"""The choice of a model: all that ship are in it, by what people call them, and events from it are checked.
+"""Tests of the choice of a model: it offers all released models, and its events are checked.
 
     pytest tests/app/test_choosing.py
 """

@@ -1,4 +1,5 @@
-"""What pages show of a pass: remembered traces, sketches of large maps, models without matrices, folders of one name.
+"""Tests of app/compute.py: cached traces, sketches of large maps, models without constant matrices, folders of one
+name.
 
     pytest tests/app/test_compute.py
 """

@@ -1,4 +1,4 @@
-"""A damaged file is named with its cure, where it is needed; other models and other pages go on.
+"""Damaged files: the page names the file and a command that restores it; other models and pages keep working.
 
     pytest tests/app/test_damage.py
 """

@@ -1,4 +1,4 @@
-"""Files that the server makes of a trace: they hold what the trace holds.
+"""Tests of exports: the files contain the values of the trace.
 
     pytest tests/app/test_exports.py
 """

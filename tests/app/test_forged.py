@@ -1,4 +1,4 @@
-"""Widget values that no browser of ours sends change nothing and raise nothing.
+"""Forged widget values change nothing and raise no exception.
 
     pytest tests/app/test_forged.py
 """

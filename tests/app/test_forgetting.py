@@ -1,4 +1,4 @@
-"""Writing with a limited memory on the Explore page, and the curve below it.
+"""Tests of generation with limited memory on the Explore page, and of the perplexity curve below it.
 
     pytest tests/app/test_forgetting.py
 """

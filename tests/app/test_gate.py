@@ -1,4 +1,4 @@
-"""What strangers reach of a host, and what its answers say to browsers; how it is; what it writes down.
+"""Tests of hosted mode: request filter, security headers, health check and log.
 
     pytest tests/app/test_gate.py
 """

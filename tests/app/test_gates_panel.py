@@ -1,4 +1,4 @@
-"""The picture of a model's own gates.
+"""Tests of the panel with the gates that a model computes itself.
 
     pytest tests/app/test_gates_panel.py
 """

@@ -1,4 +1,4 @@
-"""Hiding words by choosing them: brackets come and go, and nothing else of the text changes."""
+"""Tests of hiding words: brackets are added and removed, and the text does not change otherwise."""
 
 from __future__ import annotations
 

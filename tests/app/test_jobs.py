@@ -1,4 +1,4 @@
-"""Work beside the page: its progress, its end, and what went wrong in words.
+"""Tests of background jobs: progress, end, and error messages.
 
     pytest tests/app/test_jobs.py
 """

@@ -1,4 +1,4 @@
-"""What the large picture of a head and the scale of all heads are sent: by link, by event, and not a byte more.
+"""Tests of the data for the large map and for the scale of all heads, from links and from events.
 
     pytest tests/app/test_large_picture.py
 """

@@ -1,5 +1,5 @@
-"""What lessons claim, measured: a model that is trained anew and makes a lesson wrong fails here, with the
-words that are.
+"""Measures every claim of the lessons. A retrained model that contradicts a lesson fails here, and the failure quotes
+the lesson's words.
 
     pytest tests/app/test_lesson_facts.py
 """

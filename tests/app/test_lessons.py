@@ -1,4 +1,4 @@
-"""Lessons: files as they should be, conditions, steps that open and are ticked, and a way back that loses nothing.
+"""Tests of lessons: format of the files, conditions, opening and completing steps, and leaving without loss of state.
 
     pytest tests/app/test_lessons.py
 """

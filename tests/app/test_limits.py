@@ -1,4 +1,4 @@
-"""What a visitor may ask for within a minute on a host; on one's own machine nothing is limited.
+"""Tests of the limits per minute in hosted mode; without hosted mode nothing is limited.
 
     pytest tests/app/test_limits.py
 """

@@ -1,4 +1,4 @@
-"""A text by the megabyte costs its visitor, and nobody else, what a page can show of it.
+"""A text of several megabytes costs only its own visitor, and only as much as the page can show of it.
 
     pytest tests/app/test_long_texts.py
 """

@@ -1,4 +1,4 @@
-"""What this text needs, on the page: asked, learned beside the page, cancelled, applied as a plan, and a link.
+"""Tests of the search for minimal heads on the page: settings, background job, cancelling, applying the plan, link.
 
     pytest tests/app/test_needs.py
 """

@@ -1,4 +1,4 @@
-"""What a first visit shows, measured: the answer is right, one press turns it, and what is said of it is so.
+"""Measures the claims of the first visit: the prediction is right, one click changes it, and the page's sentences hold.
 
     pytest tests/app/test_opening.py
 """

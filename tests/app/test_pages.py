@@ -1,4 +1,4 @@
-"""The pages without a browser: what it sends to the components, for good states and bad ones.
+"""Tests of the pages without a browser: the payloads for the components, for valid and invalid states.
 
 A component's data are read back with the packer's own inverse; clicks on components are tested in tests/e2e.
 

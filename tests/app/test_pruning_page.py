@@ -1,4 +1,4 @@
-"""The Pruning page: heads go in an order, by the slider or a place in the chart; what the model says without them.
+"""Tests of the Pruning page: order of heads, slider, clicks in the chart, and the predictions with fewer heads.
 
     pytest tests/app/test_pruning_page.py
 """

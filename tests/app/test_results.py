@@ -1,5 +1,5 @@
-"""The Results page without a browser: every statement with its verdict in words, tables, charts, commands, and what is
-shown while nothing is measured.
+"""Tests of the Results page without a browser: every statement with its verdict, tables, charts and commands, and the
+page without measurements.
 
     pytest tests/app/test_results.py
 """

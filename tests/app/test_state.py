@@ -1,4 +1,4 @@
-"""The link holds every state and reads anything; undo and redo lead back exactly.
+"""Tests of links and history: a link restores every state, parsing never fails, undo and redo are exact.
 
     pytest tests/app/test_state.py
 """

@@ -1,4 +1,4 @@
-"""Languages: what is said in which one, and that the catalogues have everything.
+"""Tests of translations: each text is in the visitor's language, and the catalogues are complete.
 
     pytest tests/app/test_texts.py
 """

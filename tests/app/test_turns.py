@@ -1,4 +1,4 @@
-"""Turns are served in the order of asking; who computes lets others draw meanwhile, and gets the turn back.
+"""Tests of turns: first come, first served; a thread that computes lets others draw and gets its turn back.
 
     pytest tests/app/test_turns.py
 """

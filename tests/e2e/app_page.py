@@ -1,4 +1,4 @@
-"""What the tests of the whole app share: its address, and its text box."""
+"""Helpers for the tests of the whole app: its address and its text box."""
 
 from __future__ import annotations
 

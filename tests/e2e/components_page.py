@@ -1,4 +1,4 @@
-"""What the tests of the components share: finding parts of the page, and the colours that there should be."""
+"""Helpers for the tests of the components: finding elements, and expected colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One running app for all browser tests; each test gets a browser profile of its own."""
+"""Starts one app for all browser tests; each test gets its own browser profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people type, paste and open by mistake: a clear message, nothing lost, nothing executed.
+"""Invalid input that people type, paste or open: a clear message, no lost state, nothing executed.
 
     pytest tests/e2e/test_bad_input.py
 """

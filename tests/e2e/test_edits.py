@@ -1,4 +1,4 @@
-"""Edits in a real browser: none is lost, and numbers that are computed anew look so.
+"""Edits in a real browser: no edit is lost, and values that are being recomputed are dimmed.
 
     pytest tests/e2e/test_edits.py
 """

@@ -1,4 +1,4 @@
-"""Explore in a real browser: type, take heads away, and the prediction answers; every state is a link.
+"""Explore in a real browser: typing and pruning heads change the prediction, and every state has a link.
 
     pytest tests/e2e/test_explore.py
 """

@@ -1,5 +1,5 @@
-"""The app as a host runs it: every page lives with the headers, what is closed is closed, and it can be embedded where
-the host allows it.
+"""The app in hosted mode: every page works with the security headers, closed routes are closed, and embedding works
+where the host allows it.
 
     pytest tests/e2e/test_host.py
 """

@@ -1,4 +1,4 @@
-"""Nothing is lost in a lecture hall: restarts, quick hands, and events that come late.
+"""Tests that no state is lost on a host: restarts, fast typing, and late events.
 
     pytest tests/e2e/test_hosted.py
 """

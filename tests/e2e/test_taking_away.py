@@ -1,4 +1,4 @@
-"""What is taken away, opened and checked: pictures, tables, pages that work without a network; themes; embedding.
+"""Tests of exports in a real browser: pictures, tables, pages that work offline; themes; embedding.
 
     pytest tests/e2e/test_taking_away.py
 """

@@ -1,4 +1,4 @@
-"""What stands where on screens of different widths: the effect beside the heads, the header, the tiles in large type.
+"""The layout on screens of different widths: effect panel, header, tiles, large type.
 
     pytest tests/e2e/test_widths.py
 """

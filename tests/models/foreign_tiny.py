@@ -1,5 +1,6 @@
-"""Tiny models of every foreign architecture, from their configs, with random weights and tokenizers made here: written
-once into a folder as a person would have it, so that what is tested is what opens a real one."""
+"""Tiny models of every foreign architecture, with random weights and tokenizers made here.
+
+They are written once into a folder, so that the tests open them as they open a downloaded model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Made-up evidence for the claims: a folder of cards, seeds and measurements, and numbers as the sources have them."""
+"""Synthetic evidence for the claims: a folder of cards, seeds and measurements with the values of the sources."""
 
 from __future__ import annotations
 

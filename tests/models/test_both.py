@@ -1,5 +1,5 @@
-"""Two plans in one run are two runs in one: for every type, every plan and every scale that the type has, the Trace as
-trained and the Trace under the plan are those of two calls of run_prompt."""
+"""A run with two plans equals two runs: for every attention type, plan and scale, the baseline trace and the trace
+under the plan equal those of two calls of run_prompt."""
 
 from __future__ import annotations
 

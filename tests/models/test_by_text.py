@@ -1,4 +1,4 @@
-"""What single texts came to: its mean is the number that is reported, and its spread what other texts would change.
+"""Tests of per-text losses: their mean is the reported metric, and their spread is its standard error.
 
     pytest tests/models/test_by_text.py
 """

@@ -1,4 +1,4 @@
-"""What a card says of cost and of where it comes from, for every recipe: shipped or not."""
+"""Tests of the cost and origin entries of cards, for every recipe, released or not."""
 
 from __future__ import annotations
 

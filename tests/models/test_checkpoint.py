@@ -1,5 +1,5 @@
-"""A model's folder: what is written is read; whatever is wrong with it is told as a CheckpointError that names the file
-and a command, and no path of the server. A model is loaded once, however many ask at the same time."""
+"""Tests of model folders: a written folder can be read, and every fault raises a CheckpointError that names the file
+and a command, but no path of the server. Concurrent requests load a model once."""
 
 from __future__ import annotations
 

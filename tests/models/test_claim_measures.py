@@ -1,4 +1,4 @@
-"""What the claims measure beside cards and seeds, on texts and timings that are known.
+"""Tests of the measurements that only claims use, on known texts and times.
 
     pytest tests/models/test_claim_measures.py
 """

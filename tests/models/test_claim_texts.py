@@ -1,4 +1,4 @@
-"""Verdicts and the choice of texts: what holds by the means is not clear where other texts would say otherwise.
+"""Tests of verdicts under resampling: a statement that holds for the means is not clear if other texts contradict it.
 
     pytest tests/models/test_claim_texts.py
 """

@@ -1,5 +1,4 @@
-"""The claims: every statement gives a verdict whatever is missing, numbers as the sources have them make their claims
-hold, and other numbers do not.
+"""Tests of the claims: missing data give a verdict too, the sources' values confirm their claims, other values do not.
 
     pytest tests/models/test_claims.py
 """

@@ -1,4 +1,4 @@
-"""The command line of studies: what it writes, what it repeats, what it says of bad input.
+"""Tests of the command line of studies: written files, repeated runs, and messages for invalid input.
 
     pytest tests/models/test_command.py
 """

@@ -1,4 +1,4 @@
-"""Constant heads are PAPA's (Hassid et al. 2022, arXiv 2211.03495): means over texts, which no input can change."""
+"""Constant heads as in PAPA (Hassid et al. 2022, arXiv 2211.03495): mean patterns over texts, for every input."""
 
 from __future__ import annotations
 

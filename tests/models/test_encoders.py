@@ -1,4 +1,4 @@
-"""Encoders that are trained for studies alone: what is kept of them, and what of it is trained again.
+"""Tests of encoders that are trained only for studies: stored files and retraining.
 
     pytest tests/models/test_encoders.py
 """

@@ -1,4 +1,4 @@
-"""Which folders may be opened, and what is refused with which reason.
+"""Tests of folders: which ones may be opened, and the reason of each refusal.
 
     pytest tests/models/test_foreign_files.py
 """

@@ -1,5 +1,5 @@
-"""The Hub, its functions replaced as nothing here needs a network: sizes before loading, downloads, what goes wrong;
-what a host allows; how many models are held.
+"""Tests of the Hub with replaced functions, without a network: sizes before loading, downloads, errors, limits of
+hosted mode, and the model cache.
 
     pytest tests/models/test_foreign_hub.py
 """

@@ -1,4 +1,4 @@
-"""Every reason for which a model is refused, provoked by a tiny model: models/labs/foreign/refusals.py is the table.
+"""Every refusal in models/labs/foreign/refusals.py, provoked by a tiny model.
 
     pytest tests/models/test_foreign_refusals.py
 """

@@ -1,5 +1,5 @@
-"""HeadPlan is a value (equal, hashable, picklable, never changed), its text form loses nothing and needs no
-escaping in a link, and no text whatever makes reading it fail with anything but a sentence."""
+"""HeadPlan is an immutable value (equal, hashable, picklable). Its text form is lossless and needs no escaping in a
+link, and parsing any other text fails only with a message."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Which models are held: those asked for last, as many as fit into MEMORY; what somebody still uses lives on, and what
-nobody uses any more leaves the memory."""
+"""Tests of the model cache: it keeps the most recently used models within MEMORY; models without users are freed."""
 
 from __future__ import annotations
 

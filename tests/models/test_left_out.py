@@ -1,4 +1,4 @@
-"""Models without some of their heads say what they say under gates of 0, and multiply less.
+"""Models without some of their heads compute the same as under gates of 0, with fewer multiplications.
 
     pytest tests/models/test_left_out.py
 """

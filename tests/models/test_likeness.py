@@ -1,4 +1,4 @@
-"""How alike heads are, pair by pair: against loops, against models/nets/disagreement.py, and of whole models.
+"""Tests of the pairwise similarity of heads: against loops, against models/nets/disagreement.py, and on whole models.
 
     pytest tests/models/test_likeness.py
 """

@@ -1,4 +1,5 @@
-"""What rows of relu² weigh: constant heads have the mass of live ones at every length, under every reading of n.
+"""Row sums of relu² attention: constant heads have the row sums of computed heads at every length and inference
+setting.
 
     pytest tests/models/test_mass.py
 """

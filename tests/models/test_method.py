@@ -1,4 +1,4 @@
-"""What is said of trainings comes from cards and sweeps.
+"""Statements about trainings come from cards and sweeps.
 
     pytest tests/models/test_method.py
 """

@@ -1,4 +1,4 @@
-"""Orders in which heads go: by values, by chance, by learned gates; and the plans that they give.
+"""Tests of pruning orders (by values, random, by learned gates) and of their plans.
 
     pytest tests/models/test_orders.py
 """

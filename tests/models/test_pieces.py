@@ -1,4 +1,4 @@
-"""Names in pieces: which pairs of tokens are looked at, and the numbers against the trace of a single text.
+"""Tests of names in word pieces: the pairs of tokens, and the values against the trace of a single text.
 
     pytest tests/models/test_pieces.py
 """

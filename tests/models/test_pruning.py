@@ -1,5 +1,5 @@
-"""What models/studies/corpus/pruning.py measures: losses under plans, in numbers from coarse to fine, each kept; and
-losses of heads that are pruned alone.
+"""Tests of models/studies/corpus/pruning.py: losses under plans, in numbers of heads from coarse to fine, each stored;
+and losses when each head is pruned alone.
 
     pytest tests/models/test_pruning.py
 """

@@ -1,4 +1,4 @@
-"""Weights as 8-bit integers: how much they lose, and what they must not."""
+"""Tests of 8-bit weights: the size of the rounding error, and values that must stay exact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody typed, quoted in a sentence of ours: short, visible, and unable to turn the rest around.
+"""Tests of quoted user text in messages: short, visible, and unable to reverse the rest of the sentence.
 
     pytest tests/models/test_quoting.py
 """

@@ -1,5 +1,5 @@
-"""The model of two texts: attention by other means, causality, padding, and decoding with a cache against whole
-passes."""
+"""The encoder-decoder model: attention computed by other means, causality, padding, and decoding with a cache against
+whole passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Lab of the model of two texts: plans on all three kinds, constant matrices, and what its folder holds."""
+"""The Lab of the encoder-decoder model: plans on all three attention blocks, constant matrices, and its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short trainings leave numbers, seed by seed, and no model.
+"""Short trainings store metrics per seed, and no model.
 
     pytest tests/models/test_short.py
 """

@@ -1,4 +1,4 @@
-"""What no longer holds of what was measured is found, and what ships is told of in full.
+"""Tests that outdated measurements are detected, and that released models are reported completely.
 
     pytest tests/models/test_stale.py
 """

@@ -1,4 +1,4 @@
-"""The tokenizers that ship, made again.
+"""Trains the released tokenizers again and compares them.
 
     pytest tests/models/test_tokenizers.py -m verify
 """

@@ -1,4 +1,4 @@
-"""verdicts.json holds what the rules say of what is measured, and is read as it was written.
+"""verdicts.json contains the verdicts of the rules on the stored measurements, and is read back unchanged.
 
     pytest tests/models/test_verdict_file.py
 """

@@ -1,4 +1,4 @@
-"""The rules that turn numbers into verdicts, on numbers made up for them.
+"""Tests of the rules that turn numbers into verdicts, on synthetic numbers.
 
     pytest tests/models/test_verdicts.py
 """

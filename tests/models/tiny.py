@@ -1,4 +1,4 @@
-"""Tiny models of every attention type, with random weights: enough for mathematics, and built in an instant."""
+"""Tiny models of every attention type with random weights, for fast tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tiny models of two texts, of every type that fits, and what their tests share."""
+"""Tiny encoder-decoder models of every attention type that supports them, and helpers of their tests."""
 
 from __future__ import annotations
 
