@@ -11,28 +11,34 @@ from models.studies.papa import probe_modes
 from models.studies.papa.tasks.corpora import CORPORA
 
 LAYERS, HEADS = 2, 8
-COUNTS = probe_modes.touched(LAYERS * HEADS)
+COUNTS = probe_modes.head_counts(LAYERS * HEADS)
+CONSTANT_ANSWER = 0.01
 
 
 def made(drop: float = 0.05, learned: float = 0.0, name: str = "masked-softmax", base: float = 0.8) -> dict[str, Any]:
-    """A study's file: all tasks lose `drop` with all heads constant, in the learned order half of it at half; a random
-    order loses `learned` more than the learned one at 1/8."""
-    lost = dict(zip(COUNTS, (0.0, drop / 2, drop * 0.8, drop * 0.9, drop), strict=True))
+    """Returns the content of a file.
+
+    All tasks lose `drop` with all heads constant, half of it with half of the heads; a random order loses `learned`
+    more than the learned one at 1/8. With all heads pruned half of `base` is lost, so that every task counts.
+    """
+    loss_at = dict(zip(COUNTS, (0.0, drop / 2, drop * 0.8, drop * 0.9, drop), strict=True))
     scores: dict[str, Any] = {}
-    for count, its in lost.items():
-        scores[f"learned {count} 0"] = {str(seed): {"score": base * (1 - its) + 0.001 * (seed - 1)}
+    for count, lost in loss_at.items():
+        scores[f"learned {count} 0"] = {str(seed): {"score": base * (1 - lost) + 0.001 * (seed - 1)}
                                         for seed in range(3)}
+    scores[f"removed {COUNTS[-1]} 0"] = {str(seed): {"score": base / 2} for seed in range(3)}
     for seed in range(3):
         at = COUNTS[2]
-        scores[f"random {at} {seed}"] = {str(seed): {"score": base * (1 - lost[at] - learned) + 0.001 * (seed - 1)}}
+        scores[f"random {at} {seed}"] = {str(seed): {"score": base * (1 - loss_at[at] - learned) + 0.001 * (seed - 1)}}
     order = [["self", layer, head] for layer in range(LAYERS) for head in range(HEADS)]
-    tasks = {key: {"metric": its.metric, "labels": ["x", "y"], "order": order, "scores": copy.deepcopy(scores),
-                   "cpu_seconds": 1.0}
-             for key, its in CORPORA.items()}
+    tasks = {key: {"metric": corpus.metric, "labels": ["x", "y"], "order": order, "scores": copy.deepcopy(scores),
+                   "constant_answer": CONSTANT_ANSWER, "cpu_seconds": 1.0}
+             for key, corpus in CORPORA.items()}
     card = CHECKPOINTS / name / "card.json"
     weights = store.sha(read_json(card)) if card.exists() else "0123"
-    return {"name": name, "weights": weights, "metric": {}, "title": name, "address": name, "layers": LAYERS,
-            "heads": HEADS, "parameters": 1000, "command": f"python -m models.studies.papa {name}", "cpu_seconds": 7,
+    return {"name": name, "weights": weights, "version": store.version("papa"), "metric": {}, "title": name,
+            "address": name, "layers": LAYERS, "heads": HEADS, "parameters": 1000,
+            "command": f"python -m models.studies.papa {name}", "cpu_seconds": 7,
             "elsewhere": not card.exists(), "tasks": tasks}
 
 

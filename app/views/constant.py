@@ -1,6 +1,8 @@
-"""The Constant page: what a frozen model loses under fresh probes as more and more of its heads become constant, beside
-a random order, beside heads that are removed, and beside the source's two numbers. All of it was measured before
-(models/studies/papa); the typed text is read now."""
+"""The Constant page: the score that a frozen encoder loses as more and more of its heads become constant.
+
+Random order, pruned heads, controls and the two numbers of the source are shown beside it. models/studies/papa measured
+all of it; only the typed text is computed when the page is drawn.
+"""
 
 from __future__ import annotations
 
@@ -33,21 +35,28 @@ from models.studies.papa.results import KIND, Study, Task, deviation
 
 AVERAGE, MOST = 0.08, 0.2  # Hassid et al. 2022, abstract and section 4
 METRICS = {"accuracy": N_("accuracy"), "f1": N_("F1 of spans"), "matthews": N_("Matthews correlation")}
-ABOUT = N_("The model is frozen; constants are means over each task's training texts; for every number of heads a "
-           "fresh probe, which sees all layers, is trained (PAPA, arXiv 2211.03495). Bars: ± one standard deviation "
-           "over three seeds of the probe; of a random order, over three orders. Tasks that the model as trained "
-           "scores below 0.1 in are left out of the mean.")
+ABOUT = N_("The encoder is frozen. Constant matrices are means over the training texts of each task. For each number "
+           "of constant heads, new probes that read all layers are trained until their validation loss stops falling "
+           "(PAPA, arXiv 2211.03495). Bars: ± one standard deviation over three probes, for the random order over "
+           "three orders.")
+RULE = N_("A task counts towards the mean if each of the three probes on the unmodified model scores above all three "
+          "probes on the model with all heads pruned, and above a constant answer (the most frequent label). This "
+          "rule replaces a limit of 0.1 on the score. Both were set after the first scores were known.")
 
 
 def page() -> None:
+    """Draws the page."""
     frame.under_header(_draw)
 
 
 def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     every = _studies()
-    studies = {name: its for name, its in every.items() if its.is_whole or not its.moment}  # the others are points
+    # Training checkpoints that are measured only at the endpoints are points in the chart of several models.
+    studies = {name: study for name, study in every.items() if study.is_whole or not study.moment}
+    st.caption(_("This page shows how much score a frozen encoder loses when its attention heads become constant."))
     if not studies:
-        st.info(_("No study is here yet. Make one: {command}", command=f"`python -m models.studies.papa {lab.name}`"))
+        st.info(_("No model has been measured yet. Measure one with: {command}",
+                  command=f"`python -m models.studies.papa {lab.name}`"))
         return
     shown = state.constant
     study = _chosen(studies, lab, shown)
@@ -57,13 +66,12 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     _choose(studies, study, shown, reads)
     with st.container(key="constant"):  # style.css: below each other where there is no room
         left, right = st.columns([60, 40], gap="medium")
-    # What a typed text changes comes first.
-    with right:
+    with right:  # first, because a typed text changes it
         _table(study, count)
         task = shown.task if shown.task in study.tasks else next(iter(study.tasks))
         if reads:
             constant_text.draw(lab, study, reading.shown, task, count)
-        st.caption(_("Measured in {minutes} minutes of one core. Measure it again: {command}",
+        st.caption(_("Measured in {minutes} minutes on one core. Repeat the measurement with: {command}",
                      minutes=round(study.cpu_seconds / 60), command=f"`{study.command}`"))
     with left:
         serving.give_way()
@@ -73,19 +81,19 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _studies() -> dict[str, Study]:
-    """All that can be read, by name; what is damaged is told."""
-    found = {}
+    """Returns all studies by name, and draws a message for each damaged file."""
+    studies = {}
     for name in results.names():
         try:
             study = _study(name, store.stamp(name, KIND))
         except (CheckpointError, KeyError, TypeError, ValueError, AttributeError) as error:
             st.error(plain(_(str(error))) if isinstance(error, CheckpointError) else
-                     _("The study of {name} cannot be read. Restore it with: git checkout -- "
+                     _("The measurement of {name} is damaged. Restore it with: git checkout -- "
                        "models/studies", name=literal(name)))
             continue
         if study is not None and study.tasks:
-            found[name] = study
-    return found
+            studies[name] = study
+    return studies
 
 
 @caches.remembered()
@@ -94,42 +102,49 @@ def _study(name: str, stamp: tuple[int, ...]) -> Study | None:
 
 
 def _there(name: str, stamp: tuple[int, ...]) -> Study:
-    """A study that whoever asks has read already."""
+    """Returns a study that is known to be readable."""
     study = _study(name, stamp)
     assert study is not None
     return study
 
 
 def _chosen(studies: dict[str, Study], lab: Lab, shown: ConstantView) -> Study:
-    """The one of the link, that of the page's model, or the first."""
+    """Returns the study in the link, that of the page's model, or the first."""
     if shown.study in studies:
         return studies[shown.study]
-    its = next((study for study in studies.values() if study.weights == lab.fingerprint), None)
-    return its or next(iter(studies.values()))
+    own = next((study for study in studies.values() if study.weights == lab.fingerprint), None)
+    return own or next(iter(studies.values()))
 
 
 def _choose(studies: dict[str, Study], study: Study, shown: ConstantView, reads: bool) -> None:
-    """`reads`: the page's model is the study's, so that what its probes say of the typed text depends on the task."""
+    """Draws the choice of the measured model and of the task.
+
+    Args:
+        studies: all of them, by name.
+        study: the chosen one.
+        shown: the state of the page.
+        reads: True if the page's model is the measured one, so that its probes can label the typed text.
+    """
     st.session_state[session.STUDY] = study.name
     st.session_state[session.CONSTANT_TASK] = shown.task if shown.task in study.tasks else next(iter(study.tasks))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(_("Study of"), [*studies], key=session.STUDY, on_change=on_constant, width=220,
+        st.selectbox(_("Measured model"), [*studies], key=session.STUDY, on_change=on_constant, width=220,
                      format_func=lambda name: studies[name].title)
         if reads:
-            st.selectbox(_("Task of the text"), [*study.tasks], key=session.CONSTANT_TASK, on_change=on_constant,
+            st.selectbox(_("Task for the text"), [*study.tasks], key=session.CONSTANT_TASK, on_change=on_constant,
                          format_func=lambda key: _(study.tasks[key].title), width=220)
-        else:  # beside the choice, since the box above it seems to say otherwise
+        else:  # beside the choice, because the box above shows another model
             st.caption(constant_text.elsewhere(study))
 
 
-# What was measured. All numbers of heads are in the browser already, which goes from one to another by itself.
+# The browser holds the measurements for all numbers of heads, and switches between them without the server.
 
 GROUP = "constant"
 
 
 def _slider(study: Study, count: int) -> None:
     dial(key="constant dial", group=GROUP, places=study.counts, at=count, term="constant",
-         label=_("Heads changed, of {heads}", heads=study.heads),
+         label=_("Modified heads, of {heads}", heads=study.heads),
          told=_verdicts(study.name, store.stamp(study.name, KIND)), on_event=_hear(study))
 
 
@@ -140,23 +155,31 @@ def _hear(study: Study) -> OnEvent:
 def _curves(study: Study, count: int) -> None:
     stamp = store.stamp(study.name, KIND)
     chart(key="constant drop", spec=_drop_spec(study.name, stamp), group=GROUP, at=count,
-          title=_("What constant heads cost"), about=[_(ABOUT)], models=[study.name], what="constant",
+          title=_("Relative drop with constant heads"), about=[_(ABOUT), _(RULE)], models=[study.name], what="constant",
           alt=_verdicts(study.name, stamp)[study.counts.index(count)].replace("**", ""), on_event=_hear(study))
-    st.caption(_(ABOUT), help="\n\n".join(map(tip, ("probe", "score"))))
+    st.caption(" ".join((_(ABOUT), _(RULE), _left_out(study))), help="\n\n".join(map(tip, ("probe", "score"))))
     chart(key="constant tasks", spec=_task_spec(study.name, stamp), group=GROUP, at=count,
-          title=_("Scores by task"), about=[_(ABOUT)], models=[study.name], what="constant-tasks",
+          title=_("Scores by task"), about=[_(ABOUT), _(RULE)], models=[study.name], what="constant-tasks",
           alt="; ".join(f"{_(task.title)}: {_score(task.at(LEARNED, count, study.heads))}"
                         for task in study.tasks.values()), on_event=_hear(study))
+
+
+def _left_out(study: Study) -> str:
+    """Names the tasks that do not count."""
+    titles = [_(study.tasks[key].title) for key in study.excluded]
+    if not titles:
+        return _("All tasks count.")
+    return _("Tasks that do not count here: {tasks}.", tasks=", ".join(titles))
 
 
 @caches.remembered(worded=True)
 def _drop_spec(name: str, stamp: tuple[int, ...]) -> Spec:
     study = _there(name, stamp)
     curves: dict[str, Curve] = {}
-    for way in WAYS:
-        means = {k: study.mean_drop(way, k) for k in study.counts}
-        curves[way] = [(k, mean, deviation(study.mean_drop_by_seed(way, k))) for k, mean in means.items()
-                       if mean is not None and study.has(way)]
+    for mode in WAYS:
+        means = {count: study.mean_drop(mode, count) for count in study.counts}
+        curves[mode] = [(count, mean, deviation(study.mean_drop_by_seed(mode, count))) for count, mean in means.items()
+                        if mean is not None and study.has(mode)]
     return drop_chart(curves, _("Relative drop, mean of the tasks"), AVERAGE, MOST)
 
 
@@ -165,9 +188,9 @@ def _task_spec(name: str, stamp: tuple[int, ...]) -> Spec:
     study = _there(name, stamp)
     panels = []
     for task in study.tasks.values():
-        curves = {way: [(k, fmean(its), deviation(its)) for k in study.counts
-                        if (its := task.at(way, k, study.heads)) and study.has(way)] for way in WAYS}
-        panels.append((_(task.title), _(METRICS[task.found["metric"]]), curves))
+        curves = {mode: [(count, fmean(scores), deviation(scores)) for count in study.counts
+                         if (scores := task.at(mode, count, study.heads)) and study.has(mode)] for mode in WAYS}
+        panels.append((_(task.title), _(METRICS[task.stored["metric"]]), curves))
     return task_chart(panels)
 
 
@@ -180,11 +203,13 @@ def _verdicts(name: str, stamp: tuple[int, ...]) -> tuple[str, ...]:
 def _verdict(study: Study, count: int) -> str:
     drops = study.drops(LEARNED, count)
     mean = study.mean_drop(LEARNED, count)
+    if not study.drops(LEARNED, 0):
+        return _("No task counts for this model: its probes score as well with all heads pruned.")
     if mean is None or not drops:
-        return _("This number of heads is not measured yet.")
+        return _("This number of heads has not been measured.")
     key = max(drops, key=drops.__getitem__)
-    return _("**{n} of {heads} heads constant**: {mean:.1%} lost on average (the paper, with all constant: 8%), at "
-             "most {most:.1%}, on “{task}” (the paper: never more than 20%).", n=count, heads=study.heads, mean=mean,
+    return _("**{n} of {heads} heads constant**: mean relative drop {mean:.1%} (paper, all heads constant: 8%), "
+             "largest drop {most:.1%}, in “{task}” (paper: at most 20%).", n=count, heads=study.heads, mean=mean,
              most=drops[key], task=_(study.tasks[key].title))
 
 
@@ -195,7 +220,7 @@ def _score(scores: tuple[float, ...]) -> str:
 
 
 def _mean(scores: tuple[float, ...]) -> str:
-    """Without the deviation, which the charts show: there is no room beside it."""
+    """Formats the mean without the deviation, which the charts show, because the column is narrow."""
     return number(fmean(scores), ".3f") if scores else "–"
 
 
@@ -206,11 +231,12 @@ def _table(study: Study, count: int) -> None:
 
 @caches.remembered(worded=True)
 def _tables(name: str, stamp: tuple[int, ...]) -> tuple[list[str], list[list[list[str]]]]:
-    """Columns, and a table for each number of heads."""
+    """Returns the columns, and a table for each number of heads."""
     study = _there(name, stamp)
-    others = {way: title for way, title in {RANDOM: _("random order"), REMOVED: _("pruned")}.items()
-              if any(task.at(way, count, study.heads) for task in study.tasks.values() for count in study.counts)}
-    columns = [_("task"), _("as trained"), _("constant"), _("drop"), *others.values()]
+    others = {mode: title for mode, title in {RANDOM: _("random order"), REMOVED: _("pruned")}.items()
+              if study.has(mode)}
+    columns = [_("task"), _("unmodified"), _("constant"), _("drop"), *others.values(), _("all pruned"),
+               _("constant answer")]
     return columns, [[_row(task, count, study.heads, others) for task in study.tasks.values()]
                      for count in study.counts]
 
@@ -219,4 +245,5 @@ def _row(task: Task, count: int, heads: int, others: Iterable[str]) -> list[str]
     drop = task.drop(LEARNED, count, heads)
     return [_(task.title), _mean(task.at(LEARNED, 0, heads)), _score(task.at(LEARNED, count, heads)),
             "–" if drop is None else number(drop, ".1%"),
-            *(_mean(task.at(way, count, heads)) for way in others)]
+            *(_mean(task.at(mode, count, heads)) for mode in others),
+            _mean(task.pruned(heads)), number(task.constant_answer, ".3f")]

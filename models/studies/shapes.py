@@ -107,9 +107,15 @@ class _Moment(TypedDict):
 
 
 @_OPEN
+class _TransferTask(TypedDict):
+    constant_answer: float
+    pruned: dict[str, float]
+
+
+@_OPEN
 class _Transfer(TypedDict):
     moment: _Moment
-    tasks: dict[str, dict[str, Any]]
+    tasks: dict[str, _TransferTask]
 
 
 @_OPEN
@@ -119,6 +125,7 @@ class _Score(TypedDict):
 
 @_OPEN
 class _PapaTask(TypedDict):
+    constant_answer: float
     scores: dict[str, dict[int, _Score]]
 
 

@@ -22,7 +22,8 @@ from models.studies.shapes import CARD, HEADER, MEASURED, SHAPES
 
 MEASUREMENTS = Path(__file__).with_name("measurements")
 # Increase a version when a measure is corrected so that old and new numbers cannot be compared. Default 1.
-VERSIONS = {"length": 2, "pieces": 2}  # length 2: same tokens at every length; pieces 2: other words beside names
+VERSIONS = {"length": 2, "pieces": 2,  # length 2: same tokens at every length; pieces 2: other words beside names
+            "papa": 2, "transfer": 2}  # probes trained to convergence on shuffled batches of mixed lengths
 
 
 def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | None = None) -> dict[str, Any] | None:

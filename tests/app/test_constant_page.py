@@ -29,17 +29,17 @@ LINK = {"page": "constant", "model": "masked-softmax", "text": "The cat sat on t
 
 @pytest.fixture
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two studies that are made up, one of a model that ships with probes that say whatever they say."""
+    """Two invented measurements, one of a released model with random probes."""
     monkeypatch.setattr(store, "MEASUREMENTS", tmp_path)
     monkeypatch.setattr(shipped, "PROBES", tmp_path / "probes")
     lab = models.load("masked-softmax")
     layers, heads = lab.shape["self"]
     own = made(0.05) | {"layers": layers, "heads": heads}
-    counts = results.touched(layers * heads)
+    counts = results.head_counts(layers * heads)
     for its in own["tasks"].values():
         its["order"] = [list(address) for address in lab.kinds[0].addresses]
         its["scores"] = {f"learned {count} 0": {"0": {"score": 0.8 - 0.04 * i / 4}, "1": {"score": 0.81 - 0.04 * i / 4}}
-                         for i, count in enumerate(counts)}
+                         for i, count in enumerate(counts)} | {f"removed {counts[-1]} 0": {"0": {"score": 0.4}}}
     other = made(0.15, name="all-Other-v2", base=0.9)
     for found in (own, other):
         (tmp_path / f"{found['name']}.papa.json").write_text(json.dumps(found))
@@ -49,7 +49,7 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tensors = {"constant": torch.rand(layers, heads, 64, 64)}
     for count in counts:
         probe = probes.Probe(torch.zeros(layers + 1, width), torch.ones(layers + 1, width), 2, None)
-        tensors |= {f"{count}.{name}": its for name, its in probes.packed(probe).items()}
+        tensors |= {f"{count}.{name}": its for name, its in probes.to_tensors(probe).items()}
     save_file(tensors, tmp_path / "probes" / "masked-softmax" / "pos.safetensors")
     return tmp_path
 
@@ -70,8 +70,10 @@ def test_the_numbers_are_those_of_the_study(measured: Path):
     app = opened(**LINK, fix="4.pos")
     assert not app.exception and not app.error
     said, rows = shown(app)
-    assert said.startswith("**32 of 32 heads constant**: 5.0% lost on average")
+    assert said.startswith("**32 of 32 heads constant**: mean relative drop 5.0%")
     assert len(rows) == 7 and rows[0][1] == "0.805" and rows[0][3] == "5.0%"
+    assert rows[0][-2:] == ["0.400", "0.010"]  # the controls: all heads pruned, a constant answer
+    assert "All tasks count." in words(app)
     headers = {header["what"]: header for header, _ in all_sent(app, "chart")}
     charts = {what: header["spec"] for what, header in headers.items()}
     assert headers["constant"]["at"] == headers["constant-tasks"]["at"] == 32
@@ -84,9 +86,25 @@ def test_the_numbers_are_those_of_the_study(measured: Path):
 
 def test_another_number_of_heads_is_another_verdict(measured: Path):
     app = opened(**LINK, fix="1.pos")
-    assert shown(app)[0].startswith("**16 of 32 heads constant**: 1.2% lost on average")
+    assert shown(app)[0].startswith("**16 of 32 heads constant**: mean relative drop 1.2%")
     app = opened(**LINK, fix="2.pos")
     assert shown(app)[0].startswith("**28 of 32 heads constant**") and not app.exception
+
+
+def test_tasks_that_do_not_count_are_named(measured: Path):
+    """By the rule, which stands on the page; without any task that counts there is no mean."""
+    path = measured / "masked-softmax.papa.json"
+    found = json.loads(path.read_text())
+    found["tasks"]["pos"]["constant_answer"] = 0.9
+    path.write_text(json.dumps(found))
+    app = opened(**LINK, fix="4.pos")
+    assert "Tasks that do not count here: Parts of speech." in words(app) and shown(app)[1][0][3] == "–"
+    assert "mean relative drop 5.0%" in shown(app)[0] and "set after the first scores were known" in words(app)
+    for its in found["tasks"].values():
+        its["constant_answer"] = 0.9
+    path.write_text(json.dumps(found))
+    app = opened(**LINK, fix="4.pos")
+    assert not app.exception and shown(app)[0].startswith("No task counts for this model")
 
 
 def test_a_place_that_is_chosen_is_a_number_of_heads(monkeypatch: pytest.MonkeyPatch):
@@ -117,9 +135,9 @@ def test_the_typed_text_is_read(measured: Path):
 
 def test_of_another_model_it_says_so(measured: Path):
     app = opened(**LINK, fix="4.pos.all-Other-v2")
-    assert not app.exception and "15.0% lost" in shown(app)[0] and "This study is of" in words(app)
+    assert not app.exception and "relative drop 15.0%" in shown(app)[0] and "These numbers are of" in words(app)
     app = opened(page="constant", model="stories-softmax")
-    assert not app.exception and "This study is of" in words(app)
+    assert not app.exception and "These numbers are of" in words(app)
 
 
 def test_moments_are_points_beside_the_models(measured: Path):
@@ -127,7 +145,7 @@ def test_moments_are_points_beside_the_models(measured: Path):
     for steps, base in ((300, 0.6), (100, 0.4)):
         found = made(0.02, name=f"masked-small-{steps}", base=base) | {"moment": {"steps": steps}}
         for its in found["tasks"].values():
-            its["scores"] = {key: its["scores"][key] for key in ("learned 0 0", "learned 16 0")}
+            its["scores"] = {key: its["scores"][key] for key in ("learned 0 0", "learned 16 0", "removed 16 0")}
         (measured / f"masked-small-{steps}.papa.json").write_text(json.dumps(found))
     app = opened(**LINK, fix="4.pos")
     assert not app.exception and not app.error
@@ -135,9 +153,9 @@ def test_moments_are_points_beside_the_models(measured: Path):
     assert {its["name"] for its in spec["series"]} == {"masked-small", "masked-softmax", "all-Other-v2"}
     line, = (its for its in spec["panels"][0]["lines"] if spec["series"][its["series"]]["name"] == "masked-small")
     assert [(x, note) for x, _, _, note in line["points"]] == [(0.4, "after 100 steps"), (0.6, "after 300 steps")]
-    assert "Rank correlation of 3 trainings" in words(app)
+    assert "rank correlation over the last checkpoints of 3 trainings" in words(app)
     assert "python -m models.studies.transfer.encoders" in words(app)
-    study, = (its for its in app.selectbox if its.label == "Study of")
+    study, = (its for its in app.selectbox if its.label == "Measured model")
     assert set(study.options) == {"masked-softmax", "all-Other-v2"}
     app = opened(**LINK, fix="4.pos.masked-small-100")
     assert not app.exception and "Measured in" in words(app)
@@ -146,16 +164,17 @@ def test_moments_are_points_beside_the_models(measured: Path):
 def test_transfer_stands_beside(measured: Path):
     """Once two kinds of attention were measured; softmax first."""
     def write(name: str, score: float) -> None:
-        found = {"name": name, "elsewhere": True, "weights": "0", "moment": {"validation_loss": 5.0}, "tasks": {
-            "pos": {way: {"0": score, "1": score + 0.02} for way in ("probed", "fine-tuned")}}}
+        found = {"name": name, "elsewhere": True, "weights": "0", "version": store.version("transfer"),
+                 "moment": {"validation_loss": 5.0}, "tasks": {"pos": {"constant_answer": 0.2, "pruned": {"0": 0.1}} | {
+                     mode: {"0": score, "1": score + 0.02} for mode in ("probed", "fine-tuned")}}}
         (measured / f"{name}.transfer.json").write_text(json.dumps(found))
 
     softmax, random = transfer_study.MODELS["middle"], transfer_study.MODELS["random"]
     write(softmax, 0.5)
-    assert "What a pretraining is worth" not in words(opened(**LINK))
+    assert "Transfer of pretrained encoders" not in words(opened(**LINK))
     write(random, 0.4)
     app = opened(**LINK)
-    assert not app.exception and "What a pretraining is worth" in words(app)
+    assert not app.exception and "Transfer of pretrained encoders" in words(app)
     table, = (header["tables"][0] for header, _ in all_sent(app, "dial") if "fine-tuned" in header["columns"])
     assert [row[0] for row in table] == ["softmax", "random"] and table[1][1] == "0.410 ± 0.014"
 
@@ -163,7 +182,7 @@ def test_transfer_stands_beside(measured: Path):
 def test_what_is_missing_or_damaged_is_told(measured: Path):
     (measured / "masked-softmax.papa.json").write_text("{")
     app = opened(**LINK)
-    assert not app.exception and len(app.error) == 1 and "15.0% lost" not in shown(app)[0]
+    assert not app.exception and len(app.error) == 1 and "relative drop 15.0%" not in shown(app)[0]
     (measured / "masked-softmax.papa.json").unlink()
     (measured / "all-Other-v2.papa.json").unlink()
     app = opened(**LINK)
@@ -172,7 +191,7 @@ def test_what_is_missing_or_damaged_is_told(measured: Path):
 
 def test_probes_that_are_not_there_are_told(measured: Path):
     app = opened(**LINK, fix="4.slots")
-    assert not app.exception and "The probes of this number of heads are not here." in words(app)
+    assert not app.exception and "The probes for this number of heads are not released." in words(app)
 
 
 def test_the_view_is_a_link():

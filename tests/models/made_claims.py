@@ -197,7 +197,9 @@ def as_the_sources_have_it(made: Made) -> None:
         by_seed = {str(seed): transferred[name] + 0.001 * (seed + i) % 0.003 for seed in transfer_study.SEEDS}
         made.measured(f"{moment}.transfer.json", {
             "elsewhere": True, "moment": {"validation_loss": 5.0},
-            "tasks": {key: dict.fromkeys(transfer_study.WAYS, by_seed) for key in CORPORA}})
+            "version": store.version("transfer"),
+            "tasks": {key: dict.fromkeys(transfer_study.WAYS, by_seed) | {"pruned": {"0": 0.1}, "constant_answer": 0.2}
+                      for key in CORPORA}})
 
     def entropies(*values: float) -> dict:
         return {str(n): {"predictions": 1, "loss": 1.0, "accuracy": 0.5, "entropy": [[value, value + 0.1]] * 2}

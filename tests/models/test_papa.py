@@ -19,7 +19,7 @@ import models
 from models import HeadPlan
 from models.labs.stack import StackLab
 from models.studies.papa import features, order, probe_modes, probes
-from models.studies.papa.constants import Fitted, Mean
+from models.studies.papa.constants import ConstantMatrices, MeanAttention
 from models.studies.papa.tasks import corpora, scores
 from models.studies.papa.tasks.corpora import Example, joined
 from models.studies.papa.tasks.token_ids import GRID, Texts, texts_of
@@ -66,7 +66,7 @@ def test_states_are_those_of_the_ordinary_pass(which: int):
         alone = lab.states(torch.tensor([ids]))
         rows = values[int(texts.starts[i]):int(texts.starts[i + 1])]
         assert_close(rows.float(), torch.stack(alone, 2)[0], rtol=2e-3, atol=2e-3)
-    for (chosen, _), weights in zip(texts.batches(), told[1], strict=True):
+    for (chosen, _), weights in zip(texts.passes(), told[1], strict=True):
         for row, i in enumerate(chosen.tolist()):
             assert_close(weights[row], live(lab, texts, i)[1], rtol=1e-4, atol=1e-5)
 
@@ -76,46 +76,47 @@ def test_constants_of_one_text_are_its_attention(which: int):
     """So that with all heads constant nothing changes for this text, and much for another one."""
     lab = labs()[which]
     one = as_texts(lab, TEXTS[:1])
-    mean = Mean(lab)
-    before = features.features(lab, one, watch=mean.watch)
-    fitted, n = Fitted(lab, mean.matrices), len(one.ids[0])
-    assert_close(fitted.of(n), live(lab, one, 0), rtol=1e-4, atol=1e-6)
+    mean = MeanAttention(lab)
+    before = features.features(lab, one, watch=mean.add)
+    constants, n = ConstantMatrices(lab, mean.matrices), len(one.ids[0])
+    assert_close(constants.at_length(n), live(lab, one, 0), rtol=1e-4, atol=1e-6)
     plan = HeadPlan().with_heads(lab.kinds[0].addresses, constant=True)
-    after = features.features(lab, one, lambda n: fitted.under(plan, n))
+    after = features.features(lab, one, lambda n: constants.interventions(plan, n))
     assert_close(after.float(), before.float(), rtol=1e-2, atol=1e-2)
     other = as_texts(lab, TEXTS[1:2])
-    changed = features.features(lab, other, lambda n: fitted.under(plan, n)) - features.features(lab, other)
+    changed = features.features(lab, other, lambda n: constants.interventions(plan, n)) - features.features(lab, other)
     assert float(changed.abs().max()) > 0.05
 
 
 def test_constants_of_a_random_synthesizer_are_its_tables_softmax():
     """Whatever the texts; and cut to a length, the softmax of the cut table."""
     lab = masked_lab("random")
-    mean = Mean(lab)
+    mean = MeanAttention(lab)
     texts = as_texts(lab)
-    features.features(lab, texts, watch=mean.watch)
+    features.features(lab, texts, watch=mean.add)
     n = min(map(len, texts.ids))
     for layer, block in enumerate(lab.model.blocks):
         table = next(its for name, its in block.attention.named_parameters() if name.endswith("table"))
-        assert_close(Fitted(lab, mean.matrices).of(n)[layer], table[:, :n, :n].softmax(-1), rtol=1e-3, atol=1e-4)
+        constants = ConstantMatrices(lab, mean.matrices).at_length(n)
+        assert_close(constants[layer], table[:, :n, :n].softmax(-1), rtol=1e-3, atol=1e-4)
 
 
 def test_two_lengths_by_hand():
     """[CLS] a [SEP], twice, and [CLS] a b [SEP] on the grid: an entry is a mean over the texts that have both its
     places, and a row is divided by what is left of it in a text."""
     lab = lab_of("bert")
-    mean = Mean(lab)
+    mean = MeanAttention(lab)
     short, long = torch.rand(2, 4, 3, 3), torch.rand(1, 4, 4, 4)
     for layer in (0, 1):
-        mean.watch("self", layer, short)
-        mean.watch("self", layer, long)
+        mean.add("self", layer, short)
+        mean.add("self", layer, long)
     last, found = GRID - 1, mean.matrices[1]
     assert_close(found[:, 0, 1], (short[:, :, 0, 1].sum(0) + long[0, :, 0, 1]) / 3)
     assert_close(found[:, 1, last], (short[:, :, 1, 2].sum(0) + long[0, :, 1, 3]) / 3)
     assert_close(found[:, 2, 1], long[0, :, 2, 1])  # only the longer one has a second word
     assert not found[:, 3].any() and not found[:, :, 3].any()
     row = torch.stack((found[:, 0, 0], found[:, 0, 1], found[:, 0, last]), -1)
-    assert_close(Fitted(lab, mean.matrices).of(3)[1][:, 0], row / row.sum(-1, keepdim=True))
+    assert_close(ConstantMatrices(lab, mean.matrices).at_length(3)[1][:, 0], row / row.sum(-1, keepdim=True))
 
 
 @pytest.mark.parametrize("which", range(3))
@@ -123,22 +124,23 @@ def test_plans_on_batches_are_plans_on_texts(which: int):
     """Constant heads and gates do to a batch what `run` says they do to a text; all live mixes nothing in."""
     lab = labs()[which]
     texts = as_texts(lab, TEXTS[:1])
-    mean = Mean(lab)
-    features.features(lab, as_texts(lab), watch=mean.watch)
-    fitted, n = Fitted(lab, mean.matrices), len(texts.ids[0])
+    mean = MeanAttention(lab)
+    features.features(lab, as_texts(lab), watch=mean.add)
+    constants, n = ConstantMatrices(lab, mean.matrices), len(texts.ids[0])
     told = {}
     plan = HeadPlan().constant("self", 0, 1).gate("self", 1, 2, 0.0).constant("self", 1, 2)
     batch = torch.tensor([texts.ids[0]])
-    lab.states(batch, fitted.under(plan, n), lambda kind, layer, weights: told.update({layer: weights[0]}))
-    assert_close(told[0][1], fitted.of(n)[0, 1]) and assert_close(told[1][2], fitted.of(n)[1, 2])
+    lab.states(batch, constants.interventions(plan, n), lambda kind, layer, weights: told.update({layer: weights[0]}))
+    assert_close(told[0][1], constants.at_length(n)[0, 1]) and assert_close(told[1][2], constants.at_length(n)[1, 2])
     assert_close(told[0][0], live(lab, texts, 0)[0, 0], rtol=1e-4, atol=1e-5)
     every = torch.ones(lab.kinds[0].layers, lab.kinds[0].heads)
     plain = lab.states(batch)[-1]
-    assert_close(lab.states(batch, fitted.mixed(every, n))[-1], plain)
+    assert_close(lab.states(batch, constants.mixed(every, n))[-1], plain)
     constant = HeadPlan().with_heads(lab.kinds[0].addresses, constant=True)
-    assert_close(lab.states(batch, fitted.mixed(0 * every, n))[-1], lab.states(batch, fitted.under(constant, n))[-1])
+    assert_close(lab.states(batch, constants.mixed(0 * every, n))[-1],
+                 lab.states(batch, constants.interventions(constant, n))[-1])
     gates = HeadPlan().with_heads(lab.kinds[0].addresses, gate=0.0)
-    assert float((lab.states(batch, fitted.under(gates, n))[-1] - plain).abs().max()) > 0.05
+    assert float((lab.states(batch, constants.interventions(gates, n))[-1] - plain).abs().max()) > 0.05
 
 
 def tagged(lab, letters: str = "t", sentences=TEXTS) -> tuple[Texts, list]:
@@ -149,18 +151,88 @@ def tagged(lab, letters: str = "t", sentences=TEXTS) -> tuple[Texts, list]:
         found.append(Example(text, words, tuple("yes" if text[start].lower() in letters else "no"
                                                 for start, _ in words)))
     texts = texts_of(lab, found)
-    return texts, probes.asked(lab, texts, ("no", "yes"), True)
+    return texts, probes.questions_of(lab, texts, ("no", "yes"), True)
+
+
+def test_a_padded_batch_is_its_texts_one_by_one():
+    """Padding has no weight: a probe of texts computes for a mixed batch what it computes for each text alone."""
+    lab = lab_of("bert")
+    texts = as_texts(lab, (TEXTS[0], TEXTS[1], " ".join(TEXTS[:2])))
+    assert len({len(ids) for ids in texts.ids}) > 1
+    questions = probes.questions_of(lab, replace(texts, examples=tuple(replace(example, labels=("0",))
+                                                                        for example in texts.examples)), ("0",), False)
+    values = features.features(lab, texts).float()
+    torch.manual_seed(0)
+    probe = probes.Probe(*features.feature_moments(values), 3, 9.0).requires_grad_(False)
+    probe.position_weights.normal_()
+    together = probe(values[questions.tokens], questions.positions)
+    for i, ids in enumerate(texts.ids):
+        own = values[int(texts.starts[i]):int(texts.starts[i + 1])]
+        weights = probe.position_weights[list(lab.places(len(ids), GRID))]
+        pooled = (own * weights.unsqueeze(-1)).sum(0)
+        assert_close(together[i], probe.second(probe.first(pooled.flatten()).tanh()))
+
+
+def test_training_batches_mix_lengths():
+    """Every text once per epoch, in an order that does not depend on its length; the loss is that of the padded
+    batch, a mean over all its answers."""
+    lab = masked_lab()
+    texts, questions = tagged(lab)
+    batches = [*texts.shuffled(len(texts.ids), torch.Generator().manual_seed(0))]
+    batch, = batches
+    assert sorted(i for chosen, _ in batch for i in chosen.tolist()) == [*range(len(texts.ids))] and len(batch) > 1
+    sizes = [sum(len(chosen) for chosen, _ in part) for part in texts.shuffled(2, torch.Generator().manual_seed(0))]
+    assert max(sizes) == 2 and sum(sizes) == len(texts.ids)
+    values = features.features(lab, texts)
+    probe = probes.train(values, questions, 2, True, 0)
+    loss = probes.batch_loss(probe, [lab.states(ids) for _, ids in batch], lab, texts, batch,
+                             probes.label_indices(texts, ("no", "yes")))
+    logits = probe(probe.standardise(values[questions.tokens]), questions.positions)
+    assert_close(loss, torch.nn.functional.cross_entropy(logits, questions.labels), rtol=1e-2, atol=1e-2)
+
+
+def test_training_stops_at_the_best_epoch(monkeypatch: pytest.MonkeyPatch):
+    """The probe of the lowest validation loss is returned, PATIENCE epochs after it was reached."""
+    losses = iter([3.0, 1.0, 2.0, 2.0, 0.5, 0.0])
+    stored = []
+    monkeypatch.setattr(probes, "PATIENCE", 2)
+    monkeypatch.setattr(probes, "_loss", lambda probe, *rest: stored.append(probes.to_tensors(probe)) or next(losses))
+    lab = masked_lab()
+    texts, questions = tagged(lab)
+    probe = probes.train(features.features(lab, texts), questions, 2, True, 0)
+    assert len(stored) == 4 and torch.equal(probe.first.weight, stored[1]["first.weight"])
+    assert not torch.equal(stored[1]["first.weight"], stored[3]["first.weight"])
+
+
+def test_validation_texts_do_not_train():
+    """Words of one text are on one side; one text in six validates."""
+    texts = torch.arange(60).repeat_interleave(3)
+    training, validation = probes.split(probes.Questions(texts[:, None], torch.zeros(180, 1, dtype=torch.long),
+                                                         torch.zeros(180, dtype=torch.long), texts))
+    assert len(validation) == 30 and not {*training.texts.tolist()} & {*validation.texts.tolist()}
+    assert len(training) == 150
+
+
+def test_nan_weights_stop_the_study():
+    """A damaged model gets a message, and no probe."""
+    lab = masked_lab()
+    lab.model.blocks[0].attention.value.weight[0, 0] = torch.nan
+    texts, questions = tagged(lab)
+    with pytest.raises(ValueError, match="the attention pattern of layer 2 contains NaN"):
+        features.features(lab, texts, watch=MeanAttention(lab).add)
+    with pytest.raises(ValueError, match="hidden states contain NaN"):
+        probes.train(features.features(lab, texts), questions, 2, True, 0)
 
 
 def test_probes_are_their_seeds():
     """The same numbers for the same seed, others for another; whatever else draws random numbers."""
     lab = masked_lab()
-    texts, asked = tagged(lab)
+    texts, questions = tagged(lab)
     values = features.features(lab, texts)
     torch.manual_seed(1)
-    one = probes.train(values, asked, 2, True, 0)
+    one = probes.train(values, questions, 2, True, 0)
     torch.manual_seed(2)
-    same, other = probes.train(values, asked, 2, True, 0), probes.train(values, asked, 2, True, 1)
+    same, other = probes.train(values, questions, 2, True, 0), probes.train(values, questions, 2, True, 1)
     assert all(torch.equal(its, same.state_dict()[name]) for name, its in one.state_dict().items())
     assert not torch.equal(one.first.weight, other.first.weight)
 
@@ -168,35 +240,35 @@ def test_probes_are_their_seeds():
 @pytest.mark.parametrize("which", range(2))
 def test_probes_learn(which: int, monkeypatch: pytest.MonkeyPatch):
     """Of words and of texts; what is packed is what was trained."""
-    monkeypatch.setattr(probes, "EPOCHS", {True: 60, False: 60})
+    monkeypatch.setattr(probes, "PATIENCE", 60)
     lab = labs()[which]
-    texts, asked = tagged(lab)
+    texts, questions = tagged(lab)
     values = features.features(lab, texts)
-    probe = probes.train(values, asked, 2, True, 0)
-    said = probes.answers(probe, values, asked, ("no", "yes"))
+    probe = probes.train(values, questions, 2, True, 0)
+    said = probes.predict(probe, values, questions, ("no", "yes"))
     assert scores.score("accuracy", [its.labels for its in texts.examples], said) == 1
-    assert probes.answers(probes.unpacked(probes.packed(probe)), values, asked, ("no", "yes")) == said
+    assert probes.predict(probes.from_tensors(probes.to_tensors(probe)), values, questions, ("no", "yes")) == said
     whole = replace(texts, examples=tuple(replace(its, labels=(str(i % 2),)) for i, its in enumerate(texts.examples)))
-    asked = probes.asked(lab, whole, ("0", "1"), False)
-    assert sorted(its.rows.shape[1] for its in asked) == sorted({len(ids) for ids in texts.ids})
-    probe = probes.train(values, asked, 2, False, 0)
-    assert probes.answers(probe, values, asked, ("0", "1")) == [[str(i % 2)] for i in range(len(texts.ids))]
+    questions = probes.questions_of(lab, whole, ("0", "1"), False)
+    assert (questions.positions >= 0).sum(1).tolist() == [len(ids) for ids in texts.ids]
+    probe = probes.train(values, questions, 2, False, 0)
+    assert probes.predict(probe, values, questions, ("0", "1")) == [[str(i % 2)] for i in range(len(texts.ids))]
 
 
 def test_lambda_finds_the_head_that_is_needed(monkeypatch: pytest.MonkeyPatch):
     """A head that weighs much in the answer, and whose constant is far from what it does, is one that should stay live;
     the others' constants are what they do on this text."""
     monkeypatch.setattr(order, "EPOCHS", 40)
-    monkeypatch.setattr(probes, "EPOCHS", {True: 60, False: 60})
+    monkeypatch.setattr(probes, "PATIENCE", 60)
     lab = masked_lab()
     width = lab.model.config.width // HEADS
     lab.model.blocks[1].attention.value.weight[2 * width:3 * width] *= 10
-    one, asked = tagged(lab, sentences=TEXTS[:1])
-    mean = Mean(lab)
-    values = features.features(lab, one, watch=mean.watch)
+    one, questions = tagged(lab, sentences=TEXTS[:1])
+    mean = MeanAttention(lab)
+    values = features.features(lab, one, watch=mean.add)
     matrices = mean.matrices.clone()
     matrices[1, 2] = torch.eye(GRID).flip(0).roll(-GRID // 2, 1) + 1e-3
-    weight = order.learn(lab, one, ("no", "yes"), matrices, probes.train(values, asked, 2, True, 0))
+    weight = order.learn_lambda(lab, one, ("no", "yes"), matrices, probes.train(values, questions, 2, True, 0))
     others = [its for i, its in enumerate(weight.flatten().tolist()) if i != 1 * HEADS + 2]
     # Of the others nothing changes, whatever their share; Adam makes steps of what little their rounding says.
     assert float(weight[1, 2]) > max(0.2, 2 * max(map(abs, others))), weight
@@ -205,12 +277,12 @@ def test_lambda_finds_the_head_that_is_needed(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_states_of_the_source():
-    assert probe_modes.touched(144) == (0, 72, 126, 135, 144)
+    assert probe_modes.head_counts(144) == (0, 72, 126, 135, 144)
     learned = [("self", layer, head) for layer in range(6) for head in range(12)][::-1]
     for state in probe_modes.conditions(72):
         plan = probe_modes.plan_of(state, learned)
-        assert len(plan.heads) == state.touched
-        assert all((its.gate == 0) == (state.way == "removed") for its in plan.heads.values())
+        assert len(plan.heads) == state.count
+        assert all((its.gate == 0) == (state.mode == "removed") for its in plan.heads.values())
     first = probe_modes.plan_of(probe_modes.Condition("learned", 36), learned)
     assert set(first.heads) == set(learned[:36])
     draws = [set(probe_modes.plan_of(probe_modes.Condition("random", 36, (i,), i), learned).heads) for i in (0, 0, 1)]

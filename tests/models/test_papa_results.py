@@ -43,19 +43,46 @@ def test_drops_by_hand():
     its = results.of(made(0.1))
     assert its.heads == 16 and its.counts == (0, 8, 14, 15, 16) and its.is_whole
     assert its.mean_drop("learned", 16) == pytest.approx(0.1) and its.mean_drop("learned", 8) == pytest.approx(0.05)
-    assert its.mean_drop("removed", 16) is None and its.mean_drop("random", 16) == pytest.approx(0.1)
+    assert its.mean_drop("removed", 16) == pytest.approx(0.5) and its.mean_drop("removed", 8) is None
+    assert its.mean_drop("random", 16) == pytest.approx(0.1)
     seeds = its.mean_drop_by_seed("learned", 16)
     assert seeds == pytest.approx([1 - (0.72 + step) / (0.8 + step) for step in (-0.001, 0, 0.001)])
     assert its.quality == pytest.approx(0.8)
 
 
-def test_a_task_near_nothing_has_no_drop():
+@pytest.mark.parametrize(("pruned", "constant", "counts"), [
+    ((0.4, 0.5, 0.798), 0.1, True), ((0.4, 0.5, 0.799), 0.1, False), ((), 0.1, False),
+    ((0.4, 0.5, 0.6), 0.798, True), ((0.4, 0.5, 0.6), 0.799, False)])
+def test_a_task_counts_above_both_controls(pruned: tuple[float, ...], constant: float, counts: bool):
+    """Each probe on the unmodified model, 0.799 to 0.801, above all with pruned heads and above one answer for all."""
     found = made(0.1)
-    found["tasks"]["acceptability"]["scores"] = {
-        name: {seed: {"score": 0.02} for seed in seeds}
-        for name, seeds in found["tasks"]["acceptability"]["scores"].items()}
+    task = found["tasks"]["acceptability"]
+    task["scores"]["removed 16 0"] = {str(seed): {"score": score} for seed, score in enumerate(pruned)}
+    task["constant_answer"] = constant
     its = results.of(found)
-    assert "acceptability" not in its.drops("learned", 16) and its.mean_drop("learned", 16) == pytest.approx(0.1)
+    assert ("acceptability" in its.drops("learned", 16)) is counts
+    assert its.excluded == (() if counts else ("acceptability",))
+    assert its.mean_drop("learned", 16) == pytest.approx(0.1)
+
+
+def test_scores_below_nothing_have_no_drop():
+    """A Matthews correlation can be negative: no share of it means anything, whatever the controls are."""
+    found = made(0.1)
+    for seeds in found["tasks"]["acceptability"]["scores"].values():
+        for its in seeds.values():
+            its["score"] -= 0.9
+    found["tasks"]["acceptability"]["constant_answer"] = -1.0
+    assert results.of(found).excluded == ("acceptability",)
+
+
+def test_the_constant_answer_by_hand():
+    """The most frequent training label, for all test questions."""
+    def texts(*labels: tuple[str, ...]) -> Any:
+        return type("Texts", (), {"examples": [Example("", (), its) for its in labels]})
+
+    training, test = texts(("O", "O", "B-x"), ("O",)), texts(("O", "B-x"), ("B-x", "O"), ("O",))
+    assert study.constant_answer(test, "accuracy", training) == 0.6
+    assert study.constant_answer(test, "f1", training) == 0 == study.constant_answer(test, "matthews", training)
 
 
 @pytest.mark.parametrize(("drop", "average", "most", "half"), [
@@ -112,7 +139,8 @@ def moment(steps: int, drop: float, base: float) -> dict[str, Any]:
     """A moment of a training, measured at its ends."""
     found = made(drop, name=f"masked-small-{steps}", base=base) | {"moment": {"steps": steps}}
     for its in found["tasks"].values():
-        its["scores"] = {name: its["scores"][name] for name in ("learned 0 0", f"learned {COUNTS[-1]} 0")}
+        its["scores"] = {name: its["scores"][name] for name in (
+            "learned 0 0", f"learned {COUNTS[-1]} 0", f"removed {COUNTS[-1]} 0")}
         del its["order"]
     return found
 
@@ -143,7 +171,7 @@ def test_points_are_of_the_same_tasks(tmp_path: Path):
     first, second, third = (made(0.05 * i, name=f"model-{i}", base=0.4 + 0.1 * i) for i in (1, 2, 3))
     for key in [*CORPORA][5:]:
         del first["tasks"][key]
-    for by_seed in second["tasks"]["acceptability"]["scores"].values():  # which the first has not
+    for by_seed in second["tasks"]["acceptability"]["scores"].values():  # a task that the first model lacks
         for its in by_seed.values():
             its["score"] = 0.1
     third["tasks"] = {"pos": third["tasks"]["pos"]}
@@ -183,7 +211,7 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
     states = probe_modes.conditions(len(lab.kinds[0].addresses), ("learned",))
 
     def work(share: float = 1.0) -> study.Work:
-        return study.Work(lab, "pos", tmp_path / "run", Cache(tmp_path / "cache"), share=share)
+        return study.TaskStudy(lab, "pos", tmp_path / "run", Cache(tmp_path / "cache"), share=share)
 
     first = work()
     command.measure([first], states[:3])
@@ -192,40 +220,42 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Monkey
     trained = []
     monkeypatch.setattr(probes, "train", lambda *given, train=probes.train: trained.append(1) or train(*given))
     command.measure([again], states)
-    assert len(trained) == 3 * (len(states) - 3) and len(again.done["scores"]) == len(states)
+    assert len(trained) == 1 + 3 * (len(states) - 3)  # the first probe is the one that lambda starts with
+    assert len(again.done["scores"]) == len(states)
     assert again.done["scores"]["learned 0 0"] == first.done["scores"]["learned 0 0"]
     assert not work(0.5).is_done(states[0])
     shipped.write("tiny", tmp_path / "run", [again])
     found = shipped.read("tiny", "pos")
-    assert found is not None and set(found[1]) == {its.touched for its in states}
+    assert found is not None and set(found[1]) == {its.count for its in states}
     text = TEXTS[0]
-    read = prompt_study.read(lab, text, "pos", again.labels, *found, [tuple(its) for its in again.done["order"]], 4)
-    assert read is not None and len(read.said) == len(prompt_study.example_of(text).words)
+    read = prompt_study.compare(lab, text, "pos", again.labels, *found, [tuple(its) for its in again.done["order"]], 4)
+    assert read is not None and len(read.changes) == len(prompt_study.example_of(text).words)
     assert shipped.read("tiny", "slots") is None
     corpora.data_of.cache_clear()
 
 
 def test_the_command_says_what_was_measured():
-    """Tasks, ways and states, where they are not all of them."""
+    """Tasks, modes and conditions, where they are not all of them."""
     whole = made()["tasks"]
-    assert command.measured(whole, 16) == " --ways learned random"
+    assert command.options_of(whole, 16) == " --modes learned random"
     del whole["ner-emerging"]
     for its in whole.values():
         its["scores"] |= {"removed 14 0": {}}
-    assert command.measured(whole, 16) == " --tasks pos ner-twitter slots intent-snips intent-banking acceptability"
+    assert command.options_of(whole, 16) == " --tasks pos ner-twitter slots intent-snips intent-banking acceptability"
     for its in whole.values():
-        its["scores"] = {"learned 0 0": {}, "learned 16 0": {}}
-    assert command.measured({"pos": whole["pos"]}, 16) == " --tasks pos --ends"
+        its["scores"] = {"learned 0 0": {}, "learned 16 0": {}, "removed 16 0": {}}
+    assert command.options_of({"pos": whole["pos"]}, 16) == " --tasks pos --endpoints"
 
 
 def test_ends_need_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """What comes first is learned once it matters; scores at the ends are then what they were."""
     monkeypatch.setitem(CORPORA, "pos", small("others"))
     corpora.data_of.cache_clear()
-    its = study.Work(masked_lab(), "pos", tmp_path / "run", Cache(tmp_path / "cache"))
+    its = study.TaskStudy(masked_lab(), "pos", tmp_path / "run", Cache(tmp_path / "cache"))
     heads = len(its.lab.kinds[0].addresses)
-    command.measure([its], probe_modes.ends(heads))
-    assert "order" not in its.done and set(its.done["scores"]) == {"learned 0 0", f"learned {heads} 0"}
+    command.measure([its], probe_modes.endpoints(heads))
+    assert "order" not in its.done and set(its.done["scores"]) == {
+        "learned 0 0", f"learned {heads} 0", f"removed {heads} 0"}
     before = its.done["scores"] | {}
     states = probe_modes.conditions(heads, ("learned",))
     command.measure([its], states)
@@ -247,21 +277,24 @@ def test_a_typed_text_by_another_way():
     torch.manual_seed(0)
     by_count = {count: probes.Probe(torch.zeros(layers, width), torch.ones(layers, width), 3, None).eval()
                 for count in (0, 8)}
-    read = prompt_study.read(lab, text, "pos", ("a", "b", "c"), constant, by_count, lab.kinds[0].addresses, 0)
-    assert read is not None and not any(its.is_changed for its in read.said) and len(read.said) == 10
+    read = prompt_study.compare(lab, text, "pos", ("a", "b", "c"), constant, by_count, lab.kinds[0].addresses, 0)
+    assert read is not None and not any(its.is_changed for its in read.changes) and len(read.changes) == 10
     trace = lab.run(lab.read(example.text), [HeadPlan()])[0]
     n = len(trace.tokens)
     rows = constant[:, :, :n, :n] / constant[:, :, :n, :n].sum(-1, keepdim=True)
     expected = (torch.tensor(trace.live["self"]) - rows).abs().sum(-1).mean(-1) / 2
     assert_close(torch.tensor(read.distances), expected, rtol=1e-3, atol=1e-4)
-    assert prompt_study.read(lab, "…", "pos", ("a",), constant, by_count, lab.kinds[0].addresses, 0) is None
+    assert prompt_study.compare(lab, "…", "pos", ("a",), constant, by_count, lab.kinds[0].addresses, 0) is None
 
 
 def test_what_ships_can_be_read():
     """Every study's numbers, its probes, and its constant matrices; labels and probes fit each other."""
     for name in results.names():
         if name not in names():
-            assert read_json(store.MEASUREMENTS / f"{name}.papa.json")["elsewhere"]
+            stored = read_json(store.MEASUREMENTS / f"{name}.papa.json")
+            assert stored["elsewhere"]
+            if store.is_older(stored, "papa"):  # kept until it is measured again, and not shown
+                continue
         its = results.read(name)
         assert its is not None and its.tasks
         for key, task in its.tasks.items():
@@ -270,8 +303,8 @@ def test_what_ships_can_be_read():
                 continue
             constant, by_count = found
             assert constant.shape[:2] == its.shape and set(by_count) <= set(its.counts)
-            assert all(len(probe.second.bias) == len(task.found["labels"]) for probe in by_count.values())
-            assert len(task.found["order"]) == its.heads
+            assert all(len(probe.second.bias) == len(task.stored["labels"]) for probe in by_count.values())
+            assert len(task.stored["order"]) == its.heads
     assert {its.name for name in results.names() if (its := results.read(name)) and its.moment} <= {*encoders.ALL}
 
 
@@ -283,7 +316,7 @@ def test_probes_in_8_bits_say_nearly_the_same(tmp_path: Path, monkeypatch: pytes
     folder.mkdir()
     save_file({"constant": torch.rand(2, 4, 64, 64)}, folder / "intent-snips.constant.safetensors")
     for count in (0, 8):
-        save_file(probes.packed(probe), folder / f"intent-snips.{count}.safetensors")
+        save_file(probes.to_tensors(probe), folder / f"intent-snips.{count}.safetensors")
 
     class Fake:
         key = "intent-snips"
@@ -292,6 +325,6 @@ def test_probes_in_8_bits_say_nearly_the_same(tmp_path: Path, monkeypatch: pytes
     shipped.write("tiny", folder, [Fake()])  # type: ignore[list-item]
     found = shipped.read("tiny", "intent-snips")
     assert found is not None
-    values, places = torch.randn(7, 6, 3, 32), torch.arange(6)
+    values, positions = torch.randn(7 * 6, 3, 32), torch.arange(6).expand(7, 6)
     with torch.inference_mode():
-        assert_close(found[1][8](values, places), probe(values, places), rtol=0.05, atol=0.05)
+        assert_close(found[1][8](values, positions), probe(values, positions), rtol=0.05, atol=0.05)

@@ -14,7 +14,9 @@ import pytest
 import torch
 from test_papa import TEXTS, masked_lab, tagged
 
+from models.nets.attention.base import Intervention
 from models.storage.damage import CheckpointError
+from models.studies import store
 from models.studies.claims import FAILS, ONCE, OPEN, UNSURE
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.sources import transfer as statements
@@ -24,7 +26,7 @@ from models.studies.papa.tasks import corpora
 from models.studies.papa.tasks.corpora import CORPORA, Corpus, Example, joined
 from models.studies.transfer import encoders, transfer_study
 from models.studies.transfer.results import common, encoders_of
-from models.studies.transfer.transfer_study import KIND, MODELS, PROBED, SEEDS, TUNED, WAYS
+from models.studies.transfer.transfer_study import KIND, MODELS, PROBED, PRUNED, SEEDS, TUNED, WAYS
 
 
 @pytest.mark.parametrize("attention", ["softmax", "random", "dense-softmax"])
@@ -32,17 +34,17 @@ def test_fine_tuning_learns_and_changes_nothing_that_it_was_given(attention: str
     """A probe that was not trained at all learns with its encoder what it is asked; every part of the encoder moves."""
     monkeypatch.setattr(transfer_study, "EPOCHS", 60)
     lab = masked_lab(attention)
-    texts, asked = tagged(lab)
+    texts, questions = tagged(lab)
     values = features.features(lab, texts)
-    monkeypatch.setattr(probes, "EPOCHS", {True: 0, False: 0})
-    probe = probes.train(values, asked, 2, True, 0)
+    monkeypatch.setattr(probes, "MOST_EPOCHS", 0)
+    probe = probes.train(values, questions, 2, True, 0)
     before = {name: its.clone() for name, its in (*lab.model.named_parameters(), *probe.named_parameters())}
     tuned, found = transfer_study.fine_tuned(lab, texts, ("no", "yes"), probe, 0)
     after = dict((*lab.model.named_parameters(), *probe.named_parameters()))
     assert all(torch.equal(its, after[name]) for name, its in before.items())
     moved = {name for name, its in tuned.model.named_parameters() if not torch.equal(its, before[name])}
     assert moved == {name for name, _ in lab.model.named_parameters()}
-    said = probes.answers(found, features.features(tuned, texts), asked, ("no", "yes"))
+    said = probes.predict(found, features.features(tuned, texts), questions, ("no", "yes"))
     assert said == [[*its.labels] for its in texts.examples]
     again, _ = transfer_study.fine_tuned(lab, texts, ("no", "yes"), probe, 0)
     assert all(torch.equal(its, dict(again.model.named_parameters())[name])
@@ -94,10 +96,29 @@ def test_what_is_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     transfer_study.measure(name, tmp_path, tasks=["pos"])
     assert len(seeds) == 4
     transfer_study.write(name, done, tmp_path, "x")
-    assert json.loads(written.read_text())["tasks"]["pos"][PROBED] == done["scores"]["pos"][PROBED]
+    task = json.loads(written.read_text())["tasks"]["pos"]
+    assert task[PROBED] == done["scores"]["pos"][PROBED] and len(task[PRUNED]) == 3
+    answers = [label for example in read(tmp_path)[1] for label in example.labels]
+    assert task["constant_answer"] == pytest.approx(answers.count("no") / len(answers), abs=1e-5)
     lab = replace(lab, card={"weights": {"model.safetensors": "2"}})
     transfer_study.measure(name, tmp_path, tasks=["pos"])
     assert len(seeds) == 4 + len(SEEDS)
+    corpora.data_of.cache_clear()
+
+
+def test_the_control_has_no_attention(monkeypatch: pytest.MonkeyPatch):
+    """Its probes are trained on the hidden states that the encoder has with every head's gate at 0."""
+    monkeypatch.setitem(CORPORA, "pos", Corpus("pos", "Small", "accuracy", True, read, "small"))
+    corpora.data_of.cache_clear()
+    lab = masked_lab()
+    task, trained = transfer_study.Task(lab, "pos"), []
+    monkeypatch.setattr(probes, "train", lambda values, *given, real=probes.train: trained.append(values) or real(
+        values, *given))
+    task.pruned()
+    closed = torch.zeros(lab.kinds[0].heads, 1, 1)
+    expected = features.features(lab, task.train, lambda n: lambda kind, layer: Intervention(gate=closed))
+    assert len(trained) == 3 and all(torch.equal(values, expected) for values in trained)
+    assert not torch.equal(expected, features.features(lab, task.train))
     corpora.data_of.cache_clear()
 
 
@@ -108,8 +129,10 @@ def evidence(folder: Path, **scores: float) -> Evidence:
         score = scores.get(name.replace("-", "_"))
         if score is not None:
             by_seed = {str(seed): score + 0.001 * (seed - 1) + 0.0005 * (len(name) % 2) * seed for seed in SEEDS}
-            found = {"name": moment, "elsewhere": True, "weights": "0", "moment": {"validation_loss": 5.0},
-                     "tasks": {key: dict.fromkeys(WAYS, by_seed) for key in CORPORA}}
+            found = {"name": moment, "elsewhere": True, "weights": "0", "version": store.version("transfer"),
+                     "moment": {"validation_loss": 5.0},
+                     "tasks": {key: dict.fromkeys(WAYS, by_seed) | {"pruned": {"0": 0.1}, "constant_answer": 0.2}
+                               for key in CORPORA}}
             (folder / f"{moment}.transfer.json").write_text(json.dumps(found))
     return Evidence(measurements=folder)
 
@@ -129,15 +152,16 @@ def test_verdicts(scores: dict[str, float], alone: str, mixed: str, tmp_path: Pa
     assert len(found[0].chart.points) == 2 * 3 * (1 + len(scores))
 
 
-def test_a_task_that_softmax_cannot_do_is_left_out(tmp_path: Path):
+def test_a_task_without_clear_use_of_attention_is_left_out(tmp_path: Path):
     made = evidence(tmp_path / "m", middle=0.6, random=0.4)
     path = tmp_path / "m" / f"{MODELS['middle']}.transfer.json"
     found = json.loads(path.read_text())
-    found["tasks"]["pos"] = {way: dict.fromkeys("012", 0.01) for way in WAYS}
+    found["tasks"]["pos"]["pruned"] = {"0": 0.1, "1": 0.6}  # above one seed of softmax, 0.599
+    found["tasks"]["slots"]["constant_answer"] = 0.7
     path.write_text(json.dumps(found))
     by_type = encoders_of(lambda moment: made.study(moment, KIND))
-    assert "pos" not in common(by_type, PROBED)
-    assert len(common(by_type, TUNED)) == len(CORPORA) - 1
+    for way in WAYS:
+        assert {*CORPORA} - {*common(by_type, way)} == {"pos", "slots"}
 
 
 def test_without_numbers_nothing_is_measured_and_damaged_ones_stop_the_judging(tmp_path: Path):

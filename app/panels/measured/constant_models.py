@@ -1,8 +1,4 @@
-"""Comparisons of models on the Constant page.
-
-Two questions: do better models lose more with constant heads, and how do models pretrained with Synthesizers score on
-the same probes?
-"""
+"""Comparisons of several models on the Constant page: score against drop, and pretraining with Synthesizers."""
 
 from __future__ import annotations
 
@@ -27,46 +23,46 @@ from models.studies.transfer import transfer_study
 from models.studies.transfer.results import cell, common, encoders_of
 
 ENCODERS = "python -m models.studies.transfer.encoders"
-Stamp = tuple[tuple[str, tuple[int, ...]], ...]  # (study, modification stamp of its file), as a cache key
+Stamp = tuple[tuple[str, tuple[int, ...]], ...]  # name of each study, and a value that changes with its file
 
 
 def draw(studies: Sequence[Study]) -> None:
-    """Draws both sections; a section without data to compare is omitted.
+    """Draws both sections, each if there are at least two models to compare.
 
     Args:
-        studies: the stored studies.
+        studies: all that can be read.
     """
-    _loss(studies, tuple((its.name, store.stamp(its.name, KIND)) for its in studies))
+    _loss(studies, tuple((study.name, store.stamp(study.name, KIND)) for study in studies))
     _transfer(tuple((name, store.stamp(name, transfer_study.KIND)) for name in transfer_study.MODELS.values()))
 
 
 def _loss(studies: Sequence[Study], stamp: Stamp) -> None:
-    """Draws a scatter plot with one point per model and training checkpoint."""
-    spec, alt, said = _ranked(stamp)
+    """Draws one point per model or training checkpoint."""
+    spec, alt, caption = _ranked(stamp)
     if spec is None:
         return
     chart(key="constant loss", spec=spec, title=_("Do better models lose more?"),
-          models=[its.name for its in studies], what="constant-loss", alt=alt)
-    st.caption(said)
+          models=[study.name for study in studies], what="constant-loss", alt=alt)
+    st.caption(caption)
 
 
 @caches.remembered(4, worded=True)
 def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
-    """Returns the chart, a sentence about it and its evidence; no chart for a single point."""
-    ranked = results.ranked(its for name, _changed in stamp if (its := results.read(name)) is not None)
+    """Returns the chart, its alternative text and its caption; no chart of a single point."""
+    ranked = results.ranked(study for name, _changed in stamp if (study := results.read(name)) is not None)
     if len(ranked.points) < 2:
         return None, "", ""
     points = [(study.training, quality, drop, deviation(study.mean_drop_by_seed(LEARNED, study.heads)), _moment(study))
               for study, quality, drop in ranked.points]
     alt = "; ".join(f"{study.title}: {quality:.3f}, {number(drop, '.1%')}" for study, quality, drop in ranked.points)
-    said = [] if math.isnan(ranked.rank) else [
-        _("Rank correlation of {n} trainings, by the last checkpoint of each: {rank:.2f}; {chance:.1%} of random "
-          "orders have one as large.", n=ranked.trainings, rank=ranked.rank, chance=ranked.chance)]
+    caption = [] if math.isnan(ranked.rank) else [
+        _("Spearman's rank correlation over the last checkpoints of {n} trainings: {rank:.2f}. {chance:.1%} of random "
+          "orders reach it.", n=ranked.trainings, rank=ranked.rank, chance=ranked.chance)]
     if any(study.moment for study, *_numbers in ranked.points):
-        said.append(_("A line joins checkpoints of one training. masked-small, masked-middle and masked-large, of 2, 4 "
-                      "and 5 layers, are trained for this alone: {command}", command=f"`{ENCODERS}`"))
+        caption.append(_("A line joins the checkpoints of one training. masked-small, masked-middle and masked-large "
+                         "(2, 4 and 5 layers) were trained only for this chart: {command}", command=f"`{ENCODERS}`"))
     styles = {name: series.style(name) for name, *_numbers in points}
-    return loss_chart(points, styles), alt, " ".join(said)
+    return loss_chart(points, styles), alt, " ".join(caption)
 
 
 def _moment(study: Study) -> str:
@@ -81,19 +77,20 @@ def _transfer(stamp: Stamp) -> None:
         return
     if not rows:
         return
-    st.markdown(_("**What a pretraining is worth for these tasks**: mean score of encoders that were pretrained alike, "
-                  "with softmax or with Synthesizers, under a probe, and fine-tuned."))
+    st.markdown(_("**Transfer of pretrained encoders**: mean score on these tasks, probed and fine-tuned, of encoders "
+                  "with the same pretraining and different attention types."))
     table(key="constant transfer", columns=[_("attention"), _("probed"), _("fine-tuned")],
-          rows=[[model_label(kind), probed, tuned] for kind, probed, tuned in rows])
-    st.caption(_("± one standard deviation over three seeds; one pretraining each. Every task and the verdict stand on "
-                 "the Results page, under Synthesizer."))
+          rows=[[model_label(attention), probed, tuned] for attention, probed, tuned in rows])
+    st.caption(_("± one standard deviation over three seeds; one pretraining each. The Results page shows every task "
+                 "and the verdict, under Synthesizer."))
 
 
 @caches.remembered(4)
 def _rows(stamp: Stamp) -> list[tuple[str, str, str]]:
-    """Returns rows of attention type and mean score per probe mode; none for a single attention type."""
+    """Returns attention type and mean score in each mode; nothing if fewer than two types are measured."""
     encoders = encoders_of(lambda moment: store.read(moment, transfer_study.KIND) or {})
-    probed, tuned = ({kind: cell([*its.scores(way, common(encoders, way)).values()]) for kind, its in encoders.items()}
-                     for way in transfer_study.WAYS)
-    rows = [(kind, probed[kind], tuned[kind]) for kind, its in encoders.items() if its.tasks]
+    probed, tuned = ({attention: cell([*encoder.scores(mode, common(encoders, mode)).values()])
+                      for attention, encoder in encoders.items()} for mode in transfer_study.WAYS)
+    rows = [(attention, probed[attention], tuned[attention]) for attention, encoder in encoders.items()
+            if encoder.tasks]
     return rows if len(rows) > 1 else []

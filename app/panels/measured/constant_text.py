@@ -1,4 +1,4 @@
-"""The typed text on the Constant page: each head's distance from its constant pattern, and the probe's predictions."""
+"""The typed text on the Constant page: the labels before and after, and the distance of each head from its constant."""
 
 from __future__ import annotations
 
@@ -13,30 +13,24 @@ from app.texts import _, ngettext
 from components import chart, table
 from components.constant_charts import distance_chart
 from models import HeadPlan, Lab, catalogue
+from models.plan import Address
 from models.studies.papa import prompt_study, shipped
 from models.studies.papa.probes import Probe
-from models.studies.papa.prompt_study import Read, Said
+from models.studies.papa.prompt_study import LabelChange, PromptResult
 from models.studies.papa.results import Study
 
-FARTHEST = 5  # number of listed heads with the largest and with the smallest distance
+FARTHEST = 5  # heads that are listed as nearest, and as farthest
 
 
 def elsewhere(study: Study) -> str:
-    """Returns the message for a study of another model than the page's, which cannot be applied to the typed text.
-
-    Args:
-        study: the study.
-
-    Returns:
-        The message.
-    """
+    """Returns the reason why the probes of a study cannot label the typed text on this page."""
     if study.moment:
-        return _("This study is of {study}, which does not ship: what it would say of your text cannot be asked.",
+        return _("The weights of {study} are not released, so your text cannot be run through it.",
                  study=literal(study.title))
     if study.name in catalogue.names():
-        return _("This study is of {study}; choose that model above to see it read your text.",
+        return _("These numbers are of {study}. Choose that model above to see its labels for your text.",
                  study=literal(study.title))
-    return _("This study is of {study}; open that model on the page *Your model* to see it read your text.",
+    return _("These numbers are of {study}. Open that model on the page *Your model* to see its labels for your text.",
              study=literal(study.title))
 
 
@@ -44,45 +38,49 @@ def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
     """Draws the section.
 
     Args:
-        lab: the study's model.
-        study: the study.
-        text: the typed text.
-        task: probing task.
+        lab: the model of the study.
+        study: the chosen study.
+        text: as typed.
+        task: of CORPORA.
         count: number of constant heads.
     """
-    st.markdown(_("**The text in the box**, read by {model}: what the probes say before, and with {n} heads constant.",
+    st.markdown(_("**Labels of your text** by {model}: unmodified, and with {n} constant heads.",
                   model=literal(model_label(lab.name)), n=count))
     loaded = _shipped(study.name, task, _stamp(study.name, task))
     if loaded is None or not {0, count} <= set(loaded[1]):
-        st.caption(_("The probes of this number of heads are not here."))
+        st.caption(_("The probes for this number of heads are not released."))
         return
-    found = _read(lab, study, text, task, count, loaded)
-    if found is None:
-        st.caption(_("Shorten or rewrite the text: it is too long, or its words cannot be told apart in the model's "
-                     "tokens."))
+    result = _result(lab, study, text, task, count, loaded)
+    if result is None:
+        st.caption(_("Shorten or rewrite the text: it is too long, or its words do not match the model's tokens."))
         return
-    _told(found.said)
-    _distances(study, task, found)
-    heads = [(str(kind), int(layer), int(head)) for kind, layer, head in study.tasks[task].found["order"]][:count]
+    _labels(result.changes)
+    _distances(study, result)
+    heads = _order(study, task)[:count]
     st.button(_("Make these heads constant on all pages"), key="constant plan", on_click=head_events.set_plan,
               args=(HeadPlan().with_heads(heads, constant=True),), disabled=not heads or lab.constant is None,
-              help=_("Their constants there are means over the model's own training texts, not over this task's."))
+              help=_("On other pages the constant matrices are means over the model's own training texts, not over the "
+                     "texts of this task."))
 
 
-def _read(lab: Lab, study: Study, text: str, task: str, count: int,
-          loaded: tuple[Tensor, dict[int, Probe]]) -> Read | None:
+def _order(study: Study, task: str) -> list[Address]:
+    """Returns all heads in the order in which they become constant."""
+    return [(str(kind), int(layer), int(head)) for kind, layer, head in study.tasks[task].stored["order"]]
+
+
+def _result(lab: Lab, study: Study, text: str, task: str, count: int,
+            loaded: tuple[Tensor, dict[int, Probe]]) -> PromptResult | None:
     key = ("papa", lab.identity, text, task, count, _stamp(study.name, task))
-    found = caches.measured.find(key)
-    if found is not None:
-        return found
+    result = caches.measured.find(key)
+    if result is not None:
+        return result
     limits.spend(limits.PASSES)
-    its = study.tasks[task].found
-    order = [(str(kind), int(layer), int(head)) for kind, layer, head in its["order"]]
+    labels = tuple(study.tasks[task].stored["labels"])
     with serving.computing():
-        found = prompt_study.read(lab, text, task, tuple(its["labels"]), *loaded, order, count)
-    if found is not None:
-        caches.measured.keep(key, found)
-    return found
+        result = prompt_study.compare(lab, text, task, labels, *loaded, _order(study, task), count)
+    if result is not None:
+        caches.measured.keep(key, result)
+    return result
 
 
 @caches.remembered(8)
@@ -91,35 +89,35 @@ def _shipped(name: str, task: str, stamp: int) -> tuple[Tensor, dict[int, Probe]
 
 
 def _stamp(name: str, task: str) -> int:
-    """Returns a value that changes with the file; 0 without a file."""
+    """Changes when the file does; 0 if there is none."""
     path = shipped.path_of(name, task)
     return path.stat().st_mtime_ns if path.exists() else 0
 
 
-def _told(said: tuple[Said, ...]) -> None:
-    """Draws each word with its predicted tag in the baseline and with constant heads; different tags are marked."""
-    changed = sum(its.is_changed for its in said)
+def _labels(changes: tuple[LabelChange, ...]) -> None:
+    """Draws each word with its label before and after; changed labels are bold."""
+    changed = sum(change.is_changed for change in changes)
     st.markdown(ngettext("{n} label has changed.", "{n} labels have changed.", changed) if changed
                 else _("No label has changed."))
     table(key="constant said", columns=[_("word"), _("before"), _("after")],
-          rows=[[its.word[:60], _label(its.before), _label(its.after)] for its in said],
-          strong=[(row, 2) for row, its in enumerate(said) if its.is_changed])
+          rows=[[change.word[:60], _label(*change.before), _label(*change.after)] for change in changes],
+          strong=[(row, 2) for row, change in enumerate(changes) if change.is_changed])
 
 
-def _label(its: tuple[str, float]) -> str:
-    return f"{its[0]} {its[1]:.0%}"
+def _label(label: str, probability: float) -> str:
+    return f"{label} {probability:.0%}"
 
 
-def _distances(study: Study, task: str, found: Read) -> None:
-    values = found.distances
-    chart(key="constant distances", spec=distance_chart(_("How far each head is from its constant"), values.tolist()),
-          title=_("How far each head is from its constant, on this text"), models=[study.name], what="distance",
-          about=[_("Total variation between a head's weights and its constant, mean over queries; 0 is equal, 1 is as "
-                   "far as can be.")],
-          alt=_("Total variation of each head; {least:.2f} to {most:.2f}", least=float(values.min()),
+def _distances(study: Study, result: PromptResult) -> None:
+    values = result.distances
+    chart(key="constant distances", spec=distance_chart(_("Distance of each head from its constant"), values.tolist()),
+          title=_("Distance of each head from its constant, on your text"), models=[study.name], what="distance",
+          about=[_("Total variation between the attention pattern and the constant matrix, mean over queries: 0 if "
+                   "they are equal, at most 1.")],
+          alt=_("Total variation of each head: {least:.2f} to {most:.2f}", least=float(values.min()),
                 most=float(values.max())))
     order = sorted((float(values[layer, head]), layer, head) for layer in range(len(values))
                     for head in range(values.shape[1]))
     ends = ((_("nearest"), order[:FARTHEST]), (_("farthest"), order[:-FARTHEST - 1:-1]))
     st.caption("  \n".join(f"{name}: " + ", ".join(f"{layer + 1}.{head + 1} ({value:.2f})"
-                                                   for value, layer, head in its) for name, its in ends))
+                                                   for value, layer, head in heads) for name, heads in ends))

@@ -1,4 +1,4 @@
-"""ConstantView: the settings of the Constant page (number of constant heads, probing task, study)."""
+"""The state of the Constant page: number of modified heads, task and measured model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", re.ASCII)
 
 @dataclass(frozen=True)
 class ConstantView:
-    """See the module's docstring.
+    """The state of the page.
 
     Attributes:
-        step: index into FRACTIONS, the share of heads that stay input-dependent.
-        task: probing task for the typed text, one of TASKS.
-        study: name of an evaluated model; empty for the study that fits the page's model best.
+        step: index of FRACTIONS, the share of heads that stays dynamic.
+        task: one of TASKS, whose probe labels the typed text.
+        study: name of the measured model; empty for the page's own model, or the first if that is not measured.
     """
 
     step: int = 2
@@ -32,17 +32,7 @@ class ConstantView:
 
     @classmethod
     def parse(cls, text: str) -> ConstantView:
-        """Returns the settings in a link's field; the inverse of str().
-
-        Args:
-            text: the field.
-
-        Returns:
-            The settings.
-
-        Raises:
-            ValueError: the text is not valid.
-        """
+        """The inverse of str(); raises ValueError."""
         step, task, study = [*text.split(".", 2), "", ""][:3]
         if step not in map(str, range(len(FRACTIONS))) or task not in TASKS or not is_study(study):
             raise ValueError(f"{text!r} is nothing that the Constant page shows")
@@ -50,12 +40,5 @@ class ConstantView:
 
 
 def is_study(name: str) -> bool:
-    """Returns True if a name has the format of a study's name or is empty.
-
-    Args:
-        name: untrusted text.
-
-    Returns:
-        True or False; it is not checked that the study exists.
-    """
+    """Returns True if the text can be the name of a measured model, or is empty."""
     return not name or _NAME.fullmatch(name) is not None

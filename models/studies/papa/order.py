@@ -1,10 +1,10 @@
-"""Which heads first: one number a head, learned with a probe on the frozen model (PAPA's --sort_calculating).
+"""The order in which heads become constant: one learned number per head (PAPA's --sort_calculating).
 
-    A = sigmoid(lambda) · A_dyn + (1 - sigmoid(lambda)) · C
+    A = sigmoid(lambda) * A_dynamic + (1 - sigmoid(lambda)) * C
 
-Lambda begins at 0; heads become constant by lambda, the smallest first, over all layers. Unlike the source, which
-trains for 15 epochs at 2e-5, the probe begins as the one that the untouched model has, and lambda has a rate of its
-own, so that two epochs are enough.
+Lambda starts at 0. Heads become constant in ascending order of lambda, over all layers. The source trains lambda and
+the probe for 15 epochs at 2e-5. Here the probe starts as the trained probe of the unmodified model and lambda has a
+learning rate of its own, so that two epochs are enough.
 """
 
 from __future__ import annotations
@@ -18,32 +18,35 @@ from models.generate.sampling import generator
 from models.lab import Lab
 from models.plan import Address
 from models.studies.papa import probes
-from models.studies.papa.constants import Fitted
+from models.studies.papa.constants import ConstantMatrices
 from models.studies.papa.probes import Probe
 from models.studies.papa.tasks.token_ids import Texts
 
-EPOCHS, TOKENS, RATE = 2, 256, 0.03
+EPOCHS, SIZE = 2, 16  # SIZE: texts per step
+RATE, PROBE_RATE = 0.03, 1e-3
 STREAM = 150
 
 
-def learn(lab: Lab, texts: Texts, labels: Sequence[str], matrices: Tensor, probe: Probe) -> Tensor:
-    """(L, H) lambda.
+def learn_lambda(lab: Lab, texts: Texts, labels: Sequence[str], matrices: Tensor, probe: Probe) -> Tensor:
+    """Returns (L, H) lambda, trained together with a copy of the probe.
 
     Args:
-        texts: of training.
-        labels: of the task, in the order of the probe's.
-        matrices: (L, H, GRID, GRID) constants of this task.
-        probe: of the untouched model.
+        lab: the frozen model.
+        texts: training texts.
+        labels: label names of the task, in the order of the probe's outputs.
+        matrices: (L, H, GRID, GRID) constant matrices of the task.
+        probe: trained on the unmodified model.
     """
-    kind, fitted = lab.kinds[0], Fitted(lab, matrices)
+    kind, constants = lab.kinds[0], ConstantMatrices(lab, matrices)
     weight = torch.zeros(kind.layers, kind.heads, requires_grad=True)
-    probe, answers = probes.trainable(probe), probes.indices(texts, labels)
+    probe, numbers = probes.trainable_copy(probe), probes.label_indices(texts, labels)
     optimiser = torch.optim.Adam([{"params": [weight], "lr": RATE},
-                                  {"params": list(probe.parameters()), "lr": probes.RATE}])
+                                  {"params": list(probe.parameters()), "lr": PROBE_RATE}])
     for epoch in range(EPOCHS):
-        for chosen, batch in texts.batches(TOKENS, generator(STREAM, epoch)):
-            states = lab.states(batch, fitted.mixed(weight.sigmoid(), batch.shape[1]))
-            loss = probes.batch_loss(probe, lab, states, texts, chosen, answers)
+        for batch in texts.shuffled(SIZE, generator(STREAM, epoch)):
+            share = weight.sigmoid()
+            states = [lab.states(ids, constants.mixed(share, ids.shape[1])) for _chosen, ids in batch]
+            loss = probes.batch_loss(probe, states, lab, texts, batch, numbers)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -51,6 +54,6 @@ def learn(lab: Lab, texts: Texts, labels: Sequence[str], matrices: Tensor, probe
 
 
 def sorted_heads(lab: Lab, weight: Tensor) -> list[Address]:
-    """All heads, the smallest lambda first."""
+    """Returns the addresses of all heads in ascending order of lambda; `weight` is (L, H)."""
     addresses = lab.kinds[0].addresses
     return [addresses[i] for i in weight.flatten().argsort(stable=True).tolist()]

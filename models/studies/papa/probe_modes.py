@@ -1,10 +1,11 @@
-"""Which heads are touched, and what is done to them.
+"""Conditions of the study: which heads are modified, and how.
 
-    learned    constant, in the order of lambda
-    random     constant, in a random order; another one for each seed
-    removed    gate 0, in the order of lambda
+    learned    constant, in ascending order of lambda (order.py)
+    random     constant, in a random order; another order for each seed
+    removed    pruned (gate 0), in ascending order of lambda
 
-As many heads stay live as in the source: all, 1/2, 1/8, 1/16 of them, none.
+As in the source, 1, 1/2, 1/8, 1/16 and 0 of the heads stay dynamic. `removed` with no dynamic head is the control of
+every study: the score that a probe reaches without any attention.
 """
 
 from __future__ import annotations
@@ -18,63 +19,71 @@ from models.generate.sampling import generator
 from models.plan import Address, HeadPlan
 
 LEARNED, RANDOM, REMOVED = "learned", "random", "removed"
-WAYS = (LEARNED, RANDOM, REMOVED)
-FRACTIONS = (1.0, 0.5, 0.125, 0.0625, 0.0)  # of heads that stay live
+MODES = (LEARNED, RANDOM, REMOVED)
+FRACTIONS = (1.0, 0.5, 0.125, 0.0625, 0.0)  # of the heads that stay dynamic
 SEEDS = (0, 1, 2)  # of probes, and of random orders
 STREAM = 97
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One state of the model.
+    """One modification of the model.
 
     Attributes:
-        way: one of WAYS.
-        touched: heads that are constant, or removed.
-        seeds: of the probes that are trained on it.
-        draw: of the random order.
+        mode: one of MODES.
+        count: number of heads that are constant or pruned.
+        seeds: of the probes that are trained on the modified model.
+        draw: number of the random order.
     """
 
-    way: str
-    touched: int
+    mode: str
+    count: int
     seeds: tuple[int, ...] = SEEDS
     draw: int = 0
 
+    def __str__(self) -> str:
+        """Returns the key of the condition's scores in a measurement file."""
+        return f"{self.mode} {self.count} {self.draw}"
 
-def touched(heads: int) -> tuple[int, ...]:
-    """How many heads are touched at each of FRACTIONS: of 144, 0, 72, 126, 135 and 144, the source's own."""
+
+def head_counts(heads: int) -> tuple[int, ...]:
+    """Returns how many of `heads` heads are modified at each of FRACTIONS: of 144 heads 0, 72, 126, 135 and 144."""
     return tuple(heads - round(heads * fraction) for fraction in FRACTIONS)
 
 
-def ends(heads: int) -> list[Condition]:
-    """No head constant, and all: what a model that is one of many is measured at."""
-    return [Condition(LEARNED, 0), Condition(LEARNED, heads)]
+def endpoints(heads: int) -> list[Condition]:
+    """Returns the unmodified model, all heads constant, and the control with all heads pruned."""
+    return [Condition(LEARNED, 0), Condition(LEARNED, heads), Condition(REMOVED, heads)]
 
 
-def conditions(heads: int, ways: Sequence[str] = WAYS) -> list[Condition]:
-    """All of them, those that decide the most first. With no head touched, or all of them constant, there is no order,
-    and `learned` stands for `random`."""
-    none, half, eighth, sixteenth, every = touched(heads)
-    ordered = [Condition(LEARNED, k) for k in (none, every, eighth, half, sixteenth)]
-    ordered += [Condition(RANDOM, eighth, (seed,), seed) for seed in SEEDS]
-    ordered += [Condition(REMOVED, k) for k in (eighth, every, half, sixteenth)]
-    ordered += [Condition(RANDOM, k, (seed,), seed) for k in (half, sixteenth) for seed in SEEDS]
-    return list(dict.fromkeys(its for its in ordered if its.way in ways))
+def conditions(heads: int, modes: Sequence[str] = MODES) -> list[Condition]:
+    """Returns the endpoints and the other conditions of the chosen modes, those that decide most first.
+
+    With no head modified, or with all heads constant, there is no order, and `learned` stands for `random`.
+    """
+    _none, half, eighth, sixteenth, _every = head_counts(heads)
+    others = [Condition(LEARNED, count) for count in (eighth, half, sixteenth)]
+    others += [Condition(RANDOM, eighth, (seed,), seed) for seed in SEEDS]
+    others += [Condition(REMOVED, count) for count in (eighth, half, sixteenth)]
+    others += [Condition(RANDOM, count, (seed,), seed) for count in (half, sixteenth) for seed in SEEDS]
+    chosen = [*endpoints(heads), *(condition for condition in others if condition.mode in modes)]
+    return list(dict.fromkeys(chosen))
 
 
 def random_order(addresses: Sequence[Address], draw: int) -> list[Address]:
-    """The heads in a random order, the same for all tasks of a model."""
+    """Returns the heads in a random order, which is the same for all tasks of a model."""
     order = torch.randperm(len(addresses), generator=generator(STREAM, draw)).tolist()
     return [addresses[i] for i in order]
 
 
 def plan_of(condition: Condition, learned: Sequence[Address]) -> HeadPlan:
-    """What a condition does to the heads.
+    """Returns the plan of a condition.
 
     Args:
-        learned: all heads, the one that can be spared first.
+        condition: mode and number of heads.
+        learned: all heads in ascending order of lambda.
     """
-    order = random_order(sorted(learned), condition.draw) if condition.way == RANDOM else learned
-    heads = order[:condition.touched]
-    return HeadPlan().with_heads(heads, gate=0.0) if condition.way == REMOVED else \
+    order = random_order(sorted(learned), condition.draw) if condition.mode == RANDOM else learned
+    heads = order[:condition.count]
+    return HeadPlan().with_heads(heads, gate=0.0) if condition.mode == REMOVED else \
         HeadPlan().with_heads(heads, constant=True)

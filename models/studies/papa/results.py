@@ -1,4 +1,10 @@
-"""A study's numbers as one file, models/studies/measurements/NAME.papa.json, and what pages and claims ask of it."""
+"""The numbers of a study, models/studies/measurements/NAME.papa.json, and the summaries that pages and claims show.
+
+A task counts towards a mean only if attention matters in it. The rule: the lowest score of the unmodified model, over
+seeds of the probe, is above the highest score with all heads pruned, and above the score of a constant answer. If
+attention made no difference, three probes would all score above three others in one order out of twenty. The rule
+replaces a limit of 0.1 on the score. Both were set after first scores were known.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +18,10 @@ import numpy
 
 from models.analysis.head_measures import chance_of_rank, spearman
 from models.studies import store
-from models.studies.papa.probe_modes import LEARNED, RANDOM, touched
+from models.studies.papa.probe_modes import LEARNED, RANDOM, REMOVED, head_counts
 from models.studies.papa.tasks.corpora import CORPORA
 
 KIND = "papa"
-# Score of the untouched model below which a share of it means nothing: 0.084 in BLiMP, ± 0.04 by the probe's seed, was
-# 0.011 with constants, a "drop" of 87%.
-LEAST = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,48 +29,80 @@ class Task:
     """One task of a model's study.
 
     Attributes:
-        scores: (way, heads touched) -> scores, one a seed.
-        found: the rest, as in the file.
+        key: of CORPORA.
+        scores: (mode, number of modified heads) -> scores, one per seed.
+        stored: the task's entry in the file.
     """
 
     key: str
     scores: Mapping[tuple[str, int], tuple[float, ...]]
-    found: Mapping[str, Any]
+    stored: Mapping[str, Any]
 
     @property
     def title(self) -> str:
+        """The task's title."""
         return CORPORA[self.key].title
 
-    def at(self, way: str, count: int, heads: int) -> tuple[float, ...]:
-        """Scores of a state; none that is not measured. Where no head is touched, or all are constant, there is no
-        order."""
-        return self.scores.get((LEARNED if count == 0 or (way == RANDOM and count == heads) else way, count), ())
+    @property
+    def constant_answer(self) -> float:
+        """The score of the most frequent training label as the answer to every question."""
+        return float(self.stored["constant_answer"])
 
-    def drop(self, way: str, count: int, heads: int) -> float | None:
-        """1 - score / score of the untouched model, of means over seeds; None if it is not known."""
-        now, before = self.at(way, count, heads), self.at(LEARNED, 0, heads)
-        if not now or not before or fmean(before) < LEAST:
+    def at(self, mode: str, count: int, heads: int) -> tuple[float, ...]:
+        """Returns the scores of a condition, one per seed; empty if it is not measured.
+
+        With no head modified, or with all heads constant, there is no order, and the learned mode stands for all.
+
+        Args:
+            mode: of probe_modes.MODES.
+            count: number of modified heads.
+            heads: number of all heads.
+        """
+        ordered = count == 0 or (mode == RANDOM and count == heads)
+        return self.scores.get((LEARNED if ordered else mode, count), ())
+
+    def pruned(self, heads: int) -> tuple[float, ...]:
+        """Returns the scores of the control with all heads pruned; `heads` is their number."""
+        return self.at(REMOVED, heads, heads)
+
+    def is_informative(self, heads: int) -> bool:
+        """Returns True if the unmodified model scores above both controls; see the module's docstring."""
+        before, control = self.at(LEARNED, 0, heads), self.pruned(heads)
+        return bool(before and control) and min(before) > max(*control, self.constant_answer, 0.0)
+
+    def drop(self, mode: str, count: int, heads: int) -> float | None:
+        """Returns 1 - score / score of the unmodified model, of means over seeds.
+
+        Returns:
+            None if a score is not measured, or if the task does not count.
+        """
+        now, before = self.at(mode, count, heads), self.at(LEARNED, 0, heads)
+        if not now or not self.is_informative(heads):
             return None
         return 1 - fmean(now) / fmean(before)
 
-    def drops(self, way: str, count: int, heads: int) -> tuple[float, ...]:
-        """The same seed by seed, each against the untouched model's of that seed: its probe is the same."""
-        before = self.at(LEARNED, 0, heads)
-        if not before or fmean(before) < LEAST or min(before) <= 0:
+    def drops(self, mode: str, count: int, heads: int) -> tuple[float, ...]:
+        """Returns the relative drop per seed, each against the unmodified model's score of the same seed."""
+        if not self.is_informative(heads):
             return ()
-        return tuple(1 - its / own for its, own in zip(self.at(way, count, heads), before, strict=False))
+        return tuple(1 - score / own for score, own in
+                     zip(self.at(mode, count, heads), self.at(LEARNED, 0, heads), strict=False))
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What was measured of a model.
+    """The measurements of one model.
 
     Attributes:
-        name, title: of its file, and for people.
-        weights: Lab.fingerprint.
-        shape: (layers, heads).
+        name: of the file.
+        title: for readers.
+        weights: Lab.fingerprint of the measured weights.
+        shape: (layers, heads per layer).
+        parameters: number of the model's parameters.
+        command: that repeats the measurement.
+        cpu_seconds: of the measurement.
         tasks: by key, in the order of CORPORA.
-        moment: of a training of models/studies/transfer/encoders.py what is known of it; empty of other models.
+        moment: description of a training checkpoint of models/studies/transfer/encoders.py; empty for other models.
     """
 
     name: str
@@ -82,65 +117,72 @@ class Study:
 
     @property
     def heads(self) -> int:
-        """How many there are."""
+        """The number of heads in all layers."""
         return self.shape[0] * self.shape[1]
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Heads that are touched, from none to all of them."""
-        return touched(self.heads)
+        """The measured numbers of modified heads, from none to all."""
+        return head_counts(self.heads)
 
-    def drops(self, way: str, count: int) -> dict[str, float]:
-        """Task -> relative drop, of those that are known."""
-        found = {key: task.drop(way, count, self.heads) for key, task in self.tasks.items()}
-        return {key: drop for key, drop in found.items() if drop is not None}
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """The keys of the tasks that do not count; see the module's docstring."""
+        return tuple(key for key, task in self.tasks.items() if not task.is_informative(self.heads))
 
-    def mean_drop(self, way: str, count: int) -> float | None:
-        """Mean over tasks of the relative drop; None unless all that are measured are known."""
-        drops = self.drops(way, count)
+    def drops(self, mode: str, count: int) -> dict[str, float]:
+        """Returns task -> relative drop, for the tasks that count and are measured in this condition."""
+        by_task = {key: task.drop(mode, count, self.heads) for key, task in self.tasks.items()}
+        return {key: drop for key, drop in by_task.items() if drop is not None}
+
+    def mean_drop(self, mode: str, count: int) -> float | None:
+        """Returns the mean relative drop over the tasks that count; None unless all of these are measured."""
+        drops = self.drops(mode, count)
         return fmean(drops.values()) if drops and len(drops) == len(self.drops(LEARNED, 0)) else None
 
-    def mean_drop_by_seed(self, way: str, count: int) -> tuple[float, ...]:
-        """The same, seed by seed."""
-        rows = [task.drops(way, count, self.heads) for task in self.tasks.values()]
+    def mean_drop_by_seed(self, mode: str, count: int) -> tuple[float, ...]:
+        """Returns the mean relative drop per seed; empty unless all tasks that count are measured."""
+        rows = [task.drops(mode, count, self.heads) for task in self.tasks.values()]
         rows = [row for row in rows if row]
         return tuple(map(fmean, zip(*rows, strict=False))) if len(rows) == len(self.drops(LEARNED, 0)) else ()
 
-    def has(self, way: str) -> bool:
-        """True if something of its own was measured: what it shares with the learned order makes no line."""
-        return any(its == way for task in self.tasks.values() for its, _ in task.scores)
+    def has(self, mode: str) -> bool:
+        """Returns True if the mode has a condition between the endpoints, so that a chart can draw its line."""
+        return any(own == mode and 0 < count < self.heads
+                   for task in self.tasks.values() for own, count in task.scores)
 
     @property
     def quality(self) -> float | None:
-        """Mean score of the untouched model over the tasks."""
-        found = [fmean(its) for task in self.tasks.values() if (its := task.at(LEARNED, 0, self.heads))]
-        return fmean(found) if found else None
+        """The mean score of the unmodified model over the tasks."""
+        scores = [fmean(before) for task in self.tasks.values() if (before := task.at(LEARNED, 0, self.heads))]
+        return fmean(scores) if scores else None
 
     @property
     def training(self) -> str:
-        """What moments of one training share; of other models their title."""
+        """A name that the checkpoints of one training share; the title of any other model."""
         return self.title.rpartition("-")[0] if self.moment else self.title
 
     @property
     def is_whole(self) -> bool:
-        """True if its tasks have scores for the learned order at every number of heads."""
+        """True if every task has scores for the learned order at every number of heads."""
         return all(task.at(LEARNED, count, self.heads) for task in self.tasks.values() for count in self.counts)
 
     def of_tasks(self, keys: Collection[str]) -> Study:
-        """The same of some tasks."""
+        """Returns the study restricted to some tasks."""
         return replace(self, tasks={key: task for key, task in self.tasks.items() if key in keys})
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Do better models lose more?
+    """The rank correlation of score and drop over models.
 
     Attributes:
-        points: (study of the tasks that all have, mean score untouched, mean drop with all heads constant) of each that
-            has both; moments of one training in the order of their steps.
-        trainings: how many there are of which these are moments.
-        rank: Spearman's correlation of the two, of each training's last moment: those of one training are alike.
-        chance: how often a random order has one as large.
+        points: (study restricted to the common tasks, mean score of the unmodified model, mean drop with all heads
+            constant) per study; the checkpoints of one training in the order of their steps.
+        trainings: number of trainings that the studies belong to.
+        rank: Spearman's correlation over the last checkpoint of each training, because earlier ones are not
+            independent of it; NaN if there are fewer than two.
+        chance: share of random orders with a correlation at least as large.
     """
 
     points: tuple[tuple[Study, float, float], ...]
@@ -150,14 +192,16 @@ class Ranked:
 
 
 def ranked(studies: Iterable[Study]) -> Ranked:
-    """Of the studies of more than half of the tasks, untouched and with all heads constant, by the tasks that all of
-    them have; NaN where they say nothing."""
-    chosen = [its for its in studies if 2 * len(its.tasks) > len(CORPORA)]
-    # What a model has hardly any score in has no drop, and must not count as quality either.
-    common = set.intersection(*(set(its.drops(LEARNED, 0)) for its in chosen)) if chosen else set()
-    points = tuple(sorted(((its, quality, drop) for its in (study.of_tasks(common) for study in chosen)
-                           if (quality := its.quality) is not None
-                           and (drop := its.mean_drop(LEARNED, its.heads)) is not None),
+    """Returns the rank correlation of score and drop.
+
+    Args:
+        studies: those with at most half of the tasks are ignored. Only tasks that count in all others are compared.
+    """
+    chosen = [study for study in studies if 2 * len(study.tasks) > len(CORPORA)]
+    common = set.intersection(*(set(study.drops(LEARNED, 0)) for study in chosen)) if chosen else set()
+    points = tuple(sorted(((study, quality, drop) for study in (whole.of_tasks(common) for whole in chosen)
+                           if (quality := study.quality) is not None
+                           and (drop := study.mean_drop(LEARNED, study.heads)) is not None),
                           key=lambda point: (point[0].parameters, point[0].training,
                                              int(point[0].moment.get("steps", 0)))))
     last = list({study.training: (quality, drop) for study, quality, drop in points}.values())
@@ -168,32 +212,44 @@ def ranked(studies: Iterable[Study]) -> Ranked:
 
 
 def deviation(values: tuple[float, ...]) -> float:
-    """Standard deviation over seeds; 0 of one."""
+    """Returns the standard deviation over seeds; 0 for a single value."""
     return stdev(values) if len(values) > 1 else 0.0
 
 
 def read(name: str) -> Study | None:
-    """The study of a model; None if there is none, or if it was made of other weights. Raises CheckpointError."""
-    found = store.read(name, KIND)
-    return None if found is None else of(found)
+    """Returns the study of a model.
+
+    Returns:
+        None if there is none, or if other weights or an older version of the measure made it.
+
+    Raises:
+        CheckpointError: the file is damaged.
+    """
+    stored = store.read(name, KIND)
+    return None if stored is None else of(stored)
 
 
-def of(found: Mapping[str, Any]) -> Study:
-    """A file's content as a Study; raises KeyError, TypeError or ValueError if something is missing."""
+def of(stored: Mapping[str, Any]) -> Study:
+    """Returns the content of a file as a Study.
+
+    Raises:
+        KeyError, TypeError, ValueError: the content is incomplete or has wrong types.
+    """
     tasks = {}
     for key in CORPORA:
-        if key in found["tasks"]:
-            its = found["tasks"][key]
-            by_state: dict[tuple[str, int], list[float]] = {}
-            for name, seeds in its["scores"].items():
-                way, count, _ = name.split()
-                by_state.setdefault((way, int(count)), []).extend(float(seed["score"]) for seed in seeds.values())
-            tasks[key] = Task(key, {state: tuple(values) for state, values in by_state.items()}, its)
-    return Study(str(found["name"]), str(found["title"]), str(found["weights"]),
-                 (int(found["layers"]), int(found["heads"])), int(found["parameters"]), str(found["command"]),
-                 float(found["cpu_seconds"]), tasks, dict(found.get("moment", {})))
+        if key in stored["tasks"]:
+            entry = stored["tasks"][key]
+            scores: dict[tuple[str, int], list[float]] = {}
+            for name, seeds in entry["scores"].items():
+                mode, count, _draw = name.split()
+                scores.setdefault((mode, int(count)), []).extend(float(seed["score"]) for seed in seeds.values())
+            float(entry["constant_answer"])
+            tasks[key] = Task(key, {condition: tuple(values) for condition, values in scores.items()}, entry)
+    return Study(str(stored["name"]), str(stored["title"]), str(stored["weights"]),
+                 (int(stored["layers"]), int(stored["heads"])), int(stored["parameters"]), str(stored["command"]),
+                 float(stored["cpu_seconds"]), tasks, dict(stored.get("moment", {})))
 
 
 def names() -> list[str]:
-    """Models of which there is a file, whether it can be read or not."""
+    """Returns the names of all models with a file, readable or not."""
     return sorted(path.name.removesuffix(f".{KIND}.json") for path in store.MEASUREMENTS.glob(f"*.{KIND}.json"))

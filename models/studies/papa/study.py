@@ -1,10 +1,14 @@
-"""One model and one task: constants, the order of the heads, and a probe of each state and seed. What is done is kept
-as it is done, so that a study that was ended goes on where it was."""
+"""One task of one model: constant matrices, the order of the heads, and probes for each condition and seed.
+
+Every result is stored as soon as it exists, so that an interrupted study resumes where it stopped.
+"""
 
 from __future__ import annotations
 
 import json
 import time
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +21,7 @@ from models.plan import Address, HeadPlan
 from models.storage.checkpoint import write_json
 from models.storage.datasets import DATA
 from models.studies.papa import order, probes
-from models.studies.papa.constants import Fitted, Mean
+from models.studies.papa.constants import ConstantMatrices, MeanAttention
 from models.studies.papa.features import Cache, features
 from models.studies.papa.probe_modes import LEARNED, Condition, plan_of
 from models.studies.papa.tasks.corpora import CORPORA, Data, data_of
@@ -26,21 +30,46 @@ from models.studies.papa.tasks.token_ids import GRID, Texts, texts_of
 
 
 def check(lab: Lab) -> None:
-    """Raises ValueError unless the study can be made of this model."""
+    """Raises ValueError unless the study can measure this model."""
     if len(lab.kinds) != 1 or lab.task.sees:
-        raise ValueError(f"{lab.name}: the study is of models of one text")
+        raise ValueError(f"{lab.name}: the study measures models that read one text")
     if not lab.kinds[0].attention.is_distribution:
-        raise ValueError(f"{lab.name}: rows of its weights do not sum to 1, so that no mean of them can be cut")
+        raise ValueError(f"{lab.name}: the rows of its attention pattern do not sum to 1, so that their mean cannot be "
+                         "cut to a text")
+
+
+def probe_settings(by_word: bool) -> dict[str, float]:
+    """Returns the settings of the probes of words or of texts; results with other settings are measured again."""
+    return {"hidden": probes.HIDDEN, "rate": probes.WORD_RATE if by_word else probes.TEXT_RATE,
+            "questions_per_step": probes.WORDS if by_word else probes.TEXTS, "validation": probes.VALIDATION,
+            "patience": probes.PATIENCE, "most_epochs": probes.MOST_EPOCHS}
+
+
+def constant_answer(texts: Texts, metric: str, training: Texts) -> float:
+    """Returns the score of one answer for every question: the most frequent label of the training texts.
+
+    Args:
+        texts: test texts.
+        metric: `accuracy`, `f1` or `matthews`.
+        training: training texts.
+    """
+    label, _count = Counter(label for example in training.examples for label in example.labels).most_common(1)[0]
+    truth = [list(example.labels) for example in texts.examples]
+    return round(score(metric, truth, [[label] * len(labels) for labels in truth]), 5)
 
 
 @dataclass(eq=False)
-class Work:
+class TaskStudy:
     """One task of one model.
 
     Attributes:
-        folder: what is done lies here, and goes on from here.
+        lab: the frozen model.
+        key: of CORPORA.
+        folder: where results are stored, and from where a study resumes.
+        cache: of features.
+        data: the folder of the data sets.
         share: of the usual number of texts.
-        done: what is measured so far.
+        done: the results so far.
     """
 
     lab: Lab
@@ -56,101 +85,108 @@ class Work:
         self.corpus, drawn = CORPORA[self.key], data_of(self.key, self.data, self.share)
         self.labels = drawn.labels
         self.train, self.test = texts_of(self.lab, drawn.train), texts_of(self.lab, drawn.test)
-        self.asked, self.tested = (probes.asked(self.lab, its, self.labels, self.corpus.by_word)
-                                   for its in (self.train, self.test))
+        self.train_questions, self.test_questions = (
+            probes.questions_of(self.lab, texts, self.labels, self.corpus.by_word) for texts in (self.train, self.test))
         self.folder.mkdir(parents=True, exist_ok=True)
         self._path = self.folder / f"{self.key}.json"
         self._constants = self.folder / f"{self.key}.constant.safetensors"
-        self.done = self._begun(drawn)
+        self.done = self._resumed(drawn)
 
-    def _begun(self, drawn: Data) -> dict[str, Any]:
-        """What was measured before with the same settings, or nothing yet."""
-        fresh = {"settings": {"weights": self.lab.fingerprint, "share": self.share, "train": len(drawn.train),
-                              "test": len(drawn.test), "grid": GRID, "hidden": probes.HIDDEN,
-                              "epochs": probes.EPOCHS[self.corpus.by_word], "lambda_epochs": order.EPOCHS},
+    def _resumed(self, drawn: Data) -> dict[str, Any]:
+        """Returns the stored results if they have the same settings, or empty ones."""
+        empty = {"settings": {"weights": self.lab.fingerprint, "share": self.share, "train": len(drawn.train),
+                              "test": len(drawn.test), "grid": GRID, "lambda_epochs": order.EPOCHS}
+                 | probe_settings(self.corpus.by_word),
                  "metric": self.corpus.metric, "labels": list(self.labels),
                  "train": len(self.train.ids), "test": len(self.test.ids),
                  "left_out": self.train.left_out + self.test.left_out,
-                 "tokens": [int(self.train.starts[-1]), int(self.test.starts[-1])], "scores": {}, "cpu_seconds": 0.0}
+                 "tokens": [int(self.train.starts[-1]), int(self.test.starts[-1])],
+                 "constant_answer": constant_answer(self.test, self.corpus.metric, self.train),
+                 "scores": {}, "cpu_seconds": 0.0}
         if self._path.exists():
-            old: dict[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))
-            if old["settings"] == fresh["settings"]:
-                return old
-        return fresh
+            stored: dict[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))
+            if stored["settings"] == empty["settings"]:
+                return stored
+        return empty
 
     def is_done(self, condition: Condition) -> bool:
-        """True if this one is measured."""
-        return len(self.done["scores"].get(_name(condition), {})) == len(condition.seeds) and (
-            condition.way != LEARNED or self._probe(condition).exists())
+        """Returns True if the condition has scores for all its seeds, and its probe where one is released."""
+        return len(self.done["scores"].get(str(condition), {})) == len(condition.seeds) and (
+            condition.mode != LEARNED or self._probe_path(condition).exists())
 
     def measure(self, condition: Condition) -> list[float]:
-        """One state of the model under a probe of each seed: their scores."""
+        """Trains and scores a probe per seed on the modified model; returns the scores.
+
+        Raises:
+            ValueError: the model's attention patterns or hidden states are not finite.
+        """
         began = time.process_time()
         if not self.done["scores"]:
             self._average()
-        every = self.lab.kinds[0].addresses
-        if 0 < condition.touched < len(every) and "order" not in self.done:  # else nothing comes first
+        addresses = self.lab.kinds[0].addresses
+        if 0 < condition.count < len(addresses) and "order" not in self.done:  # otherwise the order changes nothing
             self._sort()
-        heads: list[Address] = [(kind, layer, head) for kind, layer, head in self.done.get("order", every)]
+        heads: list[Address] = [(kind, layer, head) for kind, layer, head in self.done.get("order", addresses)]
         train, test = self._features(plan_of(condition, heads))
-        found: dict[str, dict[str, Any]] = self.done["scores"].setdefault(_name(condition), {})
+        scores: dict[str, dict[str, Any]] = self.done["scores"].setdefault(str(condition), {})
         for seed in condition.seeds:
             probe = self._trained(train, seed)
-            found[str(seed)] = self._score(probe, test)
-            if condition.way == LEARNED and seed == condition.seeds[0]:
-                save_file(probes.packed(probe), self._probe(condition))
-        self._keep(began)
-        return [its["score"] for its in found.values()]
+            scores[str(seed)] = self._score(probe, test)
+            if condition.mode == LEARNED and seed == condition.seeds[0]:
+                save_file(probes.to_tensors(probe), self._probe_path(condition))
+        self._store(began)
+        return [result["score"] for result in scores.values()]
 
     def _average(self) -> None:
-        """Constants, from the training texts."""
-        mean = Mean(self.lab)
-        values = features(self.lab, self.train, watch=mean.watch)
-        self.cache.get(self._cached(HeadPlan(), "train"), lambda: values)
+        """Computes the constant matrices from the training texts."""
+        mean = MeanAttention(self.lab)
+        values = features(self.lab, self.train, watch=mean.add)
+        self.cache.get(self._cache_key(HeadPlan(), "train"), lambda: values)
         save_file({"constant": mean.matrices}, self._constants)
 
     def _sort(self) -> None:
-        """The order of the heads, from the training texts."""
-        values = self.cache.get(self._cached(HeadPlan(), "train"), lambda: features(self.lab, self.train))
+        """Learns the order of the heads from the training texts."""
+        values = self.cache.get(self._cache_key(HeadPlan(), "train"), lambda: features(self.lab, self.train))
         matrices = load_file(self._constants)["constant"]
-        weight = order.learn(self.lab, self.train, self.labels, matrices, self._trained(values, 0))
+        weight = order.learn_lambda(self.lab, self.train, self.labels, matrices, self._trained(values, 0))
         self.done["lambda"] = [[round(value, 4) for value in row] for row in weight.tolist()]
         self.done["order"] = order.sorted_heads(self.lab, weight)
 
     def _features(self, plan: HeadPlan) -> tuple[Tensor, Tensor]:
-        fitted = Fitted(self.lab, load_file(self._constants)["constant"])
+        constants = ConstantMatrices(self.lab, load_file(self._constants)["constant"])
 
         def of(part: str, texts: Texts) -> Tensor:
-            return self.cache.get(self._cached(plan, part),
-                                  lambda: features(self.lab, texts, lambda n: fitted.under(plan, n)))
+            return self.cache.get(self._cache_key(plan, part),
+                                  lambda: features(self.lab, texts, lambda n: constants.interventions(plan, n)))
 
         return of("train", self.train), of("test", self.test)
 
-    def _cached(self, plan: HeadPlan, part: str) -> str:
-        """What features are of: two tasks on the same texts share them."""
+    def _cache_key(self, plan: HeadPlan, part: str) -> str:
+        """Two tasks on the same texts share the features of the unmodified and of the pruned model.
+
+        Constant matrices belong to a task's training texts, which tasks on the same texts share too.
+        """
         return f"{self.lab.fingerprint} {self.corpus.texts} {self.share} {part} {plan}"
 
     def _trained(self, values: Tensor, seed: int) -> probes.Probe:
-        return probes.train(values, self.asked, len(self.labels), self.corpus.by_word, seed)
+        return probes.train(values, self.train_questions, len(self.labels), self.corpus.by_word, seed)
 
     def _score(self, probe: probes.Probe, values: Tensor) -> dict[str, Any]:
-        """The metric of the test texts, and of their parts where they have some."""
-        said = probes.answers(probe, values, self.tested, self.labels)
-        right = [list(example.labels) for example in self.test.examples]
+        """Scores the test texts, and each named part of them."""
+        predicted = probes.predict(probe, values, self.test_questions, self.labels)
+        truth = [list(example.labels) for example in self.test.examples]
+
+        def of(chosen: Sequence[int]) -> float:
+            return round(score(self.corpus.metric, [truth[i] for i in chosen], [predicted[i] for i in chosen]), 5)
+
         parts = sorted({example.part for example in self.test.examples} - {""})
-        by_part = {}
-        for part in parts:
-            chosen = [i for i, example in enumerate(self.test.examples) if example.part == part]
-            by_part[part] = round(score(self.corpus.metric, [right[i] for i in chosen], [said[i] for i in chosen]), 5)
-        return {"score": round(score(self.corpus.metric, right, said), 5), **({"parts": by_part} if by_part else {})}
+        by_part = {part: of([i for i, example in enumerate(self.test.examples) if example.part == part])
+                   for part in parts}
+        return {"score": of(range(len(truth))), **({"parts": by_part} if by_part else {})}
 
-    def _probe(self, condition: Condition) -> Path:
-        return self.folder / f"{self.key}.{condition.touched}.safetensors"
+    def _probe_path(self, condition: Condition) -> Path:
+        return self.folder / f"{self.key}.{condition.count}.safetensors"
 
-    def _keep(self, began: float) -> None:
+    def _store(self, began: float) -> None:
         self.done["cpu_seconds"] = round(self.done["cpu_seconds"] + time.process_time() - began, 1)
         write_json(self._path, self.done)
-
-
-def _name(condition: Condition) -> str:
-    return f"{condition.way} {condition.touched} {condition.draw}"

@@ -1,13 +1,12 @@
-"""Encoders of ours that are trained for studies alone: three sizes, at several moments of their training, and
-Synthesizers beside softmax. None of them ships: what is kept of them is numbers.
+"""Encoders trained only for studies: softmax in three sizes, and Synthesizers. Only their measurements are released.
 
-    python -m models.studies.transfer.encoders                   # all of them; goes on where it was stopped
+    python -m models.studies.transfer.encoders                   # all; resumes where it was stopped
     python -m models.studies.transfer.encoders small middle      # some
 
-All are trained alike, as the family of masked words is: its data, texts of 64 tokens, its optimisers and the rate that
-it has where no sweep has chosen one, one seed, for 900 steps of 4,096 tokens. What a model was at a moment lies in
-runs/encoders/NAME/STEPS, its weights in 8 bits like those that ship. `masked-middle-300` names such a moment, for
-models.studies.papa and models.studies.transfer.transfer_study.
+All have the same training, that of the family of masked language models: its data, texts of 64 tokens, its optimisers,
+the learning rate of a model without a sweep, one seed, 900 steps of 4,096 tokens. Checkpoints of a training are stored
+in runs/encoders/NAME/STEPS, with 8-bit weights like the released models. `masked-middle-300` names such a checkpoint
+in the commands of models.studies.papa and models.studies.transfer.transfer_study.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ from models.tasks.masked import LENGTH, TOKENS, MaskedCorpus, MaskedReader
 from models.training.recipes import RECIPES, Recipe
 from models.training.trainer import train, validation_loss
 
-STEPS, SEED, RATE = 900, 0, 8e-3  # the same rate for all, whatever the sweep finds for the models that ship
-COMPILED = True  # a step is a fifth faster then
+STEPS, SEED, RATE = 900, 0, 8e-3  # one learning rate for all, whatever the sweeps find for released models
+COMPILED = True  # by torch.compile: a step is a fifth faster
 SIZES = {"small": (96, 2), "middle": (192, 4), "large": (224, 5)}  # width, layers; all with 8 heads a layer
-SYNTHESIZERS = ("random", "dense", "dense-softmax", "random-softmax")  # of the middle's size
+SYNTHESIZERS = ("random", "dense", "dense-softmax", "random-softmax")  # in the middle size
 NAMES = ("middle", "small", *SYNTHESIZERS, "large")
-MOMENTS = {"middle": (100, 300, STEPS), "small": (300, STEPS), "large": (300, STEPS)}  # steps after which all is kept
+MOMENTS = {"middle": (100, 300, STEPS), "small": (300, STEPS), "large": (300, STEPS)}  # steps of the stored checkpoints
 WEIGHTS, NUMBERS = "model.safetensors", "moment.json"
 
 
 def recipe_of(name: str) -> Recipe:
-    """How one of NAMES is trained."""
+    """Returns the recipe of an encoder; `name` is one of NAMES."""
     recipe = RECIPES["masked-softmax"]
     width, layers = SIZES.get(name, SIZES["middle"])
     attention = name if name in SYNTHESIZERS else "softmax"
@@ -46,7 +45,7 @@ def recipe_of(name: str) -> Recipe:
 
 
 def moments_of(name: str) -> tuple[str, ...]:
-    """`masked-small-300`, `masked-small-900`: what is kept of a training."""
+    """Returns the names of a training's checkpoints, for example `masked-small-300` and `masked-small-900`."""
     return tuple(f"masked-{name}-{steps}" for steps in MOMENTS.get(name, (STEPS,)))
 
 
@@ -54,7 +53,12 @@ ALL = tuple(moment for name in NAMES for moment in moments_of(name))
 
 
 def folder_of(moment: str, runs: Path) -> Path:
-    """Where a moment's files lie."""
+    """Returns the folder of a checkpoint.
+
+    Args:
+        moment: one of ALL.
+        runs: the folder of all trainings.
+    """
     name, steps = _parts(moment)
     return runs / "encoders" / name / steps
 
@@ -65,34 +69,44 @@ def _parts(moment: str) -> tuple[str, str]:
 
 
 def lab_of(moment: str, runs: Path) -> StackLab:
-    """A moment behind the protocol of models/lab.py; without constant matrices, which a study makes of its own texts.
+    """Returns a checkpoint as a Lab, without constant matrices: a study computes them from its own texts.
+
+    Args:
+        moment: one of ALL.
+        runs: the folder of all trainings.
 
     Raises:
-        FileNotFoundError: it is not trained yet.
+        FileNotFoundError: the encoder has not been trained.
     """
     folder, reader = folder_of(moment, runs), MaskedReader()
     if not (folder / NUMBERS).exists():
-        raise FileNotFoundError(f"{moment} is not trained yet: python -m models.studies.transfer.encoders "
-                                f"{_parts(moment)[0]}")
+        raise FileNotFoundError(f"{moment} has not been trained. Train it with: "
+                                f"python -m models.studies.transfer.encoders {_parts(moment)[0]}")
     _ = reader.labels
     return StackLab(moment, reader, read_model(folder), {}, {"weights": {WEIGHTS: digest(folder / WEIGHTS)}})
 
 
 def train_one(name: str, data: Path, runs: Path) -> None:
-    """Trains a model and keeps its moments; what is done is not done again."""
+    """Trains an encoder and stores its checkpoints; does nothing if all of them exist.
+
+    Args:
+        name: one of NAMES.
+        data: the folder of the data sets.
+        runs: the folder of all trainings.
+    """
     corpus, recipe = MaskedCorpus(MaskedReader(), data, runs, (LENGTH,), TOKENS), recipe_of(name)
     missing = {moment: folder for moment in moments_of(name)
                if not ((folder := folder_of(moment, runs)) / NUMBERS).exists()}
     if not missing:
         return
 
-    def keep(steps: int, model: Model) -> None:
+    def save(steps: int, model: Model) -> None:
         folder = missing.get(f"masked-{name}-{steps}")
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             write_model(folder, model)
 
-    train(recipe, corpus, runs / "encoders" / name, SEED, torch.device("cpu"), after=keep)
+    train(recipe, corpus, runs / "encoders" / name, SEED, torch.device("cpu"), after=save)
     for moment, folder in missing.items():
         model = read_model(folder)
         assert isinstance(model, Transformer)  # what the recipe builds
@@ -103,18 +117,26 @@ def train_one(name: str, data: Path, runs: Path) -> None:
 
 
 def numbers_of(moment: str, runs: Path) -> dict[str, object]:
-    """What is known of a moment: steps, tokens a step, steps of the whole training, rate, shape, validation loss."""
+    """Returns steps, tokens per step, steps of the whole training, learning rate, width, attention type and validation
+    loss (nats) of a checkpoint.
+
+    Args:
+        moment: one of ALL.
+        runs: the folder of all trainings.
+    """
     return read_json(folder_of(moment, runs) / NUMBERS)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command; `arguments` are those of the command line by default."""
     parser = argparse.ArgumentParser(prog="python -m models.studies.transfer.encoders", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=[[], *NAMES], metavar="NAME", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("names", nargs="*", choices=[[], *NAMES], metavar="NAME",
+                        help=f"any of {', '.join(NAMES)}; all by default")
     add_data_option(parser)
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where what is done is kept")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the trainings")
     options = parser.parse_args(arguments)
-    torch.set_num_threads(1)  # sums in another order would make another model
+    torch.set_num_threads(1)  # another order of summation would give other weights
     for name in options.names or NAMES:
         train_one(name, options.data, options.runs)
         print(f"{name}: " + ", ".join(f"{moment} {numbers_of(moment, options.runs)['validation_loss']}"

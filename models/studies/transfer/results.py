@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from models.studies.papa.results import LEAST, deviation
+from models.studies.papa.results import deviation
 from models.studies.papa.tasks.corpora import CORPORA
-from models.studies.transfer.transfer_study import MODELS, WAYS
+from models.studies.transfer.transfer_study import MODELS, PRUNED, WAYS
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,12 +18,14 @@ class Encoder:
 
     Attributes:
         kind: `softmax`, or one of encoders.SYNTHESIZERS.
-        tasks: task -> way -> seed -> score.
+        tasks: task -> mode -> seed -> score.
+        controls: task -> the highest score with all heads pruned, or that of a constant answer if it is higher.
         loss: on hidden words after the pretraining, nats; None if it is not known.
     """
 
     kind: str
     tasks: Mapping[str, Mapping[str, Mapping[int, float]]]
+    controls: Mapping[str, float]
     loss: float | None
 
     def scores(self, way: str, tasks: Sequence[str]) -> dict[int, float]:
@@ -47,18 +49,20 @@ def encoders_of(read: Callable[[str], Mapping[str, Any]]) -> dict[str, Encoder]:
 
 def _encoder(kind: str, study: Mapping[str, Any]) -> Encoder:
     if not study:
-        return Encoder(kind, {}, None)
+        return Encoder(kind, {}, {}, None)
     tasks = {key: {way: {int(seed): float(its) for seed, its in study["tasks"][key][way].items()} for way in WAYS}
              for key in CORPORA if key in study["tasks"]}
-    return Encoder(kind, tasks, float(study["moment"]["validation_loss"]))
+    controls = {key: max(float(study["tasks"][key]["constant_answer"]),
+                         *map(float, study["tasks"][key][PRUNED].values())) for key in tasks}
+    return Encoder(kind, tasks, controls, float(study["moment"]["validation_loss"]))
 
 
 def common(encoders: Mapping[str, Encoder], way: str) -> list[str]:
-    """Returns the tasks that every encoder was measured on, and that softmax has a score in."""
+    """Returns the tasks that every encoder was measured on, and in which each seed of softmax is above the controls."""
     known = [its for its in encoders.values() if its.tasks]
     return [key for key in CORPORA if known and all(key in its.tasks for its in known)
             and "softmax" in encoders and encoders["softmax"].tasks
-            and fmean(encoders["softmax"].tasks[key][way].values()) >= LEAST]
+            and min(encoders["softmax"].tasks[key][way].values()) > encoders["softmax"].controls[key]]
 
 
 def cell(values: Sequence[float]) -> str:

@@ -1,15 +1,15 @@
-"""The tasks: texts with their words, and a label for each word or for the whole text.
+"""The tasks: texts with words, and one label per word or per text.
 
-    pos             parts of speech, 17 of them (Universal Dependencies, ud_english_ewt), accuracy
-    ner-twitter     persons, places, organisations in tweets (broad_twitter_corpus; h is held out), F1 of spans
-    ner-emerging    six kinds of names that are new (wnut17), F1 of spans
-    slots           what an order is about, 39 slots (snips), F1 of spans
-    intent-snips    what is ordered, 7 intents (snips), accuracy
-    intent-banking  what a bank's customer wants, 77 intents (banking77), accuracy
-    acceptability   is this sentence grammatical (blimp), Matthews correlation; a fifth of the paradigms is held out
+    pos             17 parts of speech (Universal Dependencies, ud_english_ewt), accuracy
+    ner-twitter     persons, places, organisations in tweets (broad_twitter_corpus; part h is the test), F1 of spans
+    ner-emerging    six types of rare names (wnut17), F1 of spans
+    slots           39 slots of voice commands (snips), F1 of spans
+    intent-snips    7 intents of voice commands (snips), accuracy
+    intent-banking  77 intents of a bank's customers (banking77), accuracy
+    acceptability   grammatical or not (blimp), Matthews correlation; a fifth of the paradigms is only in the test
 
-All models read the same texts: ASCII, without square brackets, and as long as the grid at most. Which of a split are
-taken is drawn once, by SEED.
+All models read the same texts: ASCII, without square brackets, at most as long as the grid. A fixed seed draws the
+texts of each split.
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ from models.messages import N_
 from models.storage.datasets import DATA, files
 
 SEED = 2211
-TRAIN, TEST = 600, 400  # texts of a task
-MORE = {"intent-banking": 1200, "acceptability": 1200}  # of training where there are many classes, or little to see
-MOST_WORDS = 40  # of a text; most tokenizers then stay within the grid
-PAIRS = 40  # of each of blimp's paradigms
-HELD_OUT = 5  # of blimp's paradigms every fifth is never trained on
-OUTSIDE = "O"
+TRAIN, TEST = 600, 400  # texts per task
+MORE = {"intent-banking": 1200, "acceptability": 1200}  # training texts of tasks with many labels or weak signals
+MOST_WORDS = 40  # per text, so that most tokenizers stay within the grid
+PAIRS = 40  # per paradigm of blimp
+HELD_OUT = 5  # every fifth paradigm of blimp is only in the test
+OUTSIDE = "O"  # the label of a word outside all spans
 
 
 @dataclass(frozen=True)
 class Example:
-    """One text.
+    """One labelled text.
 
     Attributes:
-        words: (start, stop) of each in the text.
-        labels: one a word, or a single one of the whole text.
-        part: what it is counted under beside the whole, or nothing.
+        text: as the model reads it.
+        words: (start, stop) character offsets of each word.
+        labels: one per word, or a single one for the text.
+        part: the named part of the test that has a score of its own; empty if there is none.
     """
 
     text: str
@@ -59,10 +60,12 @@ class Corpus:
     """A task.
 
     Attributes:
+        key: of CORPORA.
+        title: for readers.
         metric: `accuracy`, `f1` or `matthews`.
-        by_word: True if every word has a label, False if the text has one.
-        read: the folder of the data sets -> all texts of training and of the test.
-        texts: which are the same for two tasks of one name.
+        by_word: True if every word has a label, False if each text has one.
+        read: the folder of the data sets -> all training texts and all test texts.
+        texts: name of the texts; tasks on the same texts have the same name.
     """
 
     key: str
@@ -75,34 +78,37 @@ class Corpus:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What a task trains and tests on."""
+    """The training and test texts of a task."""
 
     train: list[Example]
     test: list[Example]
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:
-        """All that training knows, in order."""
+        """The labels of the training texts, sorted."""
         return tuple(sorted({label for example in self.train for label in example.labels}))
 
 
 @functools.cache
 def data_of(key: str, data: Path = DATA, share: float = 1.0) -> Data:
-    """The drawn texts of a task.
+    """Returns the drawn texts of a task.
 
     Args:
+        key: of CORPORA.
+        data: the folder of the data sets.
         share: of the usual number of texts; less for a quick look.
 
     Raises:
-        FileNotFoundError: its data are not there.
+        FileNotFoundError: the data set is missing.
     """
     train, test = map(_readable, CORPORA[key].read(data))
     return Data(_drawn(train, round(share * MORE.get(key, TRAIN)), 0), _drawn(test, round(share * TEST), 1))
 
 
 def _readable(examples: Iterable[Example]) -> list[Example]:
-    return [its for its in examples if its.text.isascii() and "[" not in its.text and its.text.isprintable()
-            and 0 < len(its.words) <= MOST_WORDS and all(start < stop for start, stop in its.words)]
+    return [example for example in examples
+            if example.text.isascii() and "[" not in example.text and example.text.isprintable()
+            and 0 < len(example.words) <= MOST_WORDS and all(start < stop for start, stop in example.words)]
 
 
 def _drawn(examples: list[Example], count: int, stream: int) -> list[Example]:
@@ -111,33 +117,33 @@ def _drawn(examples: list[Example], count: int, stream: int) -> list[Example]:
 
 
 def joined(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Words as one text, and where they stand: `a bc` is (0, 1), (2, 4)."""
-    places, place = [], 0
+    """Returns the words joined by spaces, and the character offsets of each: `a bc` has (0, 1) and (2, 4)."""
+    offsets, start = [], 0
     for word in words:
-        places.append((place, place + len(word)))
-        place += len(word) + 1
-    return " ".join(words), tuple(places)
+        offsets.append((start, start + len(word)))
+        start += len(word) + 1
+    return " ".join(words), tuple(offsets)
 
 
 def _pos(data: Path) -> tuple[list[Example], list[Example]]:
-    train, test = ([Example(its.text, its.words, its.tags) for its in dependency_trees.read(split, data)]
-                   for split in ("train", "test"))
+    train, test = ([Example(sentence.text, sentence.words, sentence.tags)
+                    for sentence in dependency_trees.read(split, data)] for split in ("train", "test"))
     return train, test
 
 
 def _tagged(paths: Iterable[Path]) -> list[Example]:
-    """Files of `word TAB tag`, a blank line between texts."""
-    found = []
+    """Reads files with lines `word TAB tag` and a blank line between texts."""
+    examples = []
     for path in paths:
         rows: list[list[str]] = []
         for line in [*gzip.decompress(path.read_bytes()).decode().splitlines(), ""]:
             if line.strip():
                 rows.append(line.split("\t"))
             elif rows:
-                text, places = joined([row[0].strip() for row in rows])
-                found.append(Example(text, places, tuple(row[-1].strip() for row in rows)))
+                text, offsets = joined([row[0].strip() for row in rows])
+                examples.append(Example(text, offsets, tuple(row[-1].strip() for row in rows)))
                 rows = []
-    return found
+    return examples
 
 
 def _twitter(data: Path) -> tuple[list[Example], list[Example]]:
@@ -150,46 +156,46 @@ def _emerging(data: Path) -> tuple[list[Example], list[Example]]:
             _tagged(files(data, "wnut17/emerging.test.annotated.gz")))
 
 
-def _orders(data: Path, part: str) -> Iterable[tuple[str, str, tuple[tuple[int, int], ...], tuple[str, ...]]]:
-    """Snips: intent, text, words, and slots of the words."""
+def _commands(data: Path, part: str) -> Iterable[tuple[str, str, tuple[tuple[int, int], ...], tuple[str, ...]]]:
+    """Yields the voice commands of snips: intent, text, offsets of the words, slots of the words."""
     for path in files(data, f"snips/{part}_*.json.gz"):
         (intent, rows), = json.loads(gzip.decompress(path.read_bytes())).items()
         for row in rows:
             words, slots = [], []
             for piece in row["data"]:
-                its = piece["text"].split()
+                chunk = piece["text"].split()
                 name = piece.get("entity")
-                words += its
-                slots += [f"{'I' if i else 'B'}-{name}" if name else OUTSIDE for i in range(len(its))]
-            text, places = joined(words)
-            yield intent, text, places, tuple(slots)
+                words += chunk
+                slots += [f"{'I' if i else 'B'}-{name}" if name else OUTSIDE for i in range(len(chunk))]
+            text, offsets = joined(words)
+            yield intent, text, offsets, tuple(slots)
 
 
 def _slots(data: Path) -> tuple[list[Example], list[Example]]:
-    train, test = ([Example(text, places, slots) for _, text, places, slots in _orders(data, part)]
+    train, test = ([Example(text, offsets, slots) for _, text, offsets, slots in _commands(data, part)]
                    for part in ("train", "validate"))
     return train, test
 
 
 def _intents(data: Path) -> tuple[list[Example], list[Example]]:
-    train, test = ([Example(text, places, (intent,)) for intent, text, places, _ in _orders(data, part)]
+    train, test = ([Example(text, offsets, (intent,)) for intent, text, offsets, _ in _commands(data, part)]
                    for part in ("train", "validate"))
     return train, test
 
 
 def _banking(data: Path) -> tuple[list[Example], list[Example]]:
-    found = []
+    splits = []
     for part in ("train", "test"):
         path, = files(data, f"banking77/{part}.csv.gz")
         with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
             rows = [(*joined(row["text"].split()), row["category"]) for row in csv.DictReader(lines)]
-        found.append([Example(text, places, (category,)) for text, places, category in rows])
-    return found[0], found[1]
+        splits.append([Example(text, offsets, (category,)) for text, offsets, category in rows])
+    return splits[0], splits[1]
 
 
 def _acceptability(data: Path) -> tuple[list[Example], list[Example]]:
-    """Both sentences of a pair are in the same split; the test has new pairs of paradigms that are trained on, and
-    pairs of those that are not, as many."""
+    """Returns the sentences of blimp. Both sentences of a pair are in the same split. Half of the test is new pairs of
+    the training paradigms, half is pairs of paradigms that are not in the training."""
     path, = files(data, "blimp/blimp.jsonl.gz")
     train: list[Example] = []
     tests: dict[str, list[Example]] = {SEEN: [], UNSEEN: []}
@@ -199,11 +205,11 @@ def _acceptability(data: Path) -> tuple[list[Example], list[Example]]:
             if int(pair["pairID"]) >= PAIRS:
                 continue
             held = numbers.setdefault(pair["UID"], len(numbers)) % HELD_OUT == HELD_OUT - 1
-            fresh = int(pair["pairID"]) % 4 == 0
-            part = UNSEEN if held else SEEN if fresh else ""
+            is_test = int(pair["pairID"]) % 4 == 0
+            part = UNSEEN if held else SEEN if is_test else ""
             for name, label in (("sentence_good", GOOD), ("sentence_bad", BAD)):
-                text, places = joined(pair[name].split())
-                (tests[part] if part else train).append(Example(text, places, (label,), part))
+                text, offsets = joined(pair[name].split())
+                (tests[part] if part else train).append(Example(text, offsets, (label,), part))
     return train, [example for part in tests.values()
                    for example in _drawn(part, min(map(len, tests.values())), 2)]
 
@@ -211,7 +217,7 @@ def _acceptability(data: Path) -> tuple[list[Example], list[Example]]:
 GOOD, BAD = "grammatical", "not grammatical"
 SEEN, UNSEEN = "paradigms that were trained on", "paradigms that were held out"
 
-CORPORA = {its.key: its for its in (
+CORPORA = {corpus.key: corpus for corpus in (
     Corpus("pos", N_("Parts of speech"), "accuracy", True, _pos, "treebank"),
     Corpus("ner-twitter", N_("Names in tweets"), "f1", True, _twitter, "tweets"),
     Corpus("ner-emerging", N_("New names"), "f1", True, _emerging, "emerging"),

@@ -1,4 +1,4 @@
-"""How right predictions are: accuracy, F1 of spans as CoNLL has it, Matthews correlation."""
+"""Scores of predictions: accuracy, F1 of spans as in CoNLL, Matthews correlation."""
 
 from __future__ import annotations
 
@@ -11,38 +11,51 @@ from models.studies.papa.tasks.corpora import OUTSIDE
 ACCURACY, F1, MATTHEWS = "accuracy", "f1", "matthews"
 
 
-def score(metric: str, right: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> float:
-    """The metric of texts, of each of which there is one label or one a word.
+def score(metric: str, truth: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
+    """Returns a score over all labels of all texts.
+
+    Args:
+        metric: `accuracy`, `f1` or `matthews`.
+        truth: the labels of each text, one per word or a single one.
+        predicted: predictions of the same shape.
 
     Raises:
-        ValueError: no such metric.
+        ValueError: the metric is unknown.
         FileNotFoundError: nervaluate, which only measuring needs, is not installed.
     """
     if metric == F1:
-        return spans(right, found)
-    truth, said = (numpy.array([label for text in texts for label in text]) for texts in (right, found))
+        return span_f1(truth, predicted)
+    flat, answers = (numpy.array([label for text in texts for label in text]) for texts in (truth, predicted))
     if metric == ACCURACY:
-        return float((truth == said).mean())
+        return float((flat == answers).mean())
     if metric == MATTHEWS:
-        return matthews(truth == truth[0], said == truth[0])
+        return matthews(flat == flat[0], answers == flat[0])
     raise ValueError(f"no metric {metric!r}; expected {ACCURACY}, {F1} or {MATTHEWS}")
 
 
-def matthews(truth: numpy.ndarray, said: numpy.ndarray) -> float:
-    """Matthews correlation of two rows of truths, which is Pearson's; 0 where one of them never changes."""
-    if truth.all() or said.all() or not (truth.any() and said.any()):
+def matthews(truth: numpy.ndarray, predicted: numpy.ndarray) -> float:
+    """Returns the Matthews correlation of two boolean arrays, which is Pearson's; 0 if one of them is constant."""
+    if truth.all() or predicted.all() or not (truth.any() and predicted.any()):
         return 0.0
-    return float(numpy.corrcoef(truth, said)[0, 1])
+    return float(numpy.corrcoef(truth, predicted)[0, 1])
 
 
-def spans(right: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> float:
-    """F1 of BIO spans over all texts together; a span counts if its ends and its kind are right."""
+def span_f1(truth: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
+    """Returns the F1 of BIO spans over all texts together; a span is right if both ends and its type are right.
+
+    Args:
+        truth: BIO labels of the words of each text.
+        predicted: predictions of the same shape.
+
+    Raises:
+        FileNotFoundError: nervaluate is not installed.
+    """
     try:
         from nervaluate.evaluator import Evaluator  # type: ignore[import-untyped]  # it has no marker of its types
     except ImportError as error:
         raise FileNotFoundError("F1 of spans needs nervaluate: pip install -r requirements-test.txt") from error
-    kinds = sorted({label[2:] for text in (*right, *found) for label in text if label != OUTSIDE})
-    if not kinds:
+    types = sorted({label[2:] for text in (*truth, *predicted) for label in text if label != OUTSIDE})
+    if not types:
         return 0.0
-    evaluator = Evaluator([list(its) for its in right], [list(its) for its in found], tags=kinds, loader="list")
+    evaluator = Evaluator([list(row) for row in truth], [list(row) for row in predicted], tags=types, loader="list")
     return float(evaluator.evaluate()["overall"]["strict"].f1)

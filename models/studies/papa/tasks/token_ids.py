@@ -1,10 +1,10 @@
-"""A task's texts as one model's tokens."""
+"""The texts of a task as token ids of one model."""
 
 from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -17,19 +17,20 @@ from models.errors import InputError
 from models.lab import Lab
 from models.studies.papa.tasks.corpora import Example
 
-GRID = 64  # tokens of the longest text, and of the constant matrices
-TOKENS = 2048  # of a batch
+GRID = 64  # most tokens of a text, and the size of the constant matrices
+TOKENS = 2048  # per batch of a forward pass
+Batch = Sequence[tuple[Tensor, Tensor]]  # per length: (B,) indices of texts, and their (B, n) ids
 
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Texts of one model.
+    """The texts that one model can read.
 
     Attributes:
-        ids: token ids of each, as the model reads it.
-        words: of each text and each of its words, the token that stands for it.
-        examples: where they are from, in the same order.
-        left_out: texts that are longer than the grid, or whose words are not found in the model's tokens.
+        ids: token ids of each text.
+        words: per text and word, the index of the token that represents the word.
+        examples: the labelled texts, in the same order.
+        left_out: number of texts that are longer than the grid, or whose words do not match the model's tokens.
     """
 
     ids: tuple[tuple[int, ...], ...]
@@ -39,62 +40,82 @@ class Texts:
 
     @functools.cached_property
     def starts(self) -> Tensor:
-        """(texts + 1,) where each begins, of all tokens in one row."""
+        """(texts + 1,) offset of each text in the concatenation of all token sequences."""
         return torch.tensor([0, *map(len, self.ids)]).cumsum(0)
 
-    def batches(self, tokens: int = TOKENS, random: torch.Generator | None = None) -> Iterator[tuple[Tensor, Tensor]]:
-        """(B,) texts of one length, and their (B, n) ids: nothing is padded, so nothing has to be masked.
+    def by_length(self, chosen: Iterable[int]) -> list[tuple[Tensor, Tensor]]:
+        """Groups texts by their number of tokens, the shortest first, so that no pass needs padding.
 
         Args:
-            tokens: of a batch, at most.
-            random: draws which texts come together, and the order of batches; None for the shortest first.
+            chosen: indices of texts.
+
+        Returns:
+            Per length (B,) indices and (B, n) ids.
         """
-        by_length: dict[int, list[int]] = defaultdict(list)
-        order = range(len(self.ids)) if random is None else torch.randperm(len(self.ids), generator=random).tolist()
-        for text in order:
-            by_length[len(self.ids[text])].append(text)
-        parts = [torch.tensor(its[i:i + max(1, tokens // n)]) for n, its in sorted(by_length.items())
-                 for i in range(0, len(its), max(1, tokens // n))]
-        if random is not None:
-            parts = [parts[i] for i in torch.randperm(len(parts), generator=random).tolist()]
-        for chosen in parts:
-            yield chosen, torch.tensor([self.ids[i] for i in chosen.tolist()])
+        groups: dict[int, list[int]] = defaultdict(list)
+        for text in chosen:
+            groups[len(self.ids[text])].append(text)
+        return [(torch.tensor(group), torch.tensor([self.ids[text] for text in group]))
+                for _n, group in sorted(groups.items())]
+
+    def passes(self, tokens: int = TOKENS) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yields all texts in batches of one length: (B,) indices and (B, n) ids with B * n <= tokens."""
+        for chosen, ids in self.by_length(range(len(self.ids))):
+            yield from zip(chosen.split(max(1, tokens // ids.shape[1])),
+                           ids.split(max(1, tokens // ids.shape[1])), strict=True)
+
+    def shuffled(self, size: int, random: torch.Generator) -> Iterator[Batch]:
+        """Yields all texts in batches for training, drawn at random whatever their lengths.
+
+        The parts of a batch have one length each, so that the sum of their losses is the loss of the padded batch.
+
+        Args:
+            size: texts per batch.
+            random: draws the order of the texts.
+        """
+        for chosen in torch.randperm(len(self.ids), generator=random).split(size):
+            yield self.by_length(chosen.tolist())
 
     def rows_of(self, texts: Tensor, n: int) -> Tensor:
-        """(B, n) where tokens of texts of one length stand, of all tokens in one row."""
+        """Returns (B, n) token indices, in the concatenation of all texts, of texts with n tokens each."""
         return self.starts[texts].unsqueeze(1) + torch.arange(n)
 
 
 def texts_of(lab: Lab, examples: Sequence[Example]) -> Texts:
-    """What of these the model can read.
+    """Returns the examples that the model can read.
 
     Raises:
-        ValueError: none of them.
+        ValueError: the model can read none of them.
     """
-    ids, words, kept = [], [], []
+    ids, words, readable = [], [], []
     for example in examples:
-        read = words_of(lab, example)
-        if read is not None:
-            ids.append(read[0])
-            words.append(read[1])
-            kept.append(example)
-    if not kept:
+        encoded = encode(lab, example)
+        if encoded is not None:
+            ids.append(encoded[0])
+            words.append(encoded[1])
+            readable.append(example)
+    if not readable:
         raise ValueError(f"{lab.name} can read none of these texts")
-    return Texts(tuple(ids), tuple(words), tuple(kept), len(examples) - len(kept))
+    return Texts(tuple(ids), tuple(words), tuple(readable), len(examples) - len(readable))
 
 
-def words_of(lab: Lab, example: Example) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """A text's ids, and the token that stands for each word: its first, or its last where a token sees none after
-    itself. None if the model does not read it whole, or a word has no token of its own."""
+def encode(lab: Lab, example: Example) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Returns the token ids of a text and, per word, the index of the token that represents it.
+
+    This is the first token of the word, or the last one in a causal model, whose earlier tokens do not attend to it.
+
+    Returns:
+        None if the text does not fit the grid, or if a word has no token of its own.
+    """
     try:
         prompt = lab.read(example.text, GRID)
     except InputError:
         return None
-    place = aligned(prompt.tokens, numpy.array(lab.task.is_text(prompt.ids)), example.text)
-    if prompt.left_out or place is None:
+    alignment = aligned(prompt.tokens, numpy.array(lab.task.is_text(prompt.ids)), example.text)
+    if prompt.left_out or alignment is None:
         return None
-    tokens = tokens_of(example.words, place[0])
+    tokens = tokens_of(example.words, alignment[0])
     if not all(tokens):
         return None
     which = -1 if lab.kinds[0].causal else 0
-    return prompt.ids, tuple(int(place[1][its[which]]) for its in tokens)
+    return prompt.ids, tuple(int(alignment[1][word[which]]) for word in tokens)
