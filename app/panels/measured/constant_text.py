@@ -56,16 +56,17 @@ def draw(lab: Lab, study: Study, text: str, task: str, count: int) -> None:
         return
     _labels(result.changes)
     _distances(study, result)
-    heads = _order(study, task)[:count]
+    heads = _order(lab, study, task)[:count]
     st.button(_("Make these heads constant on all pages"), key="constant plan", on_click=head_events.set_plan,
               args=(HeadPlan().with_heads(heads, constant=True),), disabled=not heads or lab.constant is None,
               help=_("On other pages the constant matrices are means over the model's own training texts, not over the "
                      "texts of this task."))
 
 
-def _order(study: Study, task: str) -> list[Address]:
-    """Returns all heads in the order in which they become constant."""
-    return [(str(kind), int(layer), int(head)) for kind, layer, head in study.tasks[task].stored["order"]]
+def _order(lab: Lab, study: Study, task: str) -> list[Address]:
+    """Returns all heads in the order in which they become constant; a study of the endpoints alone has no order."""
+    order = study.tasks[task].stored.get("order", lab.kinds[0].addresses)
+    return [(str(kind), int(layer), int(head)) for kind, layer, head in order]
 
 
 def _result(lab: Lab, study: Study, text: str, task: str, count: int,
@@ -77,7 +78,7 @@ def _result(lab: Lab, study: Study, text: str, task: str, count: int,
     limits.spend(limits.PASSES)
     labels = tuple(study.tasks[task].stored["labels"])
     with serving.computing():
-        result = prompt_study.compare(lab, text, task, labels, *loaded, _order(study, task), count)
+        result = prompt_study.compare(lab, text, task, labels, *loaded, _order(lab, study, task), count)
     if result is not None:
         caches.measured.keep(key, result)
     return result
