@@ -15,6 +15,8 @@ from torch import Tensor, nn
 
 from models.labs.foreign.running.attention import ORIGINAL
 
+# Transformers marks a model whose hooks for hidden states are installed; without the mark it installs them again.
+_KEPT = ("_buffers", "_modules", "_parameters", "_non_persistent_buffers_set", "_output_capturing_hooks_installed")
 Snapshot = dict[nn.Module, tuple[dict[str, Tensor | None], dict[str, Any]]]
 
 
@@ -74,8 +76,7 @@ class _Isolated:
 
 
 def _attributes(module: nn.Module) -> dict[str, Any]:
-    return {name: value for name, value in vars(module).items()
-            if name not in ("_buffers", "_modules", "_parameters", "_non_persistent_buffers_set")}
+    return {name: value for name, value in vars(module).items() if name not in _KEPT}
 
 
 def _same_buffers(old: dict[str, Tensor | None], new: dict[str, Tensor | None]) -> bool:
