@@ -72,7 +72,8 @@ def test_findings_are_the_stored_verdicts_cell_by_cell():
     for ours, theirs in zip(shown, expected, strict=True):
         assert ours == theirs, "python -m tools.findings"
     assert PAGES["docs/findings.md"] == findings.text(), "python -m tools.findings"
-    assert all(row[2] not in ("", "–") for row in shown if row[1])  # our number is there
+    assert all(row[2] not in ("", "–") for row in shown
+               if row[1] and row[4] != "**not measured yet**")  # our number is there
 
 
 NUMBER = re.compile(r"\d+\.\d+%?")

@@ -82,6 +82,15 @@ def test_the_numbers_are_those_of_the_study(measured: Path):
     assert {rule.get("y") for rule in panel["rules"]} == {0.08, 0.2}
     assert len(charts["constant-tasks"]["panels"]) == 7
     assert len(charts["constant-loss"]["series"]) == 2
+    assert "needs 3 trainings, and the current version of this study has measured 2" in words(app)
+
+
+def test_one_model_is_not_compared(measured: Path):
+    """A sentence stands in place of a chart of one point."""
+    (measured / "all-Other-v2.papa.json").unlink()
+    app = opened(**LINK)
+    assert not app.exception and "has measured 1. Measure more" in words(app)
+    assert "constant-loss" not in {header["what"] for header, _ in all_sent(app, "chart")}
 
 
 def test_another_number_of_heads_is_another_verdict(measured: Path):
@@ -171,7 +180,7 @@ def test_transfer_stands_beside(measured: Path):
 
     softmax, random = transfer_study.MODELS["middle"], transfer_study.MODELS["random"]
     write(softmax, 0.5)
-    assert "Transfer of pretrained encoders" not in words(opened(**LINK))
+    assert "**Transfer of pretrained encoders** has not been measured" in words(opened(**LINK))
     write(random, 0.4)
     app = opened(**LINK)
     assert not app.exception and "Transfer of pretrained encoders" in words(app)

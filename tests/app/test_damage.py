@@ -200,7 +200,7 @@ def test_damaged_seeds_are_named_on_length(house: Path):
 
 
 def test_a_damaged_transfer_study_is_named_on_constant(house: Path):
-    cut(house / "studies/measurements/masked-middle-900.transfer.json")
+    (house / "studies/measurements/masked-middle-900.transfer.json").write_text("{")
     app = opened(page="constant", model="masked-softmax")
     assert not app.exception
     assert any("masked-middle-900.transfer.json" in error.value.replace("\\", "") for error in app.error)

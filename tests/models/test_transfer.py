@@ -168,6 +168,7 @@ def test_without_numbers_nothing_is_measured_and_damaged_ones_stop_the_judging(t
     found = statements.statements(Evidence(measurements=tmp_path), TITLES)
     assert {its.verdict.word for its in found} == {OPEN}
     made = evidence(tmp_path / "m", middle=0.6, random=0.4)
-    (tmp_path / "m" / f"{MODELS['random']}.transfer.json").write_text('{"elsewhere": true, "tasks": 3}')
+    (tmp_path / "m" / f"{MODELS['random']}.transfer.json").write_text(
+        f'{{"elsewhere": true, "version": {store.version(KIND)}, "tasks": 3}}')
     with pytest.raises(CheckpointError, match="transfer.json"):
         statements.statements(made, TITLES)

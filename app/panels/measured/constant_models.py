@@ -23,11 +23,13 @@ from models.studies.transfer import transfer_study
 from models.studies.transfer.results import cell, common, encoders_of
 
 ENCODERS = "python -m models.studies.transfer.encoders"
+RANKED = (f"{ENCODERS} small middle large", "python -m models.studies.papa masked-small-900 --endpoints")
+TRANSFER = (f"{ENCODERS} {' '.join(transfer_study.MODELS)}", "python -m models.studies.transfer.transfer_study")
 Stamp = tuple[tuple[str, tuple[int, ...]], ...]  # name of each study, and a value that changes with its file
 
 
 def draw(studies: Sequence[Study]) -> None:
-    """Draws both sections, each if there are at least two models to compare.
+    """Draws both sections, each as a sentence if there are not enough models to compare.
 
     Args:
         studies: all that can be read.
@@ -40,6 +42,8 @@ def _loss(studies: Sequence[Study], stamp: Stamp) -> None:
     """Draws one point per model or training checkpoint."""
     spec, alt, caption = _ranked(stamp)
     if spec is None:
+        st.markdown(f"**{_('Do better models lose more?')}**")
+        st.caption(caption)
         return
     chart(key="constant loss", spec=spec, title=_("Do better models lose more?"),
           models=[study.name for study in studies], what="constant-loss", alt=alt)
@@ -50,19 +54,27 @@ def _loss(studies: Sequence[Study], stamp: Stamp) -> None:
 def _ranked(stamp: Stamp) -> tuple[Spec | None, str, str]:
     """Returns the chart, its alternative text and its caption; no chart of a single point."""
     ranked = results.ranked(study for name, _changed in stamp if (study := results.read(name)) is not None)
+    caption = [_("A rank correlation needs {least} trainings, and the current version of this study has measured {n}. "
+                 "Measure more with, for example: {command}", least=results.MODELS, n=ranked.trainings,
+                 command=_commands(RANKED))]
     if len(ranked.points) < 2:
-        return None, "", ""
+        return None, "", caption[0]
     points = [(study.training, quality, drop, deviation(study.mean_drop_by_seed(LEARNED, study.heads)), _moment(study))
               for study, quality, drop in ranked.points]
     alt = "; ".join(f"{study.title}: {quality:.3f}, {number(drop, '.1%')}" for study, quality, drop in ranked.points)
-    caption = [] if math.isnan(ranked.rank) else [
-        _("Spearman's rank correlation over the last checkpoints of {n} trainings: {rank:.2f}. {chance:.1%} of random "
-          "orders reach it.", n=ranked.trainings, rank=ranked.rank, chance=ranked.chance)]
+    if ranked.trainings >= results.MODELS:
+        caption = [] if math.isnan(ranked.rank) else [_(
+            "Spearman's rank correlation over the last checkpoints of {n} trainings: {rank:.2f}. {chance:.1%} of "
+            "random orders reach it.", n=ranked.trainings, rank=ranked.rank, chance=ranked.chance)]
     if any(study.moment for study, *_numbers in ranked.points):
         caption.append(_("A line joins the checkpoints of one training. masked-small, masked-middle and masked-large "
                          "(2, 4 and 5 layers) were trained only for this chart: {command}", command=f"`{ENCODERS}`"))
     styles = {name: series.style(name) for name, *_numbers in points}
     return loss_chart(points, styles), alt, " ".join(caption)
+
+
+def _commands(commands: Sequence[str]) -> str:
+    return "; ".join(f"`{command}`" for command in commands)
 
 
 def _moment(study: Study) -> str:
@@ -76,6 +88,8 @@ def _transfer(stamp: Stamp) -> None:
         st.error(plain(_(str(error))))
         return
     if not rows:
+        st.markdown(_("**Transfer of pretrained encoders** has not been measured with the current version of this "
+                      "study. Measure it with: {command}", command=_commands(TRANSFER)))
         return
     st.markdown(_("**Transfer of pretrained encoders**: mean score on these tasks, probed and fine-tuned, of encoders "
                   "with the same pretraining and different attention types."))

@@ -22,6 +22,7 @@ from models.studies.papa.probe_modes import LEARNED, RANDOM, REMOVED, head_count
 from models.studies.papa.tasks.corpora import CORPORA
 
 KIND = "papa"
+MODELS = 3  # the fewest trainings whose rank correlation is judged or shown
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from models.studies.papa.results import Study, Task
 AVERAGE, MOST = 0.08, 0.20  # relative drops in the source
 LITTLE = 0.02  # our limit of "little": the source has curves and no number
 REDRAWS, FEW = 2000, 7  # draws of the drops; up to FEW trainings, all orders are enumerated
-MODELS, CHANCE = 3, 0.05  # fewest trainings for a rank correlation; level of its test
+CHANCE = 0.05  # level of the test of the rank correlation
 LIVE = ("1", "1/2", "1/8", "1/16", "0")  # shares of computed heads, as in the source
 ABSTRACT, SUMMARY = told("abstract; results by task are figures without a table"), told("a summary of the paper")
 CURVES = told("abstract; figures, no table")
@@ -263,7 +263,7 @@ def _order(every: Sequence[Study]) -> Statement:
 def _better(studies: Sequence[Study]) -> Statement:
     found = results.ranked(studies)
     what = told("the rank correlation of score and drop is positive")
-    if found.trainings < MODELS or math.isnan(found.rank):
+    if found.trainings < results.MODELS or math.isnan(found.rank):
         check = fact(what, None)
     else:  # clear at a p-value below CHANCE, on either side
         p = _chance_of_order(found)
