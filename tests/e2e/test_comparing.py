@@ -148,13 +148,14 @@ def test_both_readings_of_relu2(visit):
     page = visit(model="masked-gau-relu2", text="The cat [sat] on the mat.")
     page.get_by_label("n = length").check()
     page.wait_for_function("location.search.includes('scale-length')")
-    expect(page.locator(".facts")).to_contain_text(re.compile(r"\(KL\)\s*[0-9.]+ nats"))
+    expect(page.locator(".facts")).to_contain_text(re.compile(r"KL divergence .+? model\s*[0-9.]+ nats"))
 
 
 def test_results_open_and_say_what_they_are_measured_by(visit):
     page = visit()
     go(page, "Results")
-    page.get_by_role("button", name="Measure it again").first.click()
+    page.get_by_text("Details: rule, reason, table, chart").first.click()
+    page.get_by_role("button", name="Measure it again").locator("visible=true").first.click()
     command = page.get_by_text("python -m models.", exact=False).locator("visible=true")  # of one popover of many
     expect(command.first).to_be_visible(timeout=20_000)
     page.keyboard.press("Escape")

@@ -102,7 +102,7 @@ def test_a_model_that_names_a_class_shows_its_classes(visit):
     expect(part(page, "effect")).to_contain_text("LABEL_2")
     named(page, "layer 1, head 1, live").click()
     page.keyboard.press("p")
-    expect(page.locator(".facts")).to_contain_text(re.compile(r"\(KL\)\s*[0-9.]+ nats"))
+    expect(page.locator(".facts")).to_contain_text(re.compile(r"KL divergence .+? model\s*[0-9.]+ nats"))
 
 
 def test_a_model_that_sees_looks_at_a_picture_of_ones_own(visit, tmp_path: Path):
