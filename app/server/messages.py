@@ -46,6 +46,8 @@ def is_allowed(data: bytes) -> bool:
         message.ParseFromString(data)
     except (DecodeError, RecursionError):
         return False
+    if message.WhichOneof("type") not in _BYTES:  # an allowed number with another wire type is an unknown field
+        return False
     if message.WhichOneof("type") == "rerun_script":
         run = message.rerun_script
         return (len(run.widget_states.widgets) <= MOST_WIDGETS and len(run.fragment_id) <= LONGEST_NAME

@@ -186,7 +186,7 @@ def files(count: int) -> bytes:
     (back(set_run_on_save=True).SerializeToString(), False),
     (back(debug_shutdown_runtime=True).SerializeToString(), False),
     (back(debug_disconnect_websocket=True).SerializeToString(), False),
-    (b"", False), (b"\xff" * 20, False), (b"\x0a\xff\xff\xff\xff\x0f", False),
+    (b"", False), (b"\xff" * 20, False), (b"\x0a\xff\xff\xff\xff\x0f", False), (b"=\0\0\0\0", False),
     (back(load_git_info=True).SerializeToString() * 400, False),
     (back(stop_script=True).SerializeToString() + back(clear_cache=True).SerializeToString(), False)])
 def test_only_messages_of_the_pages_reach_streamlit(data: bytes, allowed: bool):
