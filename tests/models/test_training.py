@@ -325,8 +325,8 @@ def test_recipes_of_the_families_that_need_data_fit_their_tasks():
     for name, recipe in RECIPES.items():
         task = task_of(name).corpus
         assert (recipe.config.vocabulary, recipe.config.trained_length) == (task.reader.vocabulary, task.trained_length)
-        assert recipe.config.causal == (task.name != "masked")
-        attention = name.removeprefix(f"{task.name}-")
+        assert recipe.config.causal == (task.reader.name != "masked")
+        attention = name.removeprefix(f"{task.reader.name}-")
         if attention.startswith("disagreement-"):
             assert recipe.config.attention == "softmax" and recipe.disagreement
         else:
