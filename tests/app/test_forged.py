@@ -126,7 +126,8 @@ def test_what_the_hub_refuses_is_not_offered_from_the_cache(visitor, monkeypatch
     assert said(ForeignError("it is too large for this host")) == ("it is too large for this host.", False)
     monkeypatch.setattr(hub, "here", lambda name: None)
     assert said(hub.UnreachableError("a/b")) == (
-        "the Hub cannot be reached from here, and a/b is not on this machine.", False)
+        "the Hub cannot be reached from here, and a/b is not on this machine. Check the network, or open a folder.",
+        False)
 
 
 def _unreachable(*args: Any, **kwargs: Any) -> None:

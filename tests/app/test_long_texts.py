@@ -29,7 +29,7 @@ def readings(monkeypatch) -> Iterator[list[int]]:
     """How many characters each tokenization of stories was given."""
     found: list[int] = []
     task = catalogue.reader_named("stories")
-    encode = task.tokenizer
+    encode = task.typed
 
     class Counted:
         def encode(self, text: str, **options: object) -> object:
@@ -40,7 +40,7 @@ def readings(monkeypatch) -> Iterator[list[int]]:
         def __getattr__(self, name: str) -> object:
             return getattr(encode, name)
 
-    monkeypatch.setitem(task.__dict__, "tokenizer", Counted())
+    monkeypatch.setitem(task.__dict__, "typed", Counted())
     for cached in caches.kept.values():
         cached.cache_clear()
     return found

@@ -38,6 +38,7 @@ from models.nets.config import END, PADDING, START
 from models.nets.seq2seq import Seq2Seq
 from models.plan import HeadPlan
 from models.tasks.pairs import BEAM
+from models.tasks.translation import TranslationCorpus, TranslationMetric
 
 
 def test_size_of_the_recipes():
@@ -184,8 +185,9 @@ def test_texts_together_as_alone():
     ids = [TASK.read(text).ids for text in ("Go.", TEXT_TYPED, "I know.", "He has never seen it before.")]
     together = translate(model, ids, 3)
     assert [found.ids for found in together] == [translate(model, [each], 3)[0].ids for each in ids]
-    words = TASK.translate(model, ["I know.", TEXT_TYPED], 2, together=1)
-    assert words == TASK.translate(model, ["I know.", TEXT_TYPED], 2)
+    metric = TranslationMetric(TranslationCorpus(TASK))
+    words = metric.translate(model, ["I know.", TEXT_TYPED], 2, together=1)
+    assert words == metric.translate(model, ["I know.", TEXT_TYPED], 2)
 
 
 def test_blocks_begin_as_small_as_their_own_stack_is_deep():
