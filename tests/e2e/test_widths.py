@@ -95,6 +95,8 @@ def test_no_page_slides_sideways_on_a_phone(visit: Callable[..., Page], width: i
     for name, there in (("constant", "task"), ("results", "source"), ("heads", ""), ("pruning", ""), ("length", ""),
                         ("explore", ""), ("compare", ""), ("lessons", ""), ("about", ""), ("yours", "")):
         page.goto(f"{page.url.split('?')[0]}?page={name}")
+        if name == "results":
+            page.get_by_text("Details: rule, reason, table, chart").first.click()
         page.get_by_role("columnheader", name=there).first.wait_for() if there else \
             page.locator("nav a[aria-current]").wait_for()
         page.wait_for_timeout(1000)
