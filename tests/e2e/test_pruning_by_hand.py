@@ -170,7 +170,7 @@ def test_another_order_keeps_the_number(visit):
 def test_points_are_picked_by_keys_however_quickly(visit):
     """Arrows walk, Space picks and lets go, Enter chooses; the walk goes on where it was after each answer."""
     page = visit(page="heads", model="stories-softmax")
-    chart = page.get_by_role("application", name=re.compile("of every head"))
+    chart = page.get_by_role("application", name=re.compile("for every head"))
     expect(chart).to_be_visible(timeout=30_000)
     chart.focus()
     for key in ("ArrowRight", "Space", "ArrowRight", "Space", "ArrowRight", "Space"):  # without waiting for an answer
