@@ -82,7 +82,7 @@ def _(text: str, /, **values: Any) -> str:
     """Returns the translation of a text in the current language, with its values filled in.
 
     Args:
-        text: English text, or a message from models.messages.told, which carries its own values.
+        text: English text, or a message from models.messages.message, which carries its own values.
         values: name in braces -> value.
 
     Returns:
@@ -119,7 +119,7 @@ _NUMBERS = _Numbers()
 
 
 def spelt(tokens: Iterable[str]) -> list[str]:
-    """Returns tokens for display: special tokens, which are messages of models.messages.told, are translated.
+    """Returns tokens for display: special tokens, which are messages of models.messages.message, are translated.
 
     Args:
         tokens: tokens of a prompt.
@@ -146,7 +146,7 @@ def ngettext(one: str, several: str, n: int, /, **values: Any) -> str:
 
 
 def _told(text: Any) -> str:
-    """Returns the translation of a models.messages.Told; messages among its values are translated as well."""
+    """Returns the translation of a models.messages.Message; messages among its values are translated as well."""
     parts = {name: _(value) if hasattr(value, "template") else value for name, value in text.values.items()}
     if text.separator:
         return _found(text.separator).join(map(str, parts.values()))

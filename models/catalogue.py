@@ -14,7 +14,7 @@ from typing import Any
 
 from models.info import ModelInfo, Variant
 from models.labs import foreign
-from models.messages import told
+from models.messages import message
 from models.nets.attention import TYPES, kinds_of
 from models.storage import checkpoint
 from models.tasks import TASKS
@@ -91,7 +91,7 @@ def _variant(folder: Path, card: dict[str, Any]) -> Variant | None:
     try:
         return Variant(**card["variant"]) if "variant" in card else None
     except TypeError as error:
-        raise checkpoint.broken_file(folder, "card.json", told("is damaged")) from error
+        raise checkpoint.broken_file(folder, "card.json", message("is damaged")) from error
 
 
 def _steps(checkpoints: Path, card: dict[str, Any]) -> int:
@@ -112,16 +112,17 @@ def complete_card(folder: Path) -> dict[str, Any]:
         missing += [f"data.{key}" for source in card["data"] for key in SHOWN_DATA if key not in source]
         if missing or not isinstance(card["licence"], str):
             absent = ", ".join(missing[:4] or ["licence"])
-            raise checkpoint.broken_file(folder, "card.json", told("lacks {names}", names=absent))
+            raise checkpoint.broken_file(folder, "card.json", message("lacks {names}", names=absent))
         metric_of(_reader_of_card(folder, card).name).describe(card["metric"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise checkpoint.broken_file(folder, "card.json", told("is damaged")) from error
+        raise checkpoint.broken_file(folder, "card.json", message("is damaged")) from error
     return card
 
 
 def _reader_of_card(folder: Path, card: dict[str, Any]) -> Reader:
     if card["task"] not in [*TASKS]:  # a list has `in` for what has no hash, too
-        raise checkpoint.broken_file(folder, "card.json", told("names an unknown task, {name!r},", name=card["task"]))
+        raise checkpoint.broken_file(folder, "card.json", message("names an unknown task, {name!r},",
+                                             name=card["task"]))
     return reader_named(card["task"])
 
 

@@ -6,7 +6,7 @@ import zlib
 from dataclasses import dataclass
 
 from models.kind import Kind, Traits, shape_of
-from models.messages import listed, told
+from models.messages import listed, message
 from models.tasks.base import Reader
 
 COLOURS, DASHES = 8, 6  # of models' lines in charts
@@ -80,14 +80,14 @@ class ModelInfo:
     def label(self) -> str:
         """Its name in charts, in a word or two."""
         if self.variant:
-            return told(self.variant.label, n=self.variant.n)
+            return message(self.variant.label, n=self.variant.n)
         return self.attention.label or self.name
 
     @property
     def title(self) -> str:
         """Its attention type's title, with the variant's words."""
         if self.variant:
-            return listed((self.attention.title, told(self.variant.words, n=self.variant.n)), " · ")
+            return listed((self.attention.title, message(self.variant.words, n=self.variant.n)), " · ")
         return self.attention.title
 
     @property

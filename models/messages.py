@@ -1,9 +1,9 @@
-"""Messages for people: English sentences with their values, which app/texts.py translates when it shows them.
+"""Messages for visitors: English sentences and their values, which app/texts.py translates before they are shown.
 
-`N_` marks a text without values, `told` makes a sentence with values.
+`N_` marks a text without values, `message` makes a sentence with values.
 
     title = N_("Selective")
-    raise InputError(told("{name} was never set", name=name))
+    raise InputError(message("{name} was never set", name=name))
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # general categories of what cannot be seen
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # general categories of invisible characters
 JOINERS = "\u200c\u200d"  # parts of emoji and of Arabic and Indic words
-LEFTWARDS = ("R", "AL", "AN")  # bidirectional classes that could turn their neighbours round
+LEFTWARDS = ("R", "AL", "AN")  # bidirectional classes that could reverse the order of the characters around them
 
 
 def N_(text: str) -> str:  # noqa: N802  # gettext's own name for it
-    """The text itself; the catalogues are made of what is marked so."""
+    """Returns the text unchanged; tools/extract.py adds each text marked this way to the catalogues."""
     return text
 
 
-class Told(str):
-    """An English sentence that still knows its parts, so that it can be said in another language.
+class Message(str):
+    """An English sentence that keeps its template and values, so that it can be translated.
 
     Attributes:
-        template: the text of the catalogues, with {names} for values.
-        plural: its form for several, empty if there is but one.
-        n: what decides between the two.
-        values: name -> value; those that are Told are looked up too.
-        separator: of a row of values, which has no template.
+        template: the key in the catalogues, with {names} for values.
+        plural: the template for several, empty if the sentence has only one form.
+        n: the number that selects the form.
+        values: name -> value; values that are messages are translated too.
+        separator: the separator of a list of values, which has no template.
     """
 
     template: str
@@ -40,42 +40,47 @@ class Told(str):
     separator: str = ""
 
     def __new__(cls, english: str, template: str = "", plural: str = "", n: int = 1,
-                values: Mapping[str, Any] | None = None) -> Told:
+                values: Mapping[str, Any] | None = None) -> Message:
         """Makes the sentence `english` from its parts."""
         self = super().__new__(cls, english)
         self.template, self.plural, self.n, self.values = template or english, plural, n, dict(values or {})
         return self
 
     def __str__(self) -> str:
-        return self  # what str() says of an error stays Told
+        return self  # so str(error) remains a Message
 
 
-def told(template: str, /, **values: Any) -> Told:
-    """A sentence with values: `told("{n:,} tokens are too many", n=5000)`. The template is looked up, so it must be a
-    literal, and hold whole sentences. What is told already stays as it is.
+def message(template: str, /, **values: Any) -> Message:
+    """Returns a sentence with values: `message("{n:,} tokens are too many", n=5000)`.
+
+    The template is the key in the catalogues, so it must be a literal with whole sentences. A template that is already
+    a Message is returned unchanged.
     """
-    if isinstance(template, Told) and not values:
+    if isinstance(template, Message) and not values:
         return template
-    return Told(template.format(**values), template, values=values)
+    return Message(template.format(**values), template, values=values)
 
 
-def told_n(one: str, several: str, n: int, /, **values: Any) -> Told:
-    """As `told`, in one of two forms; `n` is a value too."""
+def plural_message(one: str, several: str, n: int, /, **values: Any) -> Message:
+    """Returns a sentence in the form for one or for several; `n` selects the form and is also a value."""
     values = {"n": n, **values}
-    return Told((one if n == 1 else several).format(**values), one, several, n, values)
+    return Message((one if n == 1 else several).format(**values), one, several, n, values)
 
 
-def listed(parts: Iterable[str], separator: str = N_(", ")) -> Told:
-    """The parts in a row, each of which may be Told."""
+def listed(parts: Iterable[str], separator: str = N_(", ")) -> Message:
+    """Returns the parts joined by a separator; each part may be a Message."""
     values = {f"part{i}": part for i, part in enumerate(parts)}
-    row = Told(separator.join(values.values()), values=values)
+    row = Message(separator.join(values.values()), values=values)
     row.separator = separator
     return row
 
 
 def cut(text: str, most: int = 40) -> str:
-    """At most `most` characters of a text, a sign for each that cannot be seen (`⟨202e⟩`), and between marks that keep
-    its direction to itself where it has one. As lab.visible and lab.isolated in components/core/text.js.
+    """Returns at most `most` characters of a text, made safe to show inside a sentence.
+
+    Each invisible character becomes a visible code (`⟨202e⟩`). A text with right-to-left characters is put between
+    isolation marks, so that the sentence around it keeps its order. `visibleText` and `isolateDirection` in
+    components/core/format.js do the same.
     """
     shown = "".join(map(_sign, text[:most])) + ("…" if len(text) > most else "")
     return f"\u2068{shown}\u2069" if any(unicodedata.bidirectional(sign) in LEFTWARDS for sign in shown) else shown

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from models.kind import CROSS, DECODER, ENCODER, SELF
-from models.messages import cut, told
+from models.messages import cut, message
 
 KINDS = (SELF, ENCODER, DECODER, CROSS)
 POLICIES = ("trained", "sqrt", "logn", "length", "fixed")  # of the scale
@@ -73,16 +73,16 @@ class Scale:
 
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:
-            raise ValueError(told("scale: expected {names} or {last}, got {policy!r}",
-                                  names=", ".join(POLICIES[:-1]), last=POLICIES[-1], policy=self.policy))
+            raise ValueError(message("scale: expected {names} or {last}, got {policy!r}",
+                                     names=", ".join(POLICIES[:-1]), last=POLICIES[-1], policy=self.policy))
         if self.policy == "logn":
             if isinstance(self.base, bool) or not isinstance(self.base, int) or \
                     not MIN_BASE <= self.base <= MAX_BASE:
-                raise ValueError(told("scale logn: expected a base length from {least} to {most}, got {base!r}",
-                                      least=MIN_BASE, most=MAX_BASE, base=self.base))
+                raise ValueError(message("scale logn: expected a base length from {least} to {most}, got {base!r}",
+                                         least=MIN_BASE, most=MAX_BASE, base=self.base))
         elif self.base is not None:
-            raise ValueError(told("scale {policy} takes no base length, got {base!r}", policy=self.policy,
-                                  base=self.base))
+            raise ValueError(message("scale {policy} takes no base length, got {base!r}", policy=self.policy,
+                                     base=self.base))
 
     def __str__(self) -> str:
         return self.policy if self.base is None else f"{self.policy}{self.base}"
@@ -169,7 +169,7 @@ class HeadPlan:
         outside = [_person(a, shape) for a in self.heads if a not in inside]
         if self.scale.policy in policies:
             return replace(self, heads=inside), outside
-        outside.append(told("a scale of {scale} means nothing to this model's attention", scale=self.scale))
+        outside.append(message("a scale of {scale} means nothing to this model's attention", scale=self.scale))
         return replace(self, heads=inside, scale=TRAINED), outside
 
     def __str__(self) -> str:
@@ -200,8 +200,8 @@ class HeadPlan:
         """What could be read of `text`, and a sentence for each part that could not."""
         problems: list[str] = []
         if len(text) > MAX_TEXT:
-            problems.append(told("the plan has {count:,} characters; only the first {most:,} were read",
-                                 count=len(text), most=MAX_TEXT))
+            problems.append(message("the plan has {count:,} characters; only the first {most:,} were read",
+                                    count=len(text), most=MAX_TEXT))
             text = text[:MAX_TEXT]
         heads: dict[Address, HeadState] = {}
         scale = TRAINED
@@ -213,8 +213,8 @@ class HeadPlan:
                 except ValueError as error:
                     problems.append(str(error))
             elif kind not in KINDS:
-                problems.append(told("“{part}” names no group of heads ({names})", part=_cut(part),
-                                     names=", ".join(KINDS)))
+                problems.append(message("“{part}” names no group of heads ({names})", part=_cut(part),
+                                        names=", ".join(KINDS)))
             else:
                 for entry in entries:
                     try:
@@ -222,8 +222,8 @@ class HeadPlan:
                     except ValueError as error:
                         problems.append(str(error))
                     if len(heads) > MAX_HEADS:
-                        problems.append(told("the plan names more than {most:,} heads; the rest was not read",
-                                             most=MAX_HEADS))
+                        problems.append(message("the plan names more than {most:,} heads; the rest was not read",
+                                                most=MAX_HEADS))
                         return cls(heads, scale), problems[-MAX_PROBLEMS:]
         return cls(heads, scale), problems[:MAX_PROBLEMS]
 
@@ -231,11 +231,11 @@ class HeadPlan:
 def _read_entry(kind: str, entry: str) -> dict[Address, HeadState]:
     match = _ENTRY.fullmatch(entry)
     if not match or not (match[4] or match[5] is not None):
-        raise ValueError(told("“{entry}” is no head's state (like 0.3c or 1.2g0.4)", entry=_cut(entry)))
+        raise ValueError(message("“{entry}” is no head's state (like 0.3c or 1.2g0.4)", entry=_cut(entry)))
     layer, first = int(match[1]), int(match[2])
     last = first if match[3] is None else int(match[3])
     if last < first:
-        raise ValueError(told("“{entry}” counts heads backwards", entry=_cut(entry)))
+        raise ValueError(message("“{entry}” counts heads backwards", entry=_cut(entry)))
     _check_address(kind, layer, last)
     gate = 1.0
     if match[5] is not None:
@@ -246,8 +246,8 @@ def _read_entry(kind: str, entry: str) -> dict[Address, HeadState]:
 def _read_scale(text: str) -> Scale:
     match = re.fullmatch(rf"({'|'.join(POLICIES)})(\d{{1,4}})?", text, re.ASCII)
     if not match:
-        raise ValueError(told("“{text}” is no scale ({names}; logn with a base length)", text=_cut(text),
-                              names=", ".join(POLICIES)))
+        raise ValueError(message("“{text}” is no scale ({names}; logn with a base length)", text=_cut(text),
+                                 names=", ".join(POLICIES)))
     return Scale(match[1], None if match[2] is None else int(match[2]))
 
 
@@ -270,18 +270,18 @@ def _order(address: Address) -> tuple[int, int, int]:
 
 def _check_address(kind: str, layer: int, head: int) -> None:
     if kind not in KINDS:
-        raise ValueError(told("expected a group of heads ({names}), got {kind!r}", names=", ".join(KINDS),
-                              kind=kind))
+        raise ValueError(message("expected a group of heads ({names}), got {kind!r}", names=", ".join(KINDS),
+                                 kind=kind))
     for name, value in (("layer", layer), ("head", head)):
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_INDEX:
-            raise ValueError(told("expected a {name} from 0 to {most}, got {value!r}", name=name,
-                                  most=MAX_INDEX, value=value))
+            raise ValueError(message("expected a {name} from 0 to {most}, got {value!r}", name=name,
+                                     most=MAX_INDEX, value=value))
 
 
 def _check_gate(value: object) -> float:
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
     if not 0 <= number <= 1:  # NaN fails this too
-        raise ValueError(told("a gate is a number from 0 to 1, not {value}", value=_cut(str(value))))
+        raise ValueError(message("a gate is a number from 0 to 1, not {value}", value=_cut(str(value))))
     return round(float(number), GATE_DECIMALS) + 0.0  # + 0.0 turns -0.0 into 0.0
 
 
@@ -296,8 +296,8 @@ def _cut(text: str) -> str:
 def _person(address: Address, shape: Mapping[str, tuple[int, int]]) -> str:
     kind, layer, head = address
     if kind not in shape:
-        return told("this model has no {kind} attention (layer {layer}, head {head} left out)", kind=kind,
-                    layer=layer + 1, head=head + 1)
+        return message("this model has no {kind} attention (layer {layer}, head {head} left out)", kind=kind,
+                       layer=layer + 1, head=head + 1)
     layers, heads = shape[kind]
-    return told("there is no layer {layer}, head {head}: this model has {layers} layers of {heads} heads",
-                layer=layer + 1, head=head + 1, layers=layers, heads=heads)
+    return message("there is no layer {layer}, head {head}: this model has {layers} layers of {heads} heads",
+                   layer=layer + 1, head=head + 1, layers=layers, heads=heads)

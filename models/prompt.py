@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from models.messages import told
+from models.messages import message
 
 LONGEST_TEXT = 16_384  # characters of an input text that are read: 32 a token, where a page reads most
 
@@ -26,7 +26,7 @@ def trailing_space(text: str) -> str:
     Args:
         text: as it was typed.
     """
-    return told("the text ends in a space, which changes the prediction: remove it") if text[-1:].isspace() else ""
+    return message("the text ends in a space, which changes the prediction: remove it") if text[-1:].isspace() else ""
 
 
 @dataclass(frozen=True)

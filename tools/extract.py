@@ -31,7 +31,7 @@ from app.texts import ENGLISH, FOLDER, LANGUAGES, catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
 BROWSER = "browser"  # the area of texts in JavaScript
-ONE, TWO = ("_", "N_", "told"), ("ngettext", "told_n")  # functions whose first, or first two arguments are texts
+ONE, TWO = ("_", "N_", "message"), ("ngettext", "plural_message")  # functions whose first (two) arguments are texts
 KEYWORDS = {name: None if name in ONE else (1, 2) for name in (*ONE, *TWO)}
 METHODS = [*((f"{folder}/**.py", "tools.extract:python") for folder in ("app", "components", "models")),
            ("components/**.js", "tools.extract:javascript"), ("assets/about.md", "tools.extract:markdown"),

@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from models.errors import CancelledError, InputError
 from models.labs.foreign import ForeignError
-from models.messages import told
+from models.messages import message
 
 T = TypeVar("T")
 
@@ -118,11 +118,11 @@ class Job(Generic[T]):
             finally:
                 _places.release()
         except CancelledError:
-            self.problem = told("Cancelled.")
+            self.problem = message("Cancelled.")
         except (ForeignError, InputError, ValueError, MemoryError) as error:
-            self.problem = told("{error}.", error=str(error))
+            self.problem = message("{error}.", error=str(error))
         except Exception as error:  # the page shows the exception's type; the log gets the traceback from the re-raise
-            self.problem = told("That failed ({kind}). Try again.", kind=type(error).__name__)
+            self.problem = message("That failed ({kind}). Try again.", kind=type(error).__name__)
             raise
         finally:
             self.work = None

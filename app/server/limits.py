@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from app.state import visit
 from app.texts import N_
 from models.labs.foreign.opening import hub
-from models.messages import told
+from models.messages import message
 
 MINUTE = 60.0  # seconds
 PER_ADDRESS = 30  # an address may use this many times the allowance of one visit
@@ -34,12 +34,12 @@ class Allowance:
     Attributes:
         name: label in the metrics.
         most: units that a visit can use at once; the bucket refills within a minute.
-        told: message for a visitor over the limit.
+        refusal: message for a visitor over the limit.
     """
 
     name: str
     most: int
-    told: str
+    refusal: str
 
 
 PASSES = Allowance("passes", 1000, N_(
@@ -94,7 +94,7 @@ def spend(what: Allowance, amount: int = 1) -> None:
                 if left < amount:
                     refused[what.name] += 1
                     seconds = math.ceil((min(amount, most) - left) * MINUTE / most)
-                    raise LimitError(told(what.told, most=what.most, seconds=max(1, seconds)))
+                    raise LimitError(message(what.refusal, most=what.most, seconds=max(1, seconds)))
             for purse, most in purses:
                 purse[what.name] = _left(purse, what, most, now) - amount, now
     with _lock:

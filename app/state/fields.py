@@ -34,7 +34,7 @@ from app.texts import LANGUAGES, N_
 from models import catalogue
 from models.generate.sampling import Sampling
 from models.labs.foreign import ForeignError
-from models.messages import cut, listed, told
+from models.messages import cut, listed, message
 from models.plan import HeadPlan
 from models.storage.checkpoint import CheckpointError
 
@@ -105,7 +105,7 @@ class Field:
 def _one_of(problem: str, known: Collection[str]) -> Callable[[str, LabState], Read]:
     def parse(text: str, state: LabState) -> Read:
         default = next(iter(known))
-        return (text, []) if text in known else (default, [told(problem, text=cut(text))])
+        return (text, []) if text in known else (default, [message(problem, text=cut(text))])
     return parse
 
 
@@ -113,7 +113,7 @@ def _number(problem: str, most: int, default: int) -> Callable[[str, LabState], 
     def parse(text: str, state: LabState) -> Read:
         if re.fullmatch(r"\d{1,9}", text, re.ASCII) and int(text) <= most:
             return int(text), []
-        return default, [told(problem, text=cut(text), most=most)]
+        return default, [message(problem, text=cut(text), most=most)]
     return parse
 
 
@@ -124,7 +124,7 @@ def _by(problem: str, its: type[Search] | type[HeadsView] | type[ConstantView] |
         try:
             return its.parse(text), []
         except ValueError:
-            return its(), [told(problem, text=cut(text))]
+            return its(), [message(problem, text=cut(text))]
     return parse
 
 
@@ -132,20 +132,20 @@ def _parse_model(text: str, state: LabState) -> Read:
     try:
         return catalogue.find(text).name, []
     except ForeignError as error:
-        return state.model, [told("{name}: {error}. It can be opened on this page, where this host allows it.",
-                                  name=cut(text.removeprefix("hf:")), error=str(error))]
+        return state.model, [message("{name}: {error}. It can be opened on this page, where this host allows it.",
+                                     name=cut(text.removeprefix("hf:")), error=str(error))]
     except CheckpointError as error:
-        return state.model, [told("{error}. {model} was opened instead.", error=str(error), model=state.model)]
+        return state.model, [message("{error}. {model} was opened instead.", error=str(error), model=state.model)]
     except ValueError:
-        return state.model, [told("This link asks for a model “{text}”, which is not here; {model} was opened "
-                                  "instead.", text=cut(text), model=state.model)]
+        return state.model, [message("This link asks for a model “{text}”, which is not here; {model} was opened "
+                                     "instead.", text=cut(text), model=state.model)]
 
 
 def _parse_text(text: str, state: LabState) -> Read:
     if len(text) <= MAX_TEXT:
         return text, []
-    return text[:MAX_TEXT], [told("This link's text has {count:,} characters; the first {most:,} were kept.",
-                                  count=len(text), most=MAX_TEXT)]
+    return text[:MAX_TEXT], [message("This link's text has {count:,} characters; the first {most:,} were kept.",
+                                     count=len(text), most=MAX_TEXT)]
 
 
 def _names(names: Sequence[str]) -> str:
@@ -167,13 +167,13 @@ def _parse_compared(text: str, state: LabState) -> Read:
             unknown.append(f"“{cut(name)}”")
     problems: list[str] = []
     if unknown:
-        problems.append(told("This link compares with {names}, which is not here.", names=", ".join(unknown[:3])))
+        problems.append(message("This link compares with {names}, which is not here.", names=", ".join(unknown[:3])))
     if strange:
-        problems.append(told("{names} cannot stand beside {model}: they do not read the same texts.",
-                             names=", ".join(strange[:3]), model=state.model))
+        problems.append(message("{names} cannot stand beside {model}: they do not read the same texts.",
+                                names=", ".join(strange[:3]), model=state.model))
     if len(fitting) > MAX_COMPARED:
-        problems.append(told("Four models fit beside each other; {names} was left out.",
-                             names=", ".join(fitting[MAX_COMPARED:][:3])))
+        problems.append(message("Four models fit beside each other; {names} was left out.",
+                                names=", ".join(fitting[MAX_COMPARED:][:3])))
     return tuple(fitting[:MAX_COMPARED]), problems
 
 
@@ -185,7 +185,8 @@ def _parse_plan(text: str, state: LabState) -> Read:
     plan, unread = HeadPlan.read(text)
     plan, outside = fit(plan, state.models)
     parts = (unread + outside)[:4]
-    return plan, [told("Part of this link's plan was left out: {parts}.", parts=listed(parts, "; "))] if parts else []
+    return plan, [message("Part of this link's plan was left out: {parts}.", parts=listed(parts,
+                          "; "))] if parts else []
 
 
 def _carry_plan(old: LabState, new: LabState, attribute: str) -> HeadPlan:
@@ -202,14 +203,14 @@ def _parse_selection(text: str, state: LabState) -> Read:
             return selection, []
     except ValueError:
         pass
-    return Selection().within(shape), [told("This link selects “{text}”, which is no head of this model.",
-                                            text=cut(text))]
+    return Selection().within(shape), [message("This link selects “{text}”, which is no head of this model.",
+                                               text=cut(text))]
 
 
 def _parse_view(text: str, state: LabState) -> Read:
     if text in views_of(state.models):
         return text, []
-    return "used", [told("This link asks for a view “{text}”, which this model lacks.", text=cut(text))]
+    return "used", [message("This link asks for a view “{text}”, which this model lacks.", text=cut(text))]
 
 
 def _carry_view(old: LabState, new: LabState, attribute: str) -> str:
@@ -220,7 +221,7 @@ def _parse_budgets(text: str, state: LabState) -> Read:
     kept = tuple(map(int, text.split("-"))) if re.fullmatch(r"\d{1,4}(-\d{1,4})*", text, re.ASCII) else ()
     if kept and min(kept) >= MIN_BUDGET and fits_memory(state.model, kept):
         return kept, []
-    return (), [told("This link asks for a memory of “{text}”, which this model lacks.", text=cut(text))]
+    return (), [message("This link asks for a memory of “{text}”, which this model lacks.", text=cut(text))]
 
 
 def _carry_budgets(old: LabState, new: LabState, attribute: str) -> tuple[int, ...]:
@@ -246,13 +247,14 @@ def _parse_lesson(text: str, state: LabState) -> Read:
     try:
         return Place.parse(text), []
     except ValueError:
-        return None, [told("This link opens a step “{step}” of a lesson, which is not here.", step=cut(text))]
+        return None, [message("This link opens a step “{step}” of a lesson, which is not here.", step=cut(text))]
 
 
 def _parse_answer(text: str, state: LabState) -> Read:
     asked = step_at(state.lesson).question if state.lesson else None
     known = asked is not None and (text == SHOWN or text in [*CHOICES[:len(asked.choices)]])
-    return (text, []) if known else ("", [told("This link answers “{answer}”, which is no choice.", answer=cut(text))])
+    return (text, []) if known else ("", [message("This link answers “{answer}”, which is no choice.",
+                                     answer=cut(text))])
 
 
 FIELDS = (

@@ -19,7 +19,7 @@ from app.state.lab_state import FIRST_PAGE, MAX_TEXT, SHOWN, LabState
 from app.state.lessons.lesson_files import Place
 from app.state.link import read_query
 from models.labs.foreign import is_foreign
-from models.messages import told
+from models.messages import message
 
 # Keys of Streamlit's widgets.
 TEXT, EXAMPLE, COMPARED, LENGTH, HIDDEN, MEMORY, SECTION, CLAIM, PART = (
@@ -168,8 +168,8 @@ def begin_at(query: str) -> None:
         query: query of the browser's address, without `?`.
     """
     if len(query) > MAX_QUERY:
-        history().problems = [told("This link has {n:,} characters, and was not opened: {most:,} are the most.",
-                                   n=len(query), most=MAX_QUERY)]
+        history().problems = [message("This link has {n:,} characters, and was not opened: {most:,} are the most.",
+                                      n=len(query), most=MAX_QUERY)]
         return
     state, problems = _read(dict(parse_qsl(query, keep_blank_values=True)))
     history().begin(state, problems)

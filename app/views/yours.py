@@ -24,7 +24,7 @@ from models.kind import TARGET, TEXT
 from models.labs.foreign import ForeignError, is_foreign
 from models.labs.foreign.errors import HUB
 from models.labs.foreign.opening import hub
-from models.messages import told
+from models.messages import message
 
 ROWS = {TEXT: N_("text"), TARGET: N_("what is written")}
 SUGGESTED = hub.HOSTED.allowed  # small models that many know; a host opens no others
@@ -142,14 +142,14 @@ def _size(name: str) -> tuple[str, bool]:
     """Download size and memory in words, or why it cannot be opened; and whether it can."""
     try:
         found = hub.estimate(name)
-        return told("{download:,.0f} MB to download, {memory:,.0f} MB of memory ({count} files).",
-                    download=found.download / 1e6, memory=found.memory / 1e6, count=len(found.files)), True
+        return message("{download:,.0f} MB to download, {memory:,.0f} MB of memory ({count} files).",
+                       download=found.download / 1e6, memory=found.memory / 1e6, count=len(found.files)), True
     except hub.UnreachableError as error:
         if hub.here(name) is not None:
-            return told("The Hub cannot be asked; this machine has the model from before."), True
-        return told("{error}.", error=str(error)), False
+            return message("The Hub cannot be asked; this machine has the model from before."), True
+        return message("{error}.", error=str(error)), False
     except ForeignError as error:
-        return told("{error}.", error=str(error)), False
+        return message("{error}.", error=str(error)), False
 
 
 def _from_folder() -> None:
@@ -169,13 +169,13 @@ def _start(name: str) -> None:
         st.session_state[session.JOB_PROBLEM] = str(error)
         return
     st.session_state[session.JOB_PROBLEM] = ""
-    visitor_models.set_job(Job(told("Loading {name}", name=name.removeprefix(HUB)), work).start())
+    visitor_models.set_job(Job(message("Loading {name}", name=name.removeprefix(HUB)), work).start())
 
 
 def _start_folder() -> None:
     folder = Path(session.widget(session.FOLDER, str, ""))
     st.session_state[session.JOB_PROBLEM], st.session_state[session.LOOKED] = "", ("", "", False)
-    visitor_models.set_job(Job(told("Opening {name}", name=folder.name),
+    visitor_models.set_job(Job(message("Opening {name}", name=folder.name),
                                lambda tell, cancelled: models.load_folder(folder)).start())
 
 

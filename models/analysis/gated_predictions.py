@@ -14,7 +14,7 @@ from torch import Tensor
 from models.errors import InputError
 from models.kind import TEXT, Kind
 from models.lab import GatedLogProbabilities, Lab
-from models.messages import told
+from models.messages import message
 from models.plan import Address, HeadPlan
 from models.prompt import Prompt
 from models.trace import Said
@@ -78,8 +78,8 @@ class Gating:
         self._kinds, self._log_probabilities, self.question = kinds, gated_log_probabilities, question
         self.heads: list[Address] = [address for kind in kinds for address in kind.addresses]
         if len(question.places) * question.vocabulary > NUMBERS:
-            raise InputError(told("{count} predictions over {vocabulary:,} tokens are too many at once: choose one "
-                                  "prediction", count=len(question.places), vocabulary=question.vocabulary))
+            raise InputError(message("{count} predictions over {vocabulary:,} tokens are too many at once: choose one "
+                                     "prediction", count=len(question.places), vocabulary=question.vocabulary))
         with torch.no_grad():
             self.before = self.log_probabilities(torch.ones(1, len(self.heads)))[0]  # (P, V) of the untouched model
 

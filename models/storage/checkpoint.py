@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from models.kind import TARGET, TEXT, Kind
-from models.messages import told
+from models.messages import message
 from models.nets.attention import TYPES, kinds_of
 from models.nets.config import Config, PairConfig
 from models.nets.seq2seq import Seq2Seq
@@ -163,7 +163,8 @@ def read(folder: Path, limit: int, target_limit: int = 0) -> tuple[Any, dict[str
     known = known if isinstance(known, dict) else {}  # a card that is not written yet knows none
     for file, digest in digests(folder).items():
         if known.get(file, digest) != digest:
-            raise broken_file(folder, file, told("is not the one that the card was written for: its SHA-256 differs"))
+            raise broken_file(folder, file, message("is not the one that the card was written for: its SHA-256 "
+                                                    "differs"))
     return model, constant, card
 
 
@@ -172,7 +173,7 @@ def read_config(folder: Path) -> Config:
     config = _guarded(folder, "config.json", lambda path: _config(read_json(path)))
     if config.attention not in TYPES:
         raise broken_file(folder, "config.json",
-                          told("names an unknown attention type, {name!r},", name=config.attention))
+                          message("names an unknown attention type, {name!r},", name=config.attention))
     return config
 
 
@@ -202,7 +203,7 @@ def read_model(folder: Path) -> Any:
     try:
         model.load_state_dict(dequantise(weights), assign=True)
     except RuntimeError as error:
-        raise broken_file(folder, "model.safetensors", told("does not fit config.json")) from error
+        raise broken_file(folder, "model.safetensors", message("does not fit config.json")) from error
     return model.eval().requires_grad_(False)
 
 
@@ -222,7 +223,7 @@ def _read_kind(folder: Path, packed: Tensor | None, kind: Kind, sizes: Mapping[s
     queries, keys = sizes[kind.query_row], sizes[kind.key_row]
     expected = (kind.layers, kind.heads, *([keys * (keys + 1) // 2] if kind.causal else [queries, keys]))
     if packed is None or tuple(packed.shape) != expected:
-        raise broken_file(folder, "constant.safetensors", told("is not of shape {shape}", shape=expected))
+        raise broken_file(folder, "constant.safetensors", message("is not of shape {shape}", shape=expected))
     return unpack(packed, keys, kind.causal, kind.attention.is_distribution)
 
 
@@ -230,7 +231,7 @@ def read_card(folder: Path) -> dict[str, Any]:
     """The card; raises CheckpointError as read_model does."""
     card = _guarded(folder, "card.json", read_json)
     if missing := [key for key in CARD_KEYS if key not in card]:
-        raise broken_file(folder, "card.json", told("lacks {names}", names=", ".join(missing)))
+        raise broken_file(folder, "card.json", message("lacks {names}", names=", ".join(missing)))
     return card
 
 
@@ -238,9 +239,9 @@ def _guarded(folder: Path, file: str, reader: Any) -> Any:
     try:
         return reader(folder / file)
     except FileNotFoundError as error:
-        raise broken_file(folder, file, told("is missing")) from error
+        raise broken_file(folder, file, message("is missing")) from error
     except (SafetensorError, ValueError, TypeError, AttributeError, OSError) as error:
-        raise broken_file(folder, file, told("is damaged")) from error
+        raise broken_file(folder, file, message("is damaged")) from error
 
 
 def broken_file(folder: Path, file: str, what: str) -> CheckpointError:

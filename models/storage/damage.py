@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from models.messages import told
+from models.messages import message
 
 
 class CheckpointError(Exception):
@@ -20,6 +20,7 @@ def broken(place: Path, what: str, command: str = "") -> CheckpointError:
         command: a command that makes the file again; empty if it can only be checked out.
     """
     if not command:
-        return CheckpointError(told("{place} {what}. Restore it with: git checkout -- {place}", place=place, what=what))
-    return CheckpointError(told("{place} {what}. Restore it with: git checkout -- {place}; or make it again with: "
-                                "{command}", place=place, what=what, command=command))
+        return CheckpointError(message("{place} {what}. Restore it with: git checkout -- {place}", place=place,
+                                       what=what))
+    return CheckpointError(message("{place} {what}. Restore it with: git checkout -- {place}; or make it again with: "
+                                   "{command}", place=place, what=what, command=command))

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.messages import told
+from models.messages import message
 from models.nets.attention.base import Intervention
 from models.nets.transformer import Model, Transformer
 from models.plan import Scale
@@ -167,7 +167,7 @@ def read_seeds(name: str, folder: Path | None = None) -> dict[str, dict[str, Any
         found = json.loads(path.read_text(encoding="utf-8"))
         return {str(seed): metric for seed, metric in that_count(name, found).items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise broken(Path(*path.parts[-4:]), told("is damaged")) from error
+        raise broken(Path(*path.parts[-4:]), message("is damaged")) from error
 
 
 def that_count(name: str, found: Mapping[str, Any]) -> dict[int, dict[str, Any]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from models.messages import told
+from models.messages import message
 from models.storage.checkpoint import CHECKPOINTS, read_json, write_json
 from models.storage.damage import CheckpointError, broken
 from models.studies.shapes import CARD, HEADER, MEASURED, SHAPES
@@ -50,7 +50,7 @@ def read(name: str, kind: str, folder: Path | None = None, checkpoints: Path | N
         return None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, ValidationError) as error:
         command = f"python -m {COMMANDS[kind]} {name}" if kind in COMMANDS else ""
-        raise broken(Path(*path.parts[-4:]), told("is damaged"), command) from error
+        raise broken(Path(*path.parts[-4:]), message("is damaged"), command) from error
     return result
 
 

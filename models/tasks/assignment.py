@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from models.errors import InputError
 from models.generate.sampling import generator
-from models.messages import N_, cut, listed, told
+from models.messages import N_, cut, listed, message
 from models.nets.transformer import Transformer
 from models.prompt import LONGEST_TEXT, Prompt
 from models.tasks.base import Batch, Corpus, Metric, Reader
@@ -50,7 +50,7 @@ class AssignmentReader(Reader):
     vocabulary = 64  # 63 are used; a multiple of 8
     limit = 128
     trained_length = 2 * TRAINED_EVENTS + 1
-    labels = (told("start"), *(f"{x}=" for x in LETTERS), *(f"{x}=?" for x in LETTERS), *string.digits, "unused")
+    labels = (message("start"), *(f"{x}=" for x in LETTERS), *(f"{x}=?" for x in LETTERS), *string.digits, "unused")
     examples = (
         (N_("Overwritten once"), "y=7; x=1; x=3; z=5; x=?"),
         (N_("Overwritten often"), "a=1; a=2; a=3; a=4; a=5; a=?"),
@@ -71,12 +71,12 @@ class AssignmentReader(Reader):
             variable, value = _parse(text, start, event)
             new = [] if answer is None else [answer]
             if value == "?" and variable not in values:
-                raise InputError(told("{variable}=? asks for {variable}, which has no value yet: set it first, like "
-                                      "{variable}=3", variable=variable), *_span(start, event))
+                raise InputError(message("{variable}=? asks for {variable}, which has no value yet: set it first, like "
+                                         "{variable}=3", variable=variable), *_span(start, event))
             if variable not in values and len(values) == VARIABLES:
-                raise InputError(told("{variable} is a ninth variable: these models know up to {most} in a text "
-                                      "(so far {names})", variable=variable, most=VARIABLES,
-                                      names=", ".join(values)), *_span(start, event))
+                raise InputError(message("{variable} is a ninth variable: these models know up to {most} in a text "
+                                         "(so far {names})", variable=variable, most=VARIABLES,
+                                         names=", ".join(values)), *_span(start, event))
             letter = LETTERS.index(variable)
             new += [ASK + letter] if value == "?" else [SET + letter, DIGIT + int(value)]
             if value != "?":
@@ -93,9 +93,9 @@ class AssignmentReader(Reader):
                     targets[-1] = DIGIT + values[variable]
             answer = DIGIT + values[variable] if value == "?" else None
         if len(ids) == 1:
-            raise InputError(told("Type some assignments, like y=7; x=1; x=3; x=?"), 0, len(text))
-        hint = "" if asked or left_out else told("Nothing is asked yet: end with a question, like ; {variable}=?",
-                                                 variable=next(iter(values)))
+            raise InputError(message("Type some assignments, like y=7; x=1; x=3; x=?"), 0, len(text))
+        hint = "" if asked or left_out else message("Nothing is asked yet: end with a question, like ; {variable}=?",
+                                                    variable=next(iter(values)))
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), tuple(asked), tuple(targets),
                       left_out, read_chars, hint)
 
@@ -103,7 +103,7 @@ class AssignmentReader(Reader):
         return " ".join(tokens)
 
     def headline(self, output: Output, token: str) -> str:
-        return told("Answer to {token}", token=token)
+        return message("Answer to {token}", token=token)
 
     def shown(self, before: Output, after: Output) -> list[int]:
         """Returns all ten digits in their order, so that rows keep their places."""
@@ -180,8 +180,8 @@ class AssignmentMetric(Metric):
     @staticmethod
     def describe(metric: dict[str, Any]) -> str:
         shares = metric["accuracy_by_events"]
-        return told("right answers at {shares}", shares=listed(
-            told("{events} events {share:.1%}", events=events, share=share) for events, share in shares.items()))
+        return message("right answers at {shares}", shares=listed(
+            message("{events} events {share:.1%}", events=events, share=share) for events, share in shares.items()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,34 +287,35 @@ def _parse(text: str, start: int, event: str) -> tuple[str, str]:
     first, last = _span(start, event)
     variable = text[first]
     if variable not in LETTERS:
-        raise InputError(told("{variable} is no variable: variables are lower-case letters, a to z",
-                              variable=_name(variable)), first)
+        raise InputError(message("{variable} is no variable: variables are lower-case letters, a to z",
+                                 variable=_name(variable)), first)
     place = _skip(text, first + 1, last)
     if place == last:
-        raise InputError(told("{variable} has no value yet: write {variable}=3, or {variable}=? to ask",
-                              variable=variable), first, last)
+        raise InputError(message("{variable} has no value yet: write {variable}=3, or {variable}=? to ask",
+                                 variable=variable), first, last)
     if text[place] != "=":
         what = f"{variable}{text[first + 1:place + 1].rstrip()}" if text[place] in LETTERS else _name(text[place])
-        raise InputError(told("expected = after {variable}, found {found}", variable=variable, found=_name(text[place]))
+        raise InputError(message("expected = after {variable}, found {found}", variable=variable,
+                                 found=_name(text[place]))
                          if text[place] not in LETTERS else
-                         told("“{what}” is no variable: variables are single letters",
-                              what=_cut(what)), first, place + 1)
+                         message("“{what}” is no variable: variables are single letters",
+                                 what=_cut(what)), first, place + 1)
     place = _skip(text, place + 1, last)
     if place == last:
-        raise InputError(told("{variable}= has no value yet: write a digit, or ? to ask",
-                              variable=variable), first, last)
+        raise InputError(message("{variable}= has no value yet: write a digit, or ? to ask",
+                                 variable=variable), first, last)
     value = text[place]
     if value not in string.digits + "?":
-        raise InputError(told("{value} is no value: values are single digits, 0 to 9, or ? to ask",
-                              value=_name(value)), place)
+        raise InputError(message("{value} is no value: values are single digits, 0 to 9, or ? to ask",
+                                 value=_name(value)), place)
     rest = _skip(text, place + 1, last)
     if rest < last:
         number = re.match(r"\d+", text[place:last], re.ASCII)
         if number and len(number[0]) > 1:
-            raise InputError(told("{number} has more than one digit: values are single digits, 0 to 9",
-                                  number=_cut(number[0])),
+            raise InputError(message("{number} has more than one digit: values are single digits, 0 to 9",
+                                     number=_cut(number[0])),
                              place, place + len(number[0]))
-        raise InputError(told("a ; is missing before {found}", found=_name(text[rest])), rest)
+        raise InputError(message("a ; is missing before {found}", found=_name(text[rest])), rest)
     return variable, value
 
 
@@ -325,7 +326,8 @@ def _skip(text: str, place: int, last: int) -> int:
 
 
 def _name(character: str) -> str:
-    return f"“{cut(character)}”" if character.isprintable() else told("the character U+{code:04X}", code=ord(character))
+    return f"“{cut(character)}”" if character.isprintable() else message("the character U+{code:04X}",
+                                                                         code=ord(character))
 
 
 def _cut(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy
 from torch import Tensor
 
-from models.messages import told
+from models.messages import message
 from models.prompt import Prompt
 from models.storage.datasets import DATA
 from models.trace import Output
@@ -102,7 +102,7 @@ class Reader:
 
     def headline(self, output: Output, token: str) -> str:
         """What is predicted after (or at) `token`: the title of a prediction."""
-        return told("Next token")
+        return message("Next token")
 
     def token_at(self, prompt: Prompt, place: int) -> str:
         """A token of the text as a person knows it: the hidden word where it is hidden only from the model."""
@@ -123,7 +123,7 @@ class HidesWords:
     def headline(self, output: Output, token: str) -> str:
         """As in Reader: what is hidden there, where that is known."""
         answer = self.labels[output.target].strip() if output.target >= 0 else ""
-        return told("Hidden: {answer}", answer=answer) if answer else told("Hidden token")
+        return message("Hidden: {answer}", answer=answer) if answer else message("Hidden token")
 
     def token_at(self, prompt: Prompt, place: int) -> str:
         """As in Reader."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from models.messages import N_, told
+from models.messages import N_, message
 from models.nets.seq2seq import Seq2Seq
 from models.storage.datasets import DATA, files
 from models.tasks.pairs import BEAM, PairCorpus, PairMetric, PairReader, clean, train_bpe
@@ -113,8 +113,8 @@ class DialogueMetric(PairMetric):
 
     @staticmethod
     def describe(metric: dict[str, Any]) -> str:
-        return told("BLEU-1 {one}, BLEU-4 {four}, ROUGE-L {longest}", one=metric["bleu1"], four=metric["bleu4"],
-                    longest=metric["rougeL"])
+        return message("BLEU-1 {one}, BLEU-4 {four}, ROUGE-L {longest}", one=metric["bleu1"], four=metric["bleu4"],
+                       longest=metric["rougeL"])
 
 
 @functools.cache

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from models.errors import InputError
 from models.generate.sampling import generator
-from models.messages import N_, listed, told
+from models.messages import N_, listed, message
 from models.nets.transformer import Transformer
 from models.prompt import Prompt, readable
 from models.storage.datasets import DATA
@@ -95,12 +95,13 @@ class MaskedReader(HidesWords, StoriesReader):
                 self._read_piece(piece, place, ids, targets, stops)
             place += len(piece)
         if len(ids) == 1:
-            raise InputError(told("Type a sentence with a hidden word, like The cat [MASK] on the mat"), 0, len(text))
+            raise InputError(message("Type a sentence with a hidden word, like The cat [MASK] on the mat"), 0,
+                                     len(text))
         left_out = max(0, len(ids) - limit)
         ids, targets, stops = ids[:limit], targets[:limit], stops[:limit]
         asked = tuple(i for i, token in enumerate(ids) if token == MASK_ID)
-        hint = "" if asked else told("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one "
-                                     "below")
+        hint = "" if asked else message("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one "
+                                        "below")
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), asked, tuple(targets), left_out, stops[-1], hint)
 
     def _read_piece(self, piece: str, place: int, ids: list[int], targets: list[int], stops: list[int]) -> None:
@@ -219,8 +220,8 @@ class MaskedMetric(Metric):
     @staticmethod
     def describe(metric: dict[str, Any]) -> str:
         shares = metric["accuracy_by_length"]
-        return told("hidden tokens guessed right at {shares}", shares=listed(
-            told("{n} tokens {share:.1%}", n=n, share=share) for n, share in shares.items()))
+        return message("hidden tokens guessed right at {shares}", shares=listed(
+            message("{n} tokens {share:.1%}", n=n, share=share) for n, share in shares.items()))
 
     def measure(self, model: Transformer, length: int, **options: Any) -> Guessed:
         """Returns a model's predictions in held-out texts of this length. The same tokens are hidden at every length,

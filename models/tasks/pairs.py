@@ -25,7 +25,7 @@ from torch.nn import functional
 from models.errors import InputError
 from models.generate.sampling import generator
 from models.generate.seq2seq_decoding import write
-from models.messages import told
+from models.messages import message
 from models.nets.config import END, PADDING, START
 from models.nets.seq2seq import Seq2Seq
 from models.prompt import Prompt, readable
@@ -63,7 +63,7 @@ class PairReader(Reader):
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:  # type: ignore[override]  # made when they are first asked for
-        return token_labels(self.tokenizer, (told("start"), told("end"), told("padding")))
+        return token_labels(self.tokenizer, (message("start"), message("end"), message("padding")))
 
     def clean(self, text: str) -> str:
         """A text of the data set, or a typed one, in the characters that the models were trained on."""
@@ -73,7 +73,7 @@ class PairReader(Reader):
         valid = readable(text)
         cleaned = self.clean(valid)
         if not cleaned:
-            raise InputError(told(self.request), 0, len(text))
+            raise InputError(message(self.request), 0, len(text))
         encoding = self.tokenizer.encode(cleaned, add_special_tokens=False)
         kept = self.cut(encoding.ids, (limit or self.limit) - 2)
         ids = (START, *kept, END)
@@ -104,7 +104,7 @@ class PairReader(Reader):
         return tuple(i > PADDING for i in ids)
 
     def headline(self, output: Output, token: str) -> str:
-        return told("After {token}", token=token.strip())
+        return message("After {token}", token=token.strip())
 
 
 class PairCorpus(Corpus):

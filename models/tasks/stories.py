@@ -24,7 +24,7 @@ from torch.nn import functional
 
 from models.errors import InputError
 from models.generate.sampling import generator
-from models.messages import N_, told
+from models.messages import N_, message
 from models.nets.transformer import Transformer
 from models.prompt import Prompt, readable, trailing_space
 from models.storage.damage import broken
@@ -108,7 +108,7 @@ class StoriesReader(Reader):
         encoding = self.typed.encode(readable(text), add_special_tokens=False)
         ids = [0, *encoding.ids]
         if len(ids) == 1:
-            raise InputError(told("Type the beginning of a story, like Once upon a time"), 0, len(text))
+            raise InputError(message("Type the beginning of a story, like Once upon a time"), 0, len(text))
         left_out, ids = max(0, len(ids) - limit), ids[:limit]
         return Prompt(tuple(ids), tuple(self.labels[i] for i in ids), (len(ids) - 1,), (*ids[1:], -1), left_out,
                       encoding.offsets[len(ids) - 2][1], "" if left_out else trailing_space(text))
@@ -233,8 +233,8 @@ class StoriesMetric(Metric):
 
     @staticmethod
     def describe(metric: dict[str, Any]) -> str:
-        return told("perplexity {perplexity} (books {books}, stories {stories})", perplexity=metric["perplexity"],
-                    books=metric["perplexity_books"], stories=metric["perplexity_stories"])
+        return message("perplexity {perplexity} (books {books}, stories {stories})", perplexity=metric["perplexity"],
+                       books=metric["perplexity_books"], stories=metric["perplexity_stories"])
 
 
 SPLITS = (HELD_OUT_BOOKS, VALIDATION_BOOKS, EVERY_STORY, VALIDATION_STORY)
@@ -285,11 +285,11 @@ def tokenizer_from(file: Path) -> Tokenizer:
     try:
         return Tokenizer.from_str(file.read_text(encoding="utf-8"))
     except Exception as error:  # tokenizers raises no error of its own
-        what = told("is damaged") if file.exists() else told("is missing")
+        what = message("is damaged") if file.exists() else message("is missing")
         raise broken(Path(*file.parts[-3:]), what) from error
 
 
-def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = (told("start"),)) -> tuple[str, ...]:
+def token_labels(tokenizer: Tokenizer, special: tuple[str, ...] = (message("start"),)) -> tuple[str, ...]:
     """Returns the text of each token of the vocabulary; part of a character as its bytes, `\\xe2`.
 
     Args:

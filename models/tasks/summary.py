@@ -14,7 +14,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from models.messages import N_, told
+from models.messages import N_, message
 from models.nets.seq2seq import Seq2Seq
 from models.storage.datasets import DATA, files
 from models.tasks.pairs import BEAM, PairCorpus, PairMetric, PairReader, clean, train_bpe
@@ -87,9 +87,10 @@ class SummaryMetric(PairMetric):
 
     @staticmethod
     def describe(metric: dict[str, Any]) -> str:
-        return told("ROUGE-1 {one}, ROUGE-2 {two}, ROUGE-L {longest} (the nearest training report's cause: {nearest})",
-                    one=metric["rouge1"], two=metric["rouge2"], longest=metric["rougeL"],
-                    nearest=", ".join(map(str, NEAREST)))
+        return message("ROUGE-1 {one}, ROUGE-2 {two}, ROUGE-L {longest} (the nearest training report's cause: "
+                       "{nearest})",
+                       one=metric["rouge1"], two=metric["rouge2"], longest=metric["rougeL"],
+                       nearest=", ".join(map(str, NEAREST)))
 
 
 @functools.cache

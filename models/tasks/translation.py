@@ -19,7 +19,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from models.messages import N_, told
+from models.messages import N_, message
 from models.nets.seq2seq import Seq2Seq
 from models.storage.datasets import DATA, files
 from models.tasks.pairs import BEAM, PairCorpus, PairMetric, PairReader, clean, train_bpe
@@ -87,8 +87,8 @@ class TranslationMetric(PairMetric):
 
     @staticmethod
     def describe(metric: dict[str, Any]) -> str:
-        return told("BLEU {bleu} with {beam} beams, {greedy} with one", bleu=metric["bleu"], beam=metric["beam"],
-                    greedy=metric["bleu_greedy"])
+        return message("BLEU {bleu} with {beam} beams, {greedy} with one", bleu=metric["bleu"], beam=metric["beam"],
+                       greedy=metric["bleu_greedy"])
 
 
 

@@ -28,7 +28,7 @@ from app.state.link import query_of, read_query
 from app.texts import ENGLISH, LANGUAGES, _, ngettext, number, spelt
 from components.payload import unpack
 from models.errors import InputError
-from models.messages import N_, listed, told, told_n
+from models.messages import N_, listed, message, plural_message
 from tests.app import literals
 from tests.app.test_pages import opened, sent
 from tests.browser import ROOT
@@ -52,14 +52,15 @@ def test_a_sentence_of_the_models_is_said_in_the_readers_language(monkeypatch):
         def ngettext(self, one, several, n):
             return "{n}×" if one == "{n} word" else one
 
-    sentence = told("{name} is no {what}.", name="x", what=told(N_("name")))
+    sentence = message("{name} is no {what}.", name="x", what=message(N_("name")))
     assert sentence == "x is no name." == _(sentence)
-    assert (told_n("{n} word", "{n} words", 1), told_n("{n} word", "{n} words", 2)) == ("1 word", "2 words")
+    assert (plural_message("{n} word", "{n} words", 1), plural_message("{n} word", "{n} words", 2)) == ("1 word",
+                           "2 words")
     monkeypatch.setattr(texts, "_translations", lambda language: Some())
     assert _(sentence) == "NAME: x!"
     assert _(str(InputError(sentence))) == "NAME: x!"
     assert _(copy.deepcopy(sentence)) == "NAME: x!"
-    assert _(told_n("{n} word", "{n} words", 3)) == "3×"
+    assert _(plural_message("{n} word", "{n} words", 3)) == "3×"
     assert _("{name} is no {what}.", name="{what}", what="y") == "y: {what}!"
     assert _(listed([sentence, "z"], "; ")) == "NAME: x!; z"
 
@@ -143,7 +144,7 @@ def test_an_edited_text_keeps_its_translation_as_fuzzy():
 def test_an_edited_text_with_other_values_has_no_translation():
     old = catalogue_of(("Press the button to prune {n} heads of this model.", "剪{n}"))
     new = extract.renewed(catalogue_of(("Press the button to prune {count} heads of this model.", None)), old)
-    assert [(message.string, message.fuzzy) for message in new if message.id] == [("", False)]
+    assert [(entry.string, entry.fuzzy) for entry in new if entry.id] == [("", False)]
 
 
 def test_both_sides_of_a_merge_are_used():
@@ -182,7 +183,7 @@ def test_plural_forms(chinese):
 def test_numbers_have_a_minus():
     """No hyphen, in whatever way a number comes into a text; what is no number stays as it is."""
     assert _("{drop:.1%} of {name}", drop=-0.003, name="GPT-2") == "−0.3% of GPT-2"
-    assert _(told("{drop:.1%} of {name}", drop=numpy.float32(-0.003), name="GPT-2")) == "−0.3% of GPT-2"
+    assert _(message("{drop:.1%} of {name}", drop=numpy.float32(-0.003), name="GPT-2")) == "−0.3% of GPT-2"
     assert ngettext("{n} token, {loss:+.2f}", "{n} tokens, {loss:+.2f}", 2, loss=-1.5) == "2 tokens, −1.50"
     assert number(-0.003, ".1%") == "−0.3%"
 
@@ -204,15 +205,15 @@ COMPLETE = {"zh": 0.97}  # a language that is not named here may lack any number
 
 
 def texts_of(language: str):
-    """(message, English) of each text with a confirmed translation; of a plural the form for several."""
-    return [(message, extract.english(message)) for message in texts.catalogue(language)
-            if message.id and extract.translated(message) and not message.fuzzy]
+    """(entry, English) of each text with a confirmed translation; of a plural the form for several."""
+    return [(entry, extract.english(entry)) for entry in texts.catalogue(language)
+            if entry.id and extract.translated(entry) and not entry.fuzzy]
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_translations_are_translations(language):
     assert len(texts_of(language)) >= COMPLETE.get(language, 0) * len(texts.catalogue(language)), "tools.extract --list"
-    same = {english for message, english in texts_of(language) if english in forms(message)
+    same = {english for entry, english in texts_of(language) if english in forms(entry)
             if literals.LETTERS.search(re.sub(r"\{[^}]*\}|`[^`]*`", "", english))}
     assert same <= NAMES
 
@@ -223,9 +224,9 @@ def test_values_of_a_text_are_found():
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_translation_has_the_values_of_its_text(language):
-    assert all(extract.keeps_values(message) for message in texts.catalogue(language) if message.fuzzy)
-    for message, english in texts_of(language):
-        for form in forms(message):
+    assert all(extract.keeps_values(entry) for entry in texts.catalogue(language) if entry.fuzzy)
+    for entry, english in texts_of(language):
+        for form in forms(entry):
             if "{" in english or "{" in form:
                 assert values(form) == values(english), english
             # What Markdown would show as code or follow as a link is the same.
@@ -237,8 +238,8 @@ def test_a_plural_has_its_languages_forms():
     for language in OTHERS:
         count = texts.catalogue(language).num_plurals
         assert count <= 2  # more than components/core/texts.js knows
-        for message, _english in texts_of(language):
-            assert isinstance(message.id, str) or len(forms(message)) == count
+        for entry, _english in texts_of(language):
+            assert isinstance(entry.id, str) or len(forms(entry)) == count
 
 
 def sources(ending: str) -> list[Path]:
@@ -343,7 +344,7 @@ def test_another_script_gets_a_note():
 def test_stars_are_never_shown(language):
     """Where CommonMark closes no emphasis, as between a full-width mark and a letter, the page would show the stars."""
     shown = [(english, re.sub(r"<code>.*?</code>|<[^>]+>", "", MarkdownIt().render(form)))
-             for message, english in texts_of(language) for form in forms(message) if "**" in form]
+             for entry, english in texts_of(language) for form in forms(entry) if "**" in form]
     assert len(shown) > 20 and not [english for english, text in shown if "*" in text]
 
 
@@ -358,19 +359,19 @@ SAME_WORDS = {"zh": {
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_one_word_for_one_thing(language):
-    wrong = [(english, forms(message)) for message, english in texts_of(language)
+    wrong = [(english, forms(entry)) for entry, english in texts_of(language)
              for word, its in SAME_WORDS.get(language, {}).items()
-             if re.search(word, re.sub(r"`[^`]*`|\{[^}]*\}", "", english)) and not re.search(its, forms(message)[-1])]
+             if re.search(word, re.sub(r"`[^`]*`|\{[^}]*\}", "", english)) and not re.search(its, forms(entry)[-1])]
     assert not wrong
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_translation_names_controls_as_they_are(language):
     """*Prune* in an English sentence is the button's label in the other language."""
-    labels = {english: forms(message)[-1] for message, english in texts_of(language)}
-    wrong = [(name, labels[name], forms(message)[-1]) for message, english in texts_of(language)
+    labels = {english: forms(entry)[-1] for entry, english in texts_of(language)}
+    wrong = [(name, labels[name], forms(entry)[-1]) for entry, english in texts_of(language)
              for name in re.findall(r"(?<!\*)\*([A-Z][^*]*)\*(?!\*)", english)
-             if name in labels and labels[name] not in forms(message)[-1]]
+             if name in labels and labels[name] not in forms(entry)[-1]]
     assert not wrong
 
 

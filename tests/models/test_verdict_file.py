@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from models.messages import listed, told, told_n
+from models.messages import listed, message, plural_message
 from models.storage.damage import CheckpointError
 from models.studies.claims import KEYS, read, stored_text, verdict_file
 from models.studies.claims.__main__ import main
@@ -34,8 +34,8 @@ def test_claims_are_read_as_they_were_written(tmp_path: Path):
 
 
 @pytest.mark.parametrize("text", [
-    "plain", told("plain"), told("{n:,} steps of {name}", n=4800, name=told("gates")),
-    told_n("{n} seed", "{n} seeds", 3), listed((told("{x:g}x", x=2.0), "b"), "; ")])
+    "plain", message("plain"), message("{n:,} steps of {name}", n=4800, name=message("gates")),
+    plural_message("{n} seed", "{n} seeds", 3), listed((message("{x:g}x", x=2.0), "b"), "; ")])
 def test_a_sentence_keeps_its_parts(text: str):
     again = stored_text.load(json.loads(json.dumps(stored_text.dump(text))))
     assert again == text

@@ -10,7 +10,7 @@ from app.state import session, visitor_models
 from app.texts import N_, _
 from models import Lab
 from models.labs.foreign import ForeignError
-from models.messages import told
+from models.messages import message
 from models.storage.checkpoint import CheckpointError
 from models.storage.datasets import DATA
 from models.tasks.stories import read_stories
@@ -54,7 +54,7 @@ def _start(model: str, source: str, text: str) -> None:
 
     def work(tell: Progress, cancelled: Cancelled) -> Lab:
         if not isinstance(lab, ForeignLab) or lab.task.sees:
-            raise ForeignError(told("Constant matrices are made here for models that read text"))
+            raise ForeignError(message("Constant matrices are made here for models that read text"))
         texts = read_stories(DATA, "train")[:MOST_TEXTS] if source == OURS else passages(text, MOST_TEXTS)
         return lab.with_constant(mean_weights(lab, texts, progress=tell, cancelled=cancelled))
 
@@ -65,4 +65,4 @@ def _start(model: str, source: str, text: str) -> None:
         st.session_state[session.JOB_PROBLEM] = str(error)
         return
     st.session_state[session.JOB_PROBLEM] = ""
-    visitor_models.set_job(Job(told("Making constant matrices, texts"), work).start())
+    visitor_models.set_job(Job(message("Making constant matrices, texts"), work).start())

@@ -16,7 +16,7 @@ from app.state import session, visitor_models
 from app.texts import _
 from components.colours import COLOURS
 from models import Lab
-from models.messages import told
+from models.messages import message
 from models.prompt import Prompt
 
 EXAMPLE = Path(__file__).parents[3] / "assets" / "picture.png"
@@ -54,8 +54,8 @@ def _on_picture(model: str) -> None:
     file = session.widget(session.PICTURE, UploadedFile)
     data = None if file is None else file.getvalue()
     if data is not None and len(data) > visitor_models.MOST_PICTURE:
-        st.session_state[session.PICTURE_PROBLEM] = told("The picture has {size:,.0f} MB; at most 8 are read.",
-                                                         size=len(data) / 1e6)
+        st.session_state[session.PICTURE_PROBLEM] = message("The picture has {size:,.0f} MB; at most 8 are read.",
+                                                            size=len(data) / 1e6)
         data = None
     else:
         st.session_state[session.PICTURE_PROBLEM] = ""

@@ -29,7 +29,7 @@ from app.state.session import history, is_index, widget
 from app.texts import LANGUAGES
 from models import catalogue, held
 from models.generate.sampling import MAX_SEED, Sampling
-from models.messages import told
+from models.messages import message
 from models.plan import HeadPlan
 
 
@@ -41,8 +41,8 @@ def on_text() -> None:
         return
     set_text(text, merge="typing")
     if len(text) > MAX_TEXT:
-        history().problems = [told("The text has {count:,} characters; the first {most:,} were kept.",
-                                   count=len(text), most=MAX_TEXT)]
+        history().problems = [message("The text has {count:,} characters; the first {most:,} were kept.",
+                                      count=len(text), most=MAX_TEXT)]
 
 
 @session.exclusive

@@ -20,7 +20,7 @@ from models.labs.foreign.opening import hub
 from models.labs.foreign.opening.facts import kinds_of, make_reader
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.refusals import refuse
-from models.messages import cut, told
+from models.messages import cut, message
 
 LEAST = 2  # models that are held, whatever their size
 
@@ -149,7 +149,7 @@ def entry(name: str) -> ModelInfo:
         hub.access().check(hub.repo_of(name))
         folder = hub.here(name)
     if folder is None:
-        raise ForeignError(told("{name} is not on this machine yet", name=cut(name.removeprefix(HUB))))
+        raise ForeignError(message("{name} is not on this machine yet", name=cut(name.removeprefix(HUB))))
     return _entry(name, folder, _stamp(folder))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.labs.foreign.errors import ForeignError
-from models.messages import N_, told
+from models.messages import N_, message
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,8 @@ def sentence(refusal: Refusal, **values: Any) -> str:
         refusal: a row of REFUSALS.
         values: for the names in its sentences.
     """
-    return told("{reason}. {remedy}", reason=told(refusal.reason, **values), remedy=told(refusal.remedy, **values))
+    return message("{reason}. {remedy}", reason=message(refusal.reason, **values), remedy=message(refusal.remedy,
+                   **values))
 
 
 def version() -> str:

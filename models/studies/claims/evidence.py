@@ -17,7 +17,7 @@ from numpy import ndarray
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
-from models.messages import told
+from models.messages import message
 from models.storage import checkpoint
 from models.storage.damage import broken
 from models.studies import per_text, store
@@ -128,8 +128,8 @@ class Evidence:
                 if value is None:
                     continue
                 if not isinstance(value, Real):
-                    raise broken(Path("models/studies"), told("has {value!r} in place of a number of {name}",
-                                                              value=value, name=name))
+                    raise broken(Path("models/studies"), message("has {value!r} in place of a number of {name}",
+                                                                 value=value, name=name))
                 if math.isfinite(value):
                     result.setdefault(steps, {})[seed] = float(value)
         return result
@@ -243,8 +243,8 @@ class Evidence:
             texts = [difference for seed in samples.get(steps, ()) if (difference := per_text.difference(
                 read(self.metrics(name)[steps][seed]) for name, read in sides))]
         except ValueError as damage:
-            raise broken(Path("models/studies"), told("has damaged numbers per text of {names}",
-                                                      names=" ".join(name for name, _ in sides))) from damage
+            raise broken(Path("models/studies"), message("has damaged numbers per text of {names}",
+                                                         names=" ".join(name for name, _ in sides))) from damage
         same = [its for its in texts if its.of_the_same(texts[0])]
         return error(numpy.mean([its.values for its in same], 0), same[0].counts) if same else math.nan
 
@@ -270,4 +270,4 @@ def _validated(path: Path, shape: TypeAdapter, command: str = "") -> dict[str, A
     except FileNotFoundError:
         return {}
     except (OSError, ValidationError) as damage:
-        raise broken(Path(*path.parts[-4:]), told("is damaged"), command) from damage
+        raise broken(Path(*path.parts[-4:]), message("is damaged"), command) from damage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from models.messages import N_, listed, told, told_n
+from models.messages import N_, listed, message, plural_message
 from models.studies.claims import tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart
@@ -33,9 +33,9 @@ def trainings(evidence: Evidence, names: Sequence[str]) -> list[dict[str, str]]:
         rows.append({
             N_("model"): name,
             N_("seeds"): listed((
-                *(told_n("{n} seed of {steps:,} steps", "{n} seeds of {steps:,} steps", count, steps=steps)
+                *(plural_message("{n} seed of {steps:,} steps", "{n} seeds of {steps:,} steps", count, steps=steps)
                   for steps, count in sorted(seeds.items(), reverse=True)),
-                *(() if is_current(name, card["training"]) else (told(
+                *(() if is_current(name, card["training"]) else (message(
                     "at rate {rate:g}, before the sweep chose another: not compared until it is trained again",
                     rate=card["training"]["learning_rate"]),))), "; "),
             N_("measured on"): _measured_on(metric),
@@ -45,12 +45,12 @@ def trainings(evidence: Evidence, names: Sequence[str]) -> list[dict[str, str]]:
 
 def _measured_on(metric: dict[str, Any]) -> str:
     if "texts_per_length" in metric:
-        return told("{n:,} texts of each length", n=metric["texts_per_length"])
+        return message("{n:,} texts of each length", n=metric["texts_per_length"])
     if "tokens_per_length" in metric:
-        return told_n("{tokens:,} tokens at each length, {n} draw of what is hidden",
-                      "{tokens:,} tokens at each length, {n} draws of what is hidden", metric.get("draws", 1),
-                      tokens=metric["tokens_per_length"])
-    return told("{tokens:,} tokens", tokens=metric["tokens"]) if "tokens" in metric else tables.NOTHING
+        return plural_message("{tokens:,} tokens at each length, {n} draw of what is hidden",
+                              "{tokens:,} tokens at each length, {n} draws of what is hidden", metric.get("draws", 1),
+                              tokens=metric["tokens_per_length"])
+    return message("{tokens:,} tokens", tokens=metric["tokens"]) if "tokens" in metric else tables.NOTHING
 
 
 def curves(evidence: Evidence, names: Sequence[str]) -> Chart | None:
@@ -68,9 +68,9 @@ def curves(evidence: Evidence, names: Sequence[str]) -> Chart | None:
     if not points:
         return None
     last = {point["name"]: point for point in points}
-    return Chart("lines", points, told("loss on the validation split, nats"), told("steps of training"),
-                 alt=listed((told("{name} after {steps:,} steps {loss:.3f}", name=point["name"], steps=point["x"],
-                                  loss=point["value"]) for point in last.values()), "; "))
+    return Chart("lines", points, message("loss on the validation split, nats"), message("steps of training"),
+                 alt=listed((message("{name} after {steps:,} steps {loss:.3f}", name=point["name"], steps=point["x"],
+                                     loss=point["value"]) for point in last.values()), "; "))
 
 
 def sweep(family: str) -> list[dict[str, str]]:
@@ -92,21 +92,22 @@ def sweep(family: str) -> list[dict[str, str]]:
         by_rate = {t["learning_rate"]: t["loss"] for t in its if t["table_rate"] == sweeps.USUAL_TABLE_RATE}
         chosen = sweeps.chosen(family, attention)
         row = {N_("attention"): attention}
-        row |= {told("rate {rate:g}", rate=rate): f"{by_rate[rate]:.3f}" if rate in by_rate else tables.NOTHING
+        row |= {message("rate {rate:g}", rate=rate): f"{by_rate[rate]:.3f}" if rate in by_rate else tables.NOTHING
                 for rate in rates}
         best = chosen.get("learning_rate")
         first = sweeps.best_rate(trials, attention, rates)
         by_table = {t["table_rate"]: t["loss"] for t in its if t["learning_rate"] == first}
-        row |= {told("tables {rate:g}×", rate=rate): f"{by_table[rate]:.3f}" if rate in by_table and len(by_table) > 1
+        row |= {message("tables {rate:g}×",
+                        rate=rate): f"{by_table[rate]:.3f}" if rate in by_table and len(by_table) > 1
                 else tables.NOTHING for rate in sweeps.TABLE_RATES}
         second = {t["learning_rate"]: t["loss"] for t in trials
                   if t["attention"] == attention and t.get("steps") == plan.second}
-        row |= {told("{steps:,} steps, rate {rate:g}", steps=plan.second, rate=rate):
+        row |= {message("{steps:,} steps, rate {rate:g}", steps=plan.second, rate=rate):
                 f"{second[rate]:.3f}" if rate in second else tables.NOTHING for rate in longer}
-        row[N_("chosen")] = tables.NOTHING if best is None else told(
+        row[N_("chosen")] = tables.NOTHING if best is None else message(
             "{rate:g}, tables {tables:g}×", rate=best, tables=chosen["table_rate"]) if len(by_table) > 1 \
             else f"{best:g}"
         if first is not None and plan.second and not sweeps.second_round(trials, attention, plan, first)[1]:
-            row["chosen"] = told("{chosen} (first round)", chosen=row["chosen"])
+            row["chosen"] = message("{chosen} (first round)", chosen=row["chosen"])
         rows.append(row)
     return rows

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ConfigDict, with_config
 
-from models.messages import N_, told
+from models.messages import N_, message
 from models.studies.claims.stored_text import Points, Table, Text
 
 KEYS = ("synthesizer", "selective", "normalisation", "papa", "heads", "disagreement", "gated")  # of claims, ordered
@@ -118,7 +118,7 @@ class Statement:
     @property
     def sourced(self) -> str:
         """The source's number, followed by UNVERIFIED if it was not checked in the paper."""
-        return self.source if self.verified else told("{source} {mark}", source=self.source, mark=UNVERIFIED)
+        return self.source if self.verified else message("{source} {mark}", source=self.source, mark=UNVERIFIED)
 
 
 @_STORED

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator
 
-from models.messages import Told, listed, told, told_n
+from models.messages import Message, listed, message, plural_message
 
 
 def dump(value: Any) -> Any:
     """Returns a sentence, a number or None as JSON has it."""
-    if not isinstance(value, Told):
+    if not isinstance(value, Message):
         return value.item() if hasattr(value, "item") else value  # numpy's numbers are Python's
     values = {name: dump(its) for name, its in value.values.items()}
     if value.separator:
@@ -38,8 +38,8 @@ def load(value: Any) -> Any:
             return listed([load(part) for part in value["parts"]], value["separator"])
         values = {name: load(its) for name, its in value["values"].items()}
         if "several" in value:
-            return told_n(value["text"], value["several"], values.pop("n"), **values)
-        return told(value["text"], **values)
+            return plural_message(value["text"], value["several"], values.pop("n"), **values)
+        return message(value["text"], **values)
     except (LookupError, TypeError, AttributeError) as error:  # whatever a file may hold
         raise ValueError(f"{value!r} is not a sentence") from error
 

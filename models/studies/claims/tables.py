@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.messages import N_, listed, told, told_n
+from models.messages import N_, listed, message, plural_message
 from models.studies.claims.verdict import Samples, deciding, differences
 
 SOURCE = N_("source")
@@ -44,9 +44,9 @@ def cell(values: Mapping[int, float], form: str) -> str:
         return NOTHING
     numbers = list(values.values())
     if len(numbers) == 1:
-        return told("{value} (one seed)", value=f"{numbers[0]:{form}}")
-    return told("{mean} ± {deviation} ({seeds})", mean=f"{statistics.fmean(numbers):{form}}",
-                deviation=f"{statistics.stdev(numbers):{form}}", seeds=_seeds(len(numbers)))
+        return message("{value} (one seed)", value=f"{numbers[0]:{form}}")
+    return message("{mean} ± {deviation} ({seeds})", mean=f"{statistics.fmean(numbers):{form}}",
+                   deviation=f"{statistics.stdev(numbers):{form}}", seeds=_seeds(len(numbers)))
 
 
 def table(rows: Sequence[tuple[str, str, Samples]], form: str = ".3f", first: str = "attention",
@@ -59,7 +59,7 @@ def table(rows: Sequence[tuple[str, str, Samples]], form: str = ".3f", first: st
         first, theirs: titles of the columns of labels and of the source's numbers.
     """
     steps = steps_of([samples for *_, samples in rows])
-    columns: dict[int, str] = {count: told("here, {steps:,} steps", steps=count) for count in steps}
+    columns: dict[int, str] = {count: message("here, {steps:,} steps", steps=count) for count in steps}
     return [{first: label, theirs: number or NOTHING} |
             ({columns[count]: cell(samples.get(count, {}), form) for count in steps} or {"here": NOTHING})
             for label, number, samples in rows]
@@ -99,13 +99,13 @@ def wide(rows: Sequence[tuple[str, Mapping[int, Samples]]], across: Sequence[int
     for label, by_x in rows:
         published = (theirs or {}).get(label)
         if published:
-            result.append({unit: told("{label}: source", label=told(label))} | {
+            result.append({unit: message("{label}: source", label=message(label))} | {
                 str(x): f"{published[x]:.1f}%" if x in published else NOTHING for x in across})
         for steps in steps_of(list(by_x.values())) or [0]:
             found = {x: by_x[x].get(steps, {}) for x in across}
             seeds = max(len(values) for values in found.values())
-            title = told("{label}: {steps:,} steps, {seeds}", label=told(label), steps=steps,
-                         seeds=_seeds(seeds)) if seeds and steps else label
+            title = message("{label}: {steps:,} steps, {seeds}", label=message(label), steps=steps,
+                            seeds=_seeds(seeds)) if seeds and steps else label
             result.append({unit: title} | {str(x): _share(values) for x, values in found.items()})
     return result
 
@@ -136,9 +136,9 @@ def over_time(samples: Samples, form: str = ".3f") -> str:
     if not steps:
         return NOTHING
     if most == steps:
-        return told("{value} after {steps:,} steps", value=spread(samples[steps], form), steps=steps)
-    return told("{value} after {steps:,} steps, {later} after {more:,}", value=spread(samples[steps], form),
-                steps=steps, later=spread(samples[most], form), more=most)
+        return message("{value} after {steps:,} steps", value=spread(samples[steps], form), steps=steps)
+    return message("{value} after {steps:,} steps, {later} after {more:,}", value=spread(samples[steps], form),
+                   steps=steps, later=spread(samples[most], form), more=most)
 
 
 def each(rows: Sequence[tuple[str, str]]) -> str:
@@ -147,7 +147,7 @@ def each(rows: Sequence[tuple[str, str]]) -> str:
     Args:
         rows: (label, value in words).
     """
-    return listed(told("{name} {value}", name=told(name), value=value) for name, value in rows)
+    return listed(message("{name} {value}", name=message(name), value=value) for name, value in rows)
 
 
 def each_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> str:
@@ -157,7 +157,7 @@ def each_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> st
         rows: (label, samples).
         form: number format.
     """
-    parts = [told("{values} after {steps:,} steps", steps=steps, values=each([
+    parts = [message("{values} after {steps:,} steps", steps=steps, values=each([
         (name, spread(samples[steps], form)) for name, samples in rows if samples.get(steps)]))
         for steps in _told_steps(rows)]
     return listed(parts, "; ") if parts else NOTHING
@@ -188,13 +188,13 @@ def range_over_time(rows: Sequence[tuple[str, Samples]], form: str = ".3f") -> s
     for steps in _told_steps(rows):
         known = sorted((statistics.fmean(samples[steps].values()), name, spread(samples[steps], form))
                        for name, samples in rows if samples.get(steps))
-        parts.append(told("{low} ({first}) to {high} ({last}) after {steps:,} steps", low=known[0][2],
-                          first=known[0][1], high=known[-1][2], last=known[-1][1], steps=steps))
+        parts.append(message("{low} ({first}) to {high} ({last}) after {steps:,} steps", low=known[0][2],
+                             first=known[0][1], high=known[-1][2], last=known[-1][1], steps=steps))
     return listed(parts, "; ") if parts else NOTHING
 
 
 def _seeds(count: int) -> str:
-    return told_n("one seed", "{n} seeds", count)
+    return plural_message("one seed", "{n} seeds", count)
 
 
 def _share(values: Mapping[int, float]) -> str:
@@ -215,7 +215,7 @@ def dots(rows: Sequence[tuple[str, float | None, Samples]]) -> list[dict[str, An
     for label, theirs, samples in rows:
         if theirs is not None:
             points.append({"name": label, "value": round(theirs, 4), "which": SOURCE})
-        points += [{"name": label, "value": round(value, 4), "which": told("here, {steps:,} steps", steps=steps)}
+        points += [{"name": label, "value": round(value, 4), "which": message("here, {steps:,} steps", steps=steps)}
                    for steps, values in sorted(samples.items(), reverse=True) for value in values.values()]
     return points
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from numpy import ndarray
 from scipy import optimize, special, stats
 
-from models.messages import N_, listed, told, told_n
+from models.messages import N_, listed, message, plural_message
 from models.studies.bootstrap import chances_of_mean, limits_of_mean
 from models.studies.claims.statement import BUILT, FADES, FAILS, HOLDS, ONCE, OPEN, PART, UNSURE, Verdict
 
@@ -184,7 +184,7 @@ def _decided(what: str, samples: Samples, texts: float, limit: float, size: Call
                   _chance_of(-over, values, texts), _chance_of(over, values, texts), after,
                   after is not None and limit - after < LEFT * (limit - value))
     if outcome == NO and after is not None and after < limit:
-        return replace(check, what=told("{what} (a longer training says otherwise)", what=what), outcome=UNCLEAR)
+        return replace(check, what=message("{what} (a longer training says otherwise)", what=what), outcome=UNCLEAR)
     return check
 
 
@@ -276,7 +276,7 @@ def conclude(checks: Sequence[Check], by_construction: bool = False) -> Verdict:
     missing = outcomes.count(UNKNOWN)
     known = len(checks) - missing
     if missing and not (YES in outcomes and NO in outcomes):
-        return Verdict(OPEN, told("{known} of {count} parts are measured", known=known, count=len(checks))
+        return Verdict(OPEN, message("{known} of {count} parts are measured", known=known, count=len(checks))
                        if known else "", *fewest(checks))
     if NO in outcomes:
         word = PART if YES in outcomes else FAILS
@@ -288,11 +288,11 @@ def conclude(checks: Sequence[Check], by_construction: bool = False) -> Verdict:
             ONCE if seen_once else HOLDS
     parts = [_count(checks)] if len(checks) > 1 else []
     labels = {UNCLEAR: N_("Cannot be told: {parts}"), NO: N_("Not: {parts}"), UNKNOWN: N_("Not measured yet: {parts}")}
-    parts += [told(label, parts=listed((check.what for check in checks if check.outcome == outcome), N_("; ")))
+    parts += [message(label, parts=listed((check.what for check in checks if check.outcome == outcome), N_("; ")))
               for outcome, label in labels.items() if outcome in outcomes]
     if fading := [check.what for check in checks if check.outcome == YES and check.fades]:
-        parts.append(told("Less than half of it is left after the longest training: {parts}",
-                          parts=listed(fading, N_("; "))))
+        parts.append(message("Less than half of it is left after the longest training: {parts}",
+                             parts=listed(fading, N_("; "))))
     return Verdict(word, listed([*parts, *_budget(checks)], N_(". ")), *fewest(checks), chance(checks, word),
                    parts=table_of_parts(checks))
 
@@ -356,7 +356,7 @@ def corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
         q = None if verdict.p is None else next(q_values)
         if q is not None and q > LEVEL and verdict.word not in (UNSURE, OPEN):
             verdict = replace(verdict, word=UNSURE, why=listed((
-                told("Not beyond chance among all statements (q = {q:.2f})", q=q), verdict.why), N_(". ")))
+                message("Not beyond chance among all statements (q = {q:.2f})", q=q), verdict.why), N_(". ")))
         result.append(replace(verdict, q=q))
     return result
 
@@ -376,15 +376,15 @@ def _budget(checks: Sequence[Check]) -> list[str]:
     if not seeds:
         return []
     if not steps:
-        return [told("One training each, so other seeds may differ")]
+        return [message("One training each, so other seeds may differ")]
     if seeds == 1:
-        return [told("One seed of {steps:,} steps, which tells nothing of chance", steps=steps)]
-    return [told_n("Decided by {n} seed of {steps:,} steps", "Decided by {n} seeds of {steps:,} steps", seeds,
-                   steps=steps)]
+        return [message("One seed of {steps:,} steps, which tells nothing of chance", steps=steps)]
+    return [plural_message("Decided by {n} seed of {steps:,} steps", "Decided by {n} seeds of {steps:,} steps", seeds,
+                           steps=steps)]
 
 
 def _count(checks: Sequence[Check]) -> str:
     held = sum(check.outcome == YES for check in checks)
     if held < len(checks):
-        return told("{held} of {count} parts hold", held=held, count=len(checks))
-    return told("Both parts hold") if len(checks) == 2 else told("All {count} parts hold", count=len(checks))
+        return message("{held} of {count} parts hold", held=held, count=len(checks))
+    return message("Both parts hold") if len(checks) == 2 else message("All {count} parts hold", count=len(checks))

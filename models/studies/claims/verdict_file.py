@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from models.messages import told
+from models.messages import message
 from models.storage.damage import broken
 from models.studies.claims.statement import Claim
 
@@ -47,6 +47,6 @@ def read(path: Path | None = None) -> list[Claim]:
     try:
         return _CLAIMS.validate_json(path.read_bytes())
     except FileNotFoundError as error:
-        raise broken(Path(*path.parts[-4:]), told("is missing"), COMMAND) from error
+        raise broken(Path(*path.parts[-4:]), message("is missing"), COMMAND) from error
     except (OSError, ValidationError) as error:
-        raise broken(Path(*path.parts[-4:]), told("is damaged"), COMMAND) from error
+        raise broken(Path(*path.parts[-4:]), message("is damaged"), COMMAND) from error

@@ -21,7 +21,7 @@ from models.kind import TARGET, TEXT
 from models.labs.foreign.reading import texts
 from models.labs.foreign.reading.texts import Encoded, Marked
 from models.labs.foreign.running.positions import Result, blocks
-from models.messages import N_, listed, told
+from models.messages import N_, listed, message
 from models.prompt import Prompt, readable, trailing_space
 from models.tasks.base import HidesWords, Reader
 from models.trace import Output, fixed
@@ -111,7 +111,7 @@ class TextReader(Reader):
         """
         first, last = encoded.body
         if first == last:
-            raise InputError(told("Type a text"), 0, len(text))
+            raise InputError(message("Type a text"), 0, len(text))
         stop = max(first + 1, min(last, limit - (len(encoded.ids) - last)))
         kept = [*range(stop), *range(last, len(encoded.ids))]
         ids = tuple(encoded.ids[i] for i in kept)
@@ -124,9 +124,9 @@ class TextReader(Reader):
         for i in kept:
             if encoded.ids[i] >= self.vocabulary:
                 start, stop = encoded.starts[i], encoded.stops[i]
-                raise InputError(told("“{word}” is token {id} of the tokenizer, and the model has only {rows} rows: "
-                                      "leave the word out", word=encoded.text[start:stop], id=encoded.ids[i],
-                                      rows=self.vocabulary), start, max(stop, start + 1))
+                raise InputError(message("“{word}” is token {id} of the tokenizer, and the model has only {rows} rows: "
+                                         "leave the word out", word=encoded.text[start:stop], id=encoded.ids[i],
+                                         rows=self.vocabulary), start, max(stop, start + 1))
 
     def _tokens(self, encoded: Encoded, kept: Sequence[int]) -> tuple[str, ...]:
         """The kept tokens as people read them; a typed ▁, which SentencePiece uses for spaces, stays what it is."""
@@ -142,7 +142,7 @@ class TextReader(Reader):
         special = set(self.tokenizer.all_special_ids) - {self.tokenizer.mask_token_id, self.tokenizer.unk_token_id}
         controls = dict.fromkeys(encoded.text[encoded.starts[i]:encoded.stops[i]].strip() for i in body
                                  if encoded.ids[i] in special)
-        known: list[str] = [told("“{token}” is read as a control token, not as text", token=token)
+        known: list[str] = [message("“{token}” is read as a control token, not as text", token=token)
                             for token in controls if token]
         known += filter(None, [self.hint(ids), trailing_space(encoded.text) if self.writes else ""])
         return listed(known, N_(" · ")) if len(known) > 1 else next(iter(known), "")
@@ -257,7 +257,7 @@ class MaskedReader(HidesWords, TextReader):
         hidden = self.tokenizer.mask_token_id in ids
         if hidden:
             return ""
-        return told("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one below")
+        return message("Nothing is hidden yet: write [MASK], put a word in [brackets], or choose one below")
 
     def answer(self, prompt: Prompt, result: Result) -> Answer:
         return predict_tokens(prompt, result, self.labels)
@@ -276,7 +276,7 @@ class ClassAnswer:
         return (0,)
 
     def headline(self, output: Output, token: str) -> str:
-        return told("Class")
+        return message("Class")
 
     def answer(self, prompt: Prompt, result: Result) -> Answer:
         return predict_class(prompt, result.output.logits[0], self.labels)
@@ -302,7 +302,7 @@ class Seq2SeqReader(TextReader):
         return {TEXT: prompt.tokens, TARGET: tuple(self.pieces[i] for i in written)}
 
     def headline(self, output: Output, token: str) -> str:
-        return told("After {token}", token=token.strip()) if token.strip() else told("Next token")
+        return message("After {token}", token=token.strip()) if token.strip() else message("Next token")
 
     @property
     def target_vocabulary(self) -> int:

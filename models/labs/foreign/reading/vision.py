@@ -16,7 +16,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from models.errors import InputError
 from models.labs.foreign.reading.readers import ClassAnswer, TextReader
-from models.messages import N_, told
+from models.messages import N_, message
 from models.prompt import Prompt
 
 FORMATS = ("JPEG", "PNG", "WEBP")  # Pillow knows forty more, some of which run programs
@@ -73,7 +73,7 @@ class PictureReader(TextReader):
         return " ".join(tokens)
 
     def read(self, text: str, limit: int | None = None) -> Prompt:
-        raise InputError(told("This model reads pictures: choose one"), 0, len(text))
+        raise InputError(message("This model reads pictures: choose one"), 0, len(text))
 
     def read_picture(self, data: bytes) -> PicturePrompt:
         """Raises InputError if this is no picture, or too large a one."""
@@ -105,7 +105,7 @@ class PictureReader(TextReader):
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         if not isinstance(prompt, PicturePrompt):
-            raise InputError(told("This model reads pictures: choose one"))
+            raise InputError(message("This model reads pictures: choose one"))
         pixels = numpy.frombuffer(prompt.pixels, dtype=numpy.float32).reshape(1, 3, *prompt.size)
         return {"pixel_values": torch.from_numpy(pixels.copy())}
 
@@ -132,16 +132,16 @@ def open_picture(data: bytes) -> Image.Image:
                 picture.draft("RGB", (width // 4, height // 4))
             width, height = picture.size
             if width * height > MOST_DECODED:
-                raise InputError(told("This picture has {size:,.0f} megapixels; at most {most:,.0f} are read",
-                                      size=width * height / 1e6, most=MOST_DECODED / 1e6))
+                raise InputError(message("This picture has {size:,.0f} megapixels; at most {most:,.0f} are read",
+                                         size=width * height / 1e6, most=MOST_DECODED / 1e6))
             return ImageOps.exif_transpose(picture).convert("RGB")
     except Image.DecompressionBombError as error:
-        raise InputError(told("This picture is too large; at most {most:,.0f} megapixels are read",
-                              most=MOST_DECODED / 1e6)) from error
+        raise InputError(message("This picture is too large; at most {most:,.0f} megapixels are read",
+                                 most=MOST_DECODED / 1e6)) from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(told("This file is not a picture that could be read")) from error
+        raise InputError(message("This file is not a picture that could be read")) from error
 
 
 def _pair(size: Any) -> tuple[int, int]:

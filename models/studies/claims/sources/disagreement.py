@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from models.messages import N_, listed, told
+from models.messages import N_, listed, message
 from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence
@@ -25,9 +25,9 @@ from models.studies.claims.verdict import (
 )
 from models.studies.pace import PLAIN
 
-TERMS = {"sub": told("values"), "pos": told("positions"), "out": told("outputs")}
-TITLES = {PLAIN: told("plain"), **{f"translation-disagreement-{term}": title for term, title in TERMS.items()},
-          "translation-disagreement-all": told("all three")}
+TERMS = {"sub": message("values"), "pos": message("positions"), "out": message("outputs")}
+TITLES = {PLAIN: message("plain"), **{f"translation-disagreement-{term}": title for term, title in TERMS.items()},
+          "translation-disagreement-all": message("all three")}
 MODELS = tuple(TITLES)
 BLEU = dict(zip(MODELS, (24.13, 24.64, 24.42, 24.78, 24.60), strict=True))  # BLEU in the source, Chinese to English
 LEAST = 0.8  # share of the plain model's steps per second
@@ -41,11 +41,11 @@ def claim(evidence: Evidence) -> Claim:
     Args:
         evidence: files to judge by.
     """
-    return Claim("disagreement", told("Disagreement: heads are trained to differ"),
+    return Claim("disagreement", message("Disagreement: heads are trained to differ"),
                  "Li et al. 2018, arXiv 1810.10183",
-                 told("The source trained Transformer-Base on Chinese to English and English to German. Here: 3 + 3 "
-                      "layers, 3.9 million parameters, short sentences, the terms of all three groups of heads "
-                      "together, positions divided by the number of queries."), MODELS, "translation",
+                 message("The source trained Transformer-Base on Chinese to English and English to German. Here: 3 + 3 "
+                         "layers, 3.9 million parameters, short sentences, the terms of all three groups of heads "
+                         "together, positions divided by the number of queries."), MODELS, "translation",
                  [_own_sense(evidence), _helps(evidence), _slower(evidence)])
 
 
@@ -56,35 +56,35 @@ def _own_sense(evidence: Evidence) -> Statement:
     rows: list[dict[str, str]] = []
     for term, title in TERMS.items():
         name = f"translation-disagreement-{term}"
-        what = told("{term}: further apart than plain", term=title)
+        what = message("{term}: further apart than plain", term=title)
         checks.append(by_error(what, *_higher(found[PLAIN], found[name], term), 1) if {PLAIN, name} <= {*found}
                       else Check(what, UNKNOWN, 0))
     for name, its in found.items():
-        values: dict[str, str] = {told("exp(D), {term}", term=title): f"{its['mean'][term]:.3f}"
+        values: dict[str, str] = {message("exp(D), {term}", term=title): f"{its['mean'][term]:.3f}"
                                   for term, title in TERMS.items()}
         rows.append({N_("model"): name, N_("source"): tables.NOTHING, **values})
-    rows += [{N_("model"): told("source: plain → with the term"), N_("source"): tables.NOTHING,
-              **{told("exp(D), {term}", term=title): "{:.3f} → {:.3f}".format(*THEIRS[term])
+    rows += [{N_("model"): message("source: plain → with the term"), N_("source"): tables.NOTHING,
+              **{message("exp(D), {term}", term=title): "{:.3f} → {:.3f}".format(*THEIRS[term])
                  for term, title in TERMS.items()}}]
     points = [{"name": title, "which": which, "value": its["mean"][term]} for term, title in TERMS.items()
-              for which, its in ((told("plain"), found.get(PLAIN)),
-                                 (told("with the term"), found.get(f"translation-disagreement-{term}"))) if its]
+              for which, its in ((message("plain"), found.get(PLAIN)),
+                                 (message("with the term"), found.get(f"translation-disagreement-{term}"))) if its]
     chart = Chart("dots", points, "exp(D)", alt=listed(
-        (told("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
+        (message("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
         "; "))
     return Statement(
-        "disagreement-own", told("Each term makes heads differ in its own sense."),
-        told("exp(D) from 0.917 to 0.935 (values, there subspaces), 0.007 to 0.219 (positions), 0.921 to 0.997 "
-             "(outputs)"),
-        told("exp(D): {values}", values=tables.each([(title, "{:.3f} to {:.3f}".format(*(
+        "disagreement-own", message("Each term makes heads differ in its own sense."),
+        message("exp(D) from 0.917 to 0.935 (values, there subspaces), 0.007 to 0.219 (positions), 0.921 to 0.997 "
+                "(outputs)"),
+        message("exp(D): {values}", values=tables.each([(title, "{:.3f} to {:.3f}".format(*(
             found[name]["mean"][term] for name in (PLAIN, f"translation-disagreement-{term}"))))
             for term, title in TERMS.items() if {PLAIN, f"translation-disagreement-{term}"} <= {*found}])),
-        told("notes on the paper; its positions are summed over the text, ours a mean over queries"),
-        told("each regularised model's own exp(D), a mean over sentences, is higher than the plain model's, beyond "
-             "chance of which sentences"),
+        message("notes on the paper; its positions are summed over the text, ours a mean over queries"),
+        message("each regularised model's own exp(D), a mean over sentences, is higher than the plain model's, beyond "
+                "chance of which sentences"),
         conclude(checks, by_construction=True), rows, chart if points else None,
         f"python -m models.studies.corpus.disagreement {' '.join(MODELS)}\npython -m models.studies.claims",
-        told("The terms may be too weak beside the likelihood."), verified=False)
+        message("The terms may be too weak beside the likelihood."), verified=False)
 
 
 def _higher(plain: Mapping[str, Any], own: Mapping[str, Any], term: str) -> tuple[float, float]:
@@ -97,24 +97,24 @@ def _helps(evidence: Evidence) -> Statement:
     samples: dict[str, Samples] = {name: evidence.samples(name, bleu) for name in MODELS}
     out = "translation-disagreement-out"
     sub, pos = "translation-disagreement-sub", "translation-disagreement-pos"
-    checks = [below(told("{name} below {other}", name=TITLES[name], other=TITLES[other]), between,
+    checks = [below(message("{name} below {other}", name=TITLES[name], other=TITLES[other]), between,
                     texts=evidence.text_error(between, (name, per_text.sentences), (other, per_text.sentences)))
               for name, other in ((PLAIN, out), (sub, out), (pos, out), (pos, sub))
               for between in [differences(samples[name], samples[other])]]
     rows = tables.table([(TITLES[name], f"{BLEU[name]:.2f}", samples[name]) for name in MODELS], ".2f", "term")
     points = tables.dots([(TITLES[name], BLEU[name], samples[name]) for name in MODELS if samples[name]])
     chart = Chart("dots", points, "BLEU", alt=listed(
-        (told("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
+        (message("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
     return Statement(
-        "disagreement-helps", told("Disagreement of outputs helps translation most, of positions least."),
-        told("BLEU 24.13 plain, 24.64 values, 24.42 positions, 24.78 outputs, 24.60 all (Chinese to English)"),
-        told("BLEU: {values}", values=tables.each_over_time([
+        "disagreement-helps", message("Disagreement of outputs helps translation most, of positions least."),
+        message("BLEU 24.13 plain, 24.64 values, 24.42 positions, 24.78 outputs, 24.60 all (Chinese to English)"),
+        message("BLEU: {values}", values=tables.each_over_time([
             (TITLES[name], its) for name, its in samples.items()], ".2f")),
-        told("two notes on the paper, with the same order"),
-        told("outputs above plain, values and positions, and positions below values, beyond chance"),
+        message("two notes on the paper, with the same order"),
+        message("outputs above plain, values and positions, and positions below values, beyond chance"),
         conclude(checks), rows, chart if any(samples[name] for name in MODELS[1:]) else None,
         commands.evaluated(MODELS, f"python -m models.studies.corpus.sentences {' '.join(MODELS)}"),
-        told("Differences of half a BLEU may be within what seeds do."), verified=False)
+        message("Differences of half a BLEU may be within what seeds do."), verified=False)
 
 
 def _slower(evidence: Evidence) -> Statement:
@@ -122,30 +122,33 @@ def _slower(evidence: Evidence) -> Statement:
     measured = {TITLES[name]: found[name] for name in MODELS if name in found}
     checks: list[Check] = []
     for name in MODELS[1:]:
-        little = told("{name}: at least {share} of plain's", name=TITLES[name], share=LEAST)
-        slower = told("{name}: slower than plain", name=TITLES[name])
+        little = message("{name}: at least {share} of plain's", name=TITLES[name], share=LEAST)
+        slower = message("{name}: slower than plain", name=TITLES[name])
         if name in found:
             blocks = found[name].get("blocks", [])
             checks += [median_below(little, [-its for its in blocks], -LEAST), median_below(slower, blocks)]
         else:
             checks += [fact(little, None), fact(slower, None)]
     rows = [{N_("term"): name, N_("source"): tables.NOTHING,
-             N_("here, steps a second / plain's"): told("{median:.2f} ({low:.2f} to {high:.2f})", median=row["median"],
-                                                        low=row["quartiles"][0], high=row["quartiles"][1])}
+             N_("here, steps a second / plain's"): message("{median:.2f} ({low:.2f} to {high:.2f})",
+                median=row["median"],
+                                                           low=row["quartiles"][0], high=row["quartiles"][1])}
             for name, row in measured.items()]
     points = [{"name": name, "value": value, "which": which} for name, row in measured.items() for value, which in (
-        (row["median"], told("median")), *((its, told("quartiles")) for its in row["quartiles"]))]
-    chart = Chart("dots", points, told("steps a second divided by plain's"), rule=(1.0, told("equal")), alt=listed(
-        (told("{name} {value:.2f}", name=name, value=row["median"]) for name, row in measured.items()), "; "))
+        (row["median"], message("median")), *((its, message("quartiles")) for its in row["quartiles"]))]
+    chart = Chart("dots", points, message("steps a second divided by plain's"), rule=(1.0, message("equal")),
+                  alt=listed(
+        (message("{name} {value:.2f}", name=name, value=row["median"]) for name, row in measured.items()), "; "))
     return Statement(
-        "disagreement-slower", told("Training gets a little slower."),
-        told("no number available of its table of speeds"),
-        told("{values} (steps a second / plain's)", values=tables.each([
+        "disagreement-slower", message("Training gets a little slower."),
+        message("no number available of its table of speeds"),
+        message("{values} (steps a second / plain's)", values=tables.each([
             (name, f"{row['median']:.2f}") for name, row in measured.items()])),
-        told("introduction: nearly twice as fast as the larger Transformer, which it equals"),
-        told("a little: the median of the blocks is at least {share} of plain's steps a second, for each of the four; "
-             "slower: it is below plain's; both beyond chance (sign test). A block alternates steps of the regularised "
-             "training and of plain on the same batches. Quartiles of single steps decide nothing", share=LEAST),
+        message("introduction: nearly twice as fast as the larger Transformer, which it equals"),
+        message("a little: the median of the blocks is at least {share} of plain's steps a second, for each of the "
+                "four; slower: it is below plain's; both beyond chance (sign test). A block alternates steps of the "
+                "regularised training and of plain on the same batches. Quartiles of single steps decide nothing",
+                share=LEAST),
         conclude(checks), rows or [{"term": tables.NOTHING, "source": tables.NOTHING}], chart if points else None,
         commands.measured("training_speed"),
-        told("The terms cost products of all heads with each other."))
+        message("The terms cost products of all heads with each other."))

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.messages import N_, listed, told
+from models.messages import N_, listed, message
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.sources.synthesizer import compared, perplexity
@@ -17,13 +17,13 @@ from models.tasks.stories import CONTEXT
 
 PLAIN, GATED = MODELS = ("stories-softmax", "stories-gated")
 ALSO = "stories-selective"  # shown for comparison; no verdict depends on it
-TITLES = {PLAIN: told("softmax"), GATED: told("gated"), ALSO: told("selective")}
+TITLES = {PLAIN: message("softmax"), GATED: message("gated"), ALSO: message("selective")}
 MOST = 0.5  # share of the sink, or value of a gate, to be below
 BREAKS = 2.0  # factor on the perplexity
 LONGER = (2 * CONTEXT, 4 * CONTEXT)  # tokens
 MEASURED = f"python -m models.studies.corpus.sinks {' '.join(TITLES)}\npython -m models.studies.claims"
-REPEATED = told("another paper's repository, which repeats the source's numbers")
-WATCHED = told("measured by others on the source's released model of one billion parameters")
+REPEATED = message("another paper's repository, which repeats the source's numbers")
+WATCHED = message("measured by others on the source's released model of one billion parameters")
 
 
 def claim(evidence: Evidence) -> Claim:
@@ -32,10 +32,10 @@ def claim(evidence: Evidence) -> Claim:
     Args:
         evidence: files to judge by.
     """
-    return Claim("gated", told("Gated attention: each head decides how much of its output gets through"),
+    return Claim("gated", message("Gated attention: each head decides how much of its output gets through"),
                  "Qiu et al. 2025, arXiv 2505.06708",
-                 told("The source trained models of 1.7 and 15 billion parameters on up to 3.5 trillion tokens. Here: "
-                      "2.6 million and ten million tokens, a gate per token and head."), MODELS, "stories",
+                 message("The source trained models of 1.7 and 15 billion parameters on up to 3.5 trillion tokens. "
+                         "Here: 2.6 million and ten million tokens, a gate per token and head."), MODELS, "stories",
                  [_perplexity(evidence), _sink(evidence), _sparse(evidence), _by_token(evidence), _longer(evidence)])
 
 
@@ -43,21 +43,21 @@ def _perplexity(evidence: Evidence) -> Statement:
     samples = {name: evidence.samples(name, perplexity) for name in MODELS}
     over = tables.ratios(samples[GATED], samples[PLAIN])
     between, texts = compared(evidence, "gated")
-    check = below(told("gated below softmax"), between, texts=texts)
+    check = below(message("gated below softmax"), between, texts=texts)
     points = tables.dots([(TITLES[GATED], None, over)])
-    alt = listed((told("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
+    alt = listed((message("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
                   for steps, values in over.items()), "; ")
-    chart = Chart("dots", points, told("perplexity divided by softmax's"), rule=(1.0, told("softmax")),
-                  alt=told("gated over softmax: {values}", values=alt))
+    chart = Chart("dots", points, message("perplexity divided by softmax's"), rule=(1.0, message("softmax")),
+                  alt=message("gated over softmax: {values}", values=alt))
     return Statement(
-        "gated-perplexity", told("A gate on each head's output makes a better model."),
-        told("consistently better over thirty variants; no perplexities"),
-        told("{value} (perplexity / softmax's)", value=tables.over_time(over)),
-        told("abstract"), told("perplexity below softmax's, beyond chance; data and steps are "
+        "gated-perplexity", message("A gate on each head's output makes a better model."),
+        message("consistently better over thirty variants; no perplexities"),
+        message("{value} (perplexity / softmax's)", value=tables.over_time(over)),
+        message("abstract"), message("perplexity below softmax's, beyond chance; data and steps are "
                                                     "equal, and parameters too, but for 6,144"),
-        conclude([check]), tables.table([(TITLES[GATED], told("below 1"), over)]), chart if points else None,
+        conclude([check]), tables.table([(TITLES[GATED], message("below 1"), over)]), chart if points else None,
         commands.evaluated(MODELS),
-        told("With so few heads and tokens there may be little to gain by keeping a head quiet."))
+        message("With so few heads and tokens there may be little to gain by keeping a head quiet."))
 
 
 def _sink(evidence: Evidence) -> Statement:
@@ -68,21 +68,21 @@ def _sink(evidence: Evidence) -> Statement:
     rows = [{N_("attention"): TITLES[name], N_("source"): theirs, N_("here, weight of the first token"):
              f"{statistics.fmean(its['by_window']):.1%}" if (its := found.get(name)) else tables.NOTHING}
             for name, theirs in zip(TITLES, ("46.7%", "4.8%", tables.NOTHING), strict=True)]
-    rows.append({"attention": told("even weights"), "source": tables.NOTHING,
+    rows.append({"attention": message("even weights"), "source": tables.NOTHING,
                  "here, weight of the first token": f"{even:.1%}"})
-    points = [{"name": told("layer {layer}", layer=layer), "value": round(statistics.fmean(shares), 4),
+    points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(shares), 4),
                "which": TITLES[name]} for name, its in found.items() for layer, shares in enumerate(its["share"], 1)]
     return Statement(
-        "gated-sink", told("Gates take away most of the sink: the weight that the first token gets for nothing."),
-        told("46.7% of the weights on the first token without gates, 4.8% with them"),
+        "gated-sink", message("Gates take away most of the sink: the weight that the first token gets for nothing."),
+        message("46.7% of the weights on the first token without gates, 4.8% with them"),
         tables.each([*((TITLES[name], f"{statistics.fmean(its['by_window']):.1%}") for name, its in found.items()),
-                     (told("even weights"), f"{even:.1%}")]), REPEATED,
-        told("what the first token gets beyond its share of even weights, a mean over queries, heads and layers of "
-             "texts of {n} tokens, is less than half of softmax's; windows drawn again. Selective attention decides "
-             "nothing: it can forget every token but the first", n=CONTEXT),
-        conclude([below_in_texts(told("less than half of softmax's"), less)]), rows,
-        _dots(points, told("share of the weights"), ".0%", (even, told("even weights"))), MEASURED,
-        told("There is little to take away: in so small a model softmax has hardly a sink."), verified=False)
+                     (message("even weights"), f"{even:.1%}")]), REPEATED,
+        message("what the first token gets beyond its share of even weights, a mean over queries, heads and layers of "
+                "texts of {n} tokens, is less than half of softmax's; windows drawn again. Selective attention decides "
+                "nothing: it can forget every token but the first", n=CONTEXT),
+        conclude([below_in_texts(message("less than half of softmax's"), less)]), rows,
+        _dots(points, message("share of the weights"), ".0%", (even, message("even weights"))), MEASURED,
+        message("There is little to take away: in so small a model softmax has hardly a sink."), verified=False)
 
 
 def _sparse(evidence: Evidence) -> Statement:
@@ -92,22 +92,22 @@ def _sparse(evidence: Evidence) -> Statement:
     ours = (f"{statistics.fmean(windows):.3f}", f"{gates['closed']:.0%}", f"{gates['first']:.3f}",
             f"{gates['others']:.3f}") if windows else (tables.NOTHING,) * 4
     rows = [{N_("gates"): what, N_("source"): theirs, N_("here"): here} for (what, theirs), here in zip((
-        (told("mean"), "0.185"), (told("nearly closed, below 0.1"), "37%"),
-        (told("of the first token"), told("2.6 times lower")), (told("of the others"), tables.NOTHING)),
+        (message("mean"), "0.185"), (message("nearly closed, below 0.1"), "37%"),
+        (message("of the first token"), message("2.6 times lower")), (message("of the others"), tables.NOTHING)),
         ours, strict=True)]
-    points = [{"name": told("layer {layer}", layer=layer), "value": round(statistics.fmean(its), 4),
-               "which": told("here")} for layer, its in enumerate(gates.get("mean", ()), 1)]
+    points = [{"name": message("layer {layer}", layer=layer), "value": round(statistics.fmean(its), 4),
+               "which": message("here")} for layer, its in enumerate(gates.get("mean", ()), 1)]
     return Statement(
-        "gated-sparse", told("Most gates are nearly closed, those of the first token most of all."),
-        told("a mean of 0.185; 37% below 0.1; the first token's 2.6 times lower than the others'"),
-        told("a mean of {mean}; {closed} below 0.1; the first token's {first}, the others' {others}",
-             mean=ours[0], closed=ours[1], first=ours[2], others=ours[3]), WATCHED,
-        told("gates let less than half through on average; the first token's less than the others'; windows drawn "
-             "again"),
-        conclude([below_in_texts(told("mean below one half"), windows, MOST),
-                  below_in_texts(told("first token below the others"), quiet)]), rows,
-        _dots(points, told("mean of the gates"), ".2~f"), MEASURED,
-        told("Eight heads a layer all have something to say; of hundreds most can be quiet."), verified=False)
+        "gated-sparse", message("Most gates are nearly closed, those of the first token most of all."),
+        message("a mean of 0.185; 37% below 0.1; the first token's 2.6 times lower than the others'"),
+        message("a mean of {mean}; {closed} below 0.1; the first token's {first}, the others' {others}",
+                mean=ours[0], closed=ours[1], first=ours[2], others=ours[3]), WATCHED,
+        message("gates let less than half through on average; the first token's less than the others'; windows drawn "
+                "again"),
+        conclude([below_in_texts(message("mean below one half"), windows, MOST),
+                  below_in_texts(message("first token below the others"), quiet)]), rows,
+        _dots(points, message("mean of the gates"), ".2~f"), MEASURED,
+        message("Eight heads a layer all have something to say; of hundreds most can be quiet."), verified=False)
 
 
 def _by_token(evidence: Evidence) -> Statement:
@@ -119,24 +119,25 @@ def _by_token(evidence: Evidence) -> Statement:
         return [math.log(BREAKS) - (one - own) for one, own in zip(losses[way], losses["own"], strict=True)] \
             if losses else None
 
-    labels = {"own": told("as the model computes them"), "constant": told("each head's mean for every token"),
-              "open": told("all 1")}
+    labels = {"own": message("as the model computes them"), "constant": message("each head's mean for every token"),
+              "open": message("all 1")}
     rows = [{N_("gates"): label, N_("source"): theirs, N_("here, perplexity"): f"{numbers[way]:.1f}" if numbers else
              tables.NOTHING} for (way, label), theirs in zip(labels.items(), (
-                 "12", told("112 (one constant for all)"), told("breaks")), strict=True)]
-    points = [{"name": label, "value": numbers[way], "which": told("here")} for way, label in labels.items() if numbers]
+                 "12", message("112 (one constant for all)"), message("breaks")), strict=True)]
+    points = [{"name": label, "value": numbers[way], "which": message("here")} for way,
+               label in labels.items() if numbers]
     return Statement(
-        "gated-token", told("Gates go by the token: constants in their place break the model."),
-        told("perplexity 12 with its gates, 112 with their best constant; with all gates 1 the model breaks"),
-        told("perplexity {values}", values=tables.each([(label, f"{numbers[way]:.1f}")
-                                                        for way, label in labels.items() if numbers])), WATCHED,
-        told("the perplexity at least doubles with each head's gate at its mean over validation texts, and with all "
-             "gates at 1; windows drawn again"),
-        conclude([below_in_texts(told("at least doubled by means"), rises("constant")),
-                  below_in_texts(told("at least doubled by 1"), rises("open"))]), rows,
-        _dots(points, told("perplexity"), ".4~r"), MEASURED,
-        told("A mean for each head says more than one constant for all, and gates that are half open on average "
-             "deviate less."), verified=False)
+        "gated-token", message("Gates go by the token: constants in their place break the model."),
+        message("perplexity 12 with its gates, 112 with their best constant; with all gates 1 the model breaks"),
+        message("perplexity {values}", values=tables.each([(label, f"{numbers[way]:.1f}")
+                                                           for way, label in labels.items() if numbers])), WATCHED,
+        message("the perplexity at least doubles with each head's gate at its mean over validation texts, and with all "
+                "gates at 1; windows drawn again"),
+        conclude([below_in_texts(message("at least doubled by means"), rises("constant")),
+                  below_in_texts(message("at least doubled by 1"), rises("open"))]), rows,
+        _dots(points, message("perplexity"), ".4~r"), MEASURED,
+        message("A mean for each head says more than one constant for all, and gates that are half open on average "
+                "deviate less."), verified=False)
 
 
 def _longer(evidence: Evidence) -> Statement:
@@ -146,26 +147,27 @@ def _longer(evidence: Evidence) -> Statement:
         return [gated - plain for plain, gated in _pairs(evidence, {name: losses[name][n] for name in MODELS})]
 
     rows = [{N_("attention"): TITLES[name], N_("source, RULER's score (higher is better)"): theirs, **{
-        told("here, perplexity at {n} tokens", n=n): f"{math.exp(statistics.fmean(its)):.1f}" if its else tables.NOTHING
+        message("here, perplexity at {n} tokens",
+                n=n): f"{math.exp(statistics.fmean(its)):.1f}" if its else tables.NOTHING
         for n, its in losses[name].items()}} for name, theirs in zip(MODELS, ("31.65", "58.82"), strict=True)]
     points = [{"name": TITLES[name], "x": n, "seed": 0, "value": round(math.exp(statistics.fmean(its)), 3)}
               for name in MODELS for n, its in losses[name].items() if its]
-    chart = Chart("lines", points, told("perplexity"), told("tokens"), alt=listed(
-        (told("{name}, {n} tokens: {value:.1f}", name=p["name"], n=p["x"], value=p["value"]) for p in points), "; "))
+    chart = Chart("lines", points, message("perplexity"), message("tokens"), alt=listed(
+        (message("{name}, {n} tokens: {value:.1f}", name=p["name"], n=p["x"], value=p["value"]) for p in points), "; "))
     return Statement(
-        "gated-longer", told("Gated attention reads longer texts than it was trained on better."),
-        told("RULER at 128,000 tokens 58.82, without gates 31.65 (of 100, higher is better)"),
-        told("perplexity at {n} tokens: {values}", n=LONGER[-1], values=tables.each([
+        "gated-longer", message("Gated attention reads longer texts than it was trained on better."),
+        message("RULER at 128,000 tokens 58.82, without gates 31.65 (of 100, higher is better)"),
+        message("perplexity at {n} tokens: {values}", n=LONGER[-1], values=tables.each([
             (TITLES[name], f"{math.exp(statistics.fmean(its[LONGER[-1]])):.1f}")
-            for name, its in losses.items() if its[LONGER[-1]]])), told(
+            for name, its in losses.items() if its[LONGER[-1]]])), message(
             "{repeated}; there a further training extended the context, here nothing is trained again",
             repeated=REPEATED),
-        told("the loss on texts of twice and of four times the length of training is below softmax's; texts drawn "
-             "again"),
-        conclude([below_in_texts(told("below softmax at {n} tokens", n=n), less(n)) for n in LONGER]), rows,
+        message("the loss on texts of twice and of four times the length of training is below softmax's; texts drawn "
+                "again"),
+        conclude([below_in_texts(message("below softmax at {n} tokens", n=n), less(n)) for n in LONGER]), rows,
         chart if points else None,
         f"python -m models.studies.corpus.lengths {' '.join(MODELS)}\npython -m models.studies.claims",
-        told("What fails on longer texts here are positions that were never seen, which no gate can mend."),
+        message("What fails on longer texts here are positions that were never seen, which no gate can mend."),
         verified=False)
 
 
@@ -196,6 +198,6 @@ def _losses(evidence: Evidence, name: str, n: int) -> Sequence[float]:
 def _dots(points: list[dict[str, Any]], title: str, form: str, rule: tuple[float, str] | None = None) -> Chart | None:
     if not points:
         return None
-    alt = listed((told("{name}, {which}: {value}", name=p["name"], which=p["which"], value=f"{p['value']:.3g}")
+    alt = listed((message("{name}, {which}: {value}", name=p["name"], which=p["which"], value=f"{p['value']:.3g}")
                   for p in points), "; ")
     return Chart("dots", points, title, rule=rule, form=form, alt=alt)

@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from models.analysis import pruning_orders
 from models.analysis.head_measures import spearman
-from models.messages import N_, listed, told
+from models.messages import N_, listed, message
 from models.plan import Address
 from models.studies import per_text
 from models.studies.bootstrap import error
@@ -27,7 +27,7 @@ NAME = MODELS[0]
 LOST = 0.5  # BLEU
 PRUNED = "translation-pruned-60"  # the released run of seed 0, with about half of the encoder's heads
 ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
-TITLES = {ENCODER: told("the encoder"), DECODER: told("the decoder"), CROSS: told("cross-attention")}
+TITLES = {ENCODER: message("the encoder"), DECODER: message("the decoder"), CROSS: message("cross-attention")}
 
 
 def claim(evidence: Evidence) -> Claim:
@@ -37,11 +37,11 @@ def claim(evidence: Evidence) -> Claim:
         evidence: files to judge by.
     """
     heads = {name: its for name in MODELS if (its := evidence.study(name, "heads"))}
-    return Claim("heads", told("Heads: a few specialised ones do the heavy lifting"),
+    return Claim("heads", message("Heads: a few specialised ones do the heavy lifting"),
                  "Voita et al. 2019, arXiv 1905.09418",
-                 told("The source prunes Transformers of 3 × 48 heads that translate, trained on millions of pairs. "
-                      "Here: 3 × 24 heads, 3.9 million parameters, 0.17 million pairs of short sentences; and two "
-                      "language models and a masked one of 32 heads."), MODELS, "translation",
+                 message("The source prunes Transformers of 3 × 48 heads that translate, trained on millions of pairs. "
+                         "Here: 3 × 24 heads, 3.9 million parameters, 0.17 million pairs of short sentences; and two "
+                         "language models and a masked one of 32 heads."), MODELS, "translation",
                  [_few(evidence), _roles(heads), _agree(heads), _order(evidence)])
 
 
@@ -72,28 +72,28 @@ def _few(evidence: Evidence) -> Statement:
     rows = [{N_("heads of the encoder left"): str(sum(run["heads_left"].values())), N_("source"): tables.NOTHING,
              N_("seed"): str(run["seed"]), "BLEU": f"{run['bleu']:.2f}"}
             for run in sorted(runs, key=lambda run: -sum(run["heads_left"].values()))]
-    rows = [{N_("heads of the encoder left"): told("all"), N_("source"): told("10 of 48: −0.15; 4 of 48: −0.25"),
+    rows = [{N_("heads of the encoder left"): message("all"), N_("source"): message("10 of 48: −0.15; 4 of 48: −0.25"),
              N_("seed"): tables.NOTHING, "BLEU": tables.NOTHING if whole is None else f"{whole:.2f}"},
-            *({N_("heads of the encoder left"): told("all, trained on without gates"), N_("source"): tables.NOTHING,
+            *({N_("heads of the encoder left"): message("all, trained on without gates"), N_("source"): tables.NOTHING,
                N_("seed"): str(run["seed"]), "BLEU": f"{run['bleu']:.2f}"} for run in controls), *rows]
     points = [{"name": "BLEU", "x": sum(run["heads_left"].values()), "seed": run["seed"], "value": run["bleu"]}
               for run in (*controls, *runs)]
-    chart = Chart("lines", points, "BLEU", told("heads of the encoder left"), alt=listed(
-        (told("{n} heads BLEU {bleu}", n=point["x"], bleu=point["value"]) for point in points), "; "))
+    chart = Chart("lines", points, "BLEU", message("heads of the encoder left"), alt=listed(
+        (message("{n} heads BLEU {bleu}", n=point["x"], bleu=point["value"]) for point in points), "; "))
     return Statement(
-        "heads-few", told("Most heads of the encoder can be pruned at little cost, within 600 steps."),
-        told("10 of 48 heads within 0.15 BLEU (WMT), 4 of 48 within 0.25 (OpenSubtitles)"),
-        told("half of the heads: {lost} BLEU lost", lost=tables.over_time(lost, ".2f")),
-        told("two notes on the paper, which agree"),
-        told("learned gates remove at least half of the encoder's heads, the weights trained on, and BLEU is less than "
-             "{lost} below that of the same training without gates, beyond chance; of each seed the strength that "
-             "leaves the most of such. Both have 600 steps more than the model before, in which the control gains "
-             "about a BLEU: a longer training of the gates might win some of it back", lost=LOST),
-        conclude([of_one_training(below(told("less than {lost} BLEU lost with half of the heads", lost=LOST), lost,
+        "heads-few", message("Most heads of the encoder can be pruned at little cost, within 600 steps."),
+        message("10 of 48 heads within 0.15 BLEU (WMT), 4 of 48 within 0.25 (OpenSubtitles)"),
+        message("half of the heads: {lost} BLEU lost", lost=tables.over_time(lost, ".2f")),
+        message("two notes on the paper, which agree"),
+        message("learned gates remove at least half of the encoder's heads, the weights trained on, and BLEU is less "
+                "than {lost} below that of the same training without gates, beyond chance; of each seed the strength "
+                "that leaves the most of such. Both have 600 steps more than the model before, in which the control "
+                "gains about a BLEU: a longer training of the gates might win some of it back", lost=LOST),
+        conclude([of_one_training(below(message("less than {lost} BLEU lost with half of the heads", lost=LOST), lost,
                                         LOST, _sentence_error(evidence, controls)))]), rows,
         chart if points else None,
         commands.learned([ENCODER], (*controls, *runs), f"python -m models.studies.corpus.sentences {PRUNED}"),
-        told("With fewer heads to begin with, each has more to do."), verified=False)
+        message("With fewer heads to begin with, each has more to do."), verified=False)
 
 
 def _sentence_error(evidence: Evidence, controls: Sequence[Mapping[str, Any]]) -> float:
@@ -147,30 +147,31 @@ def ranks_of_roles(found: Mapping[str, Any]) -> tuple[float, float, int, int]:
 
 def _roles(heads: Mapping[str, dict[str, Any]]) -> Statement:
     found = {name: ranks_of_roles(its) for name, its in heads.items()}
-    checks = [by_error(told("in {model}", model=name), share - 0.5, (share - 0.5) / sigmas if sigmas else math.nan, 1)
+    checks = [by_error(message("in {model}", model=name), share - 0.5, (share - 0.5) / sigmas if sigmas else math.nan,
+                               1)
               for name, (share, sigmas, _, _) in found.items()]
-    checks += [Check(told("in {model}", model=name), UNKNOWN, 1) for name in MODELS if name not in found]
+    checks += [Check(message("in {model}", model=name), UNKNOWN, 1) for name in MODELS if name not in found]
     rows = [{N_("model"): name, N_("source"): tables.NOTHING, N_("heads with a role"): f"{ours} / {ours + others}",
              N_("stay longer"): tables.NOTHING if math.isnan(share) else f"{share:.0%} ({sigmas:+.1f} σ)"}
             for name, (share, sigmas, ours, others) in found.items()]
     points = [{"name": name, "which": "here", "value": round(share, 4)} for name, (share, *_) in found.items()
               if not math.isnan(share)]
-    chart = Chart("dots", points, told("pairs in which the head with a role stays longer"),
-                  rule=(0.5, told("no difference")), form=".0%", alt=listed(
-                      (told("{name} {value:.0%}", name=p["name"], value=p["value"]) for p in points), "; "))
+    chart = Chart("dots", points, message("pairs in which the head with a role stays longer"),
+                  rule=(0.5, message("no difference")), form=".0%", alt=listed(
+                      (message("{name} {value:.0%}", name=p["name"], value=p["value"]) for p in points), "; "))
     return Statement(
-        "heads-roles", told("Heads that stay last have roles more often than those that go first."),
-        told("of 48 heads, those that are left at 17 have all the functions; no test"),
-        told("{values} of the pairs", values=tables.each([
+        "heads-roles", message("Heads that stay last have roles more often than those that go first."),
+        message("of 48 heads, those that are left at 17 have all the functions; no test"),
+        message("{values} of the pairs", values=tables.each([
             (name, f"{share:.0%}") for name, (share, *_) in found.items() if not math.isnan(share)])),
-        told("notes on the paper; its functions are positional, syntactic, rare words"),
-        told("of a head with a role and one without, pruned in the order of the loss when each is pruned alone, the "
-             "one with a role stays longer more often than chance says (rank-sum test, 95% on one side), in each "
-             "model"),
+        message("notes on the paper; its functions are positional, syntactic, rare words"),
+        message("of a head with a role and one without, pruned in the order of the loss when each is pruned alone, the "
+                "one with a role stays longer more often than chance says (rank-sum test, 95% on one side), in each "
+                "model"),
         conclude(checks),
         rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
         f"python -m models.studies.corpus.heads {' '.join(MODELS)}\npython -m models.studies.claims",
-        told("Roles are defined by the largest weight alone; a head can serve without one."), verified=False)
+        message("Roles are defined by the largest weight alone; a head can serve without one."), verified=False)
 
 
 def _layers(found: Mapping[str, Any], what: str) -> list[ndarray] | None:
@@ -205,58 +206,60 @@ def _agree(heads: Mapping[str, dict[str, Any]]) -> Statement:
                                  (N_("confidence and loss when pruned alone in {model}"), sure, loss),
                                  (N_("relevance and loss when pruned alone in {model}"), relevant, loss)):
             mean, away = within_layers(one, other)
-            checks.append(by_error(told(what, model=name), mean, mean / away if away else 0.0, 1))
+            checks.append(by_error(message(what, model=name), mean, mean / away if away else 0.0, 1))
         rows.append({N_("model"): name, N_("source"): tables.NOTHING,
                      N_("confidence, relevance"): f"{agree:.2f} ({sigmas:+.1f} σ)",
                      N_("confidence, loss when pruned alone"): f"{within_layers(sure, loss)[0]:.2f}",
                      N_("relevance, loss when pruned alone"): f"{within_layers(relevant, loss)[0]:.2f}"})
         points.append({"name": name, "which": "here", "value": round(agree, 4)})
     known = {point["name"] for point in points}
-    checks += [Check(told("in {model}", model=name), UNKNOWN, 1) for name in MODELS if name not in known]
-    chart = Chart("dots", points, told("rank correlation of confidence and relevance"), rule=(0.0, told("none")),
-                  alt=listed((told("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
+    checks += [Check(message("in {model}", model=name), UNKNOWN, 1) for name in MODELS if name not in known]
+    chart = Chart("dots", points, message("rank correlation of confidence and relevance"), rule=(0.0, message("none")),
+                  alt=listed((message("{name} {value:.2f}", name=p["name"], value=p["value"]) for p in points), "; "))
     return Statement(
-        "heads-agree", told("Confidence and relevance agree on which heads matter."),
-        told("they agree, except for a few heads; no number"),
-        told("rank correlation: {values}", values=tables.each([(str(p["name"]), f"{p['value']:.2f}") for p in points])),
-        told("notes on the paper"),
-        told("rank correlations above 0, beyond chance (95% on one side), in each model: of confidence and relevance, "
-             "and of each with the loss when a head is pruned alone, which says whether a head matters. A mean over "
-             "layers, of the heads of one layer each, since relevance is a head's share of its layer's"),
+        "heads-agree", message("Confidence and relevance agree on which heads matter."),
+        message("they agree, except for a few heads; no number"),
+        message("rank correlation: {values}", values=tables.each([(str(p["name"]),
+                f"{p['value']:.2f}") for p in points])),
+        message("notes on the paper"),
+        message("rank correlations above 0, beyond chance (95% on one side), in each model: of confidence and "
+                "relevance, and of each with the loss when a head is pruned alone, which says whether a head matters. "
+                "A mean over layers, of the heads of one layer each, since relevance is a head's share of its layer's"),
         conclude(checks),
         rows or [{N_("model"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
         f"python -m models.studies.corpus.heads {' '.join(MODELS)}\npython -m models.studies.claims",
-        told("A head that is sure of one token, like the first, may have little to say."), verified=False)
+        message("A head that is sure of one token, like the first, may have little to say."), verified=False)
 
 
 def _order(evidence: Evidence) -> Statement:
     runs, controls = runs_of(evidence, {ENCODER, DECODER, CROSS})
-    rows = [{N_("strength"): f"{run['strength']:g}" if run["strength"] else told("no gates"),
+    rows = [{N_("strength"): f"{run['strength']:g}" if run["strength"] else message("no gates"),
              N_("source"): tables.NOTHING, N_("seed"): str(run["seed"]),
              **{kind: str(run["heads_left"][kind]) for kind in TITLES}, "BLEU": f"{run['bleu']:.2f}"}
             for run in (*controls, *runs)]
     compared = at_strengths_of_all_seeds(runs)
-    checks = [of_one_training(below(told("fewer left of {one} than of {other}", one=TITLES[one], other=TITLES[other]),
+    checks = [of_one_training(below(message("fewer left of {one} than of {other}", one=TITLES[one],
+                                            other=TITLES[other]),
                                     _differences(compared, one, other))) for one, other in pairwise(TITLES)]
     points = [{"name": kind, "which": "here", "value": count} for run in runs
               for kind, count in run["heads_left"].items()]
-    chart = Chart("dots", points, told("heads left, of each kind, at each strength"), alt=listed(
-        (told("{name} {value}", name=p["name"], value=p["value"]) for p in points), "; "))
+    chart = Chart("dots", points, message("heads left, of each kind, at each strength"), alt=listed(
+        (message("{name} {value}", name=p["name"], value=p["value"]) for p in points), "; "))
     return Statement(
         "heads-order",
-        told("Encoder self-attention goes first, cross-attention last, within 600 steps of learned gates."),
-        told("of 3 × 48 heads 8 of the encoder, 13 of the decoder and 15 of cross-attention are left at −0.5 BLEU"),
-        told("heads left of 24: {values}", values=tables.each([(title, tables.spread(
+        message("Encoder self-attention goes first, cross-attention last, within 600 steps of learned gates."),
+        message("of 3 × 48 heads 8 of the encoder, 13 of the decoder and 15 of cross-attention are left at −0.5 BLEU"),
+        message("heads left of 24: {values}", values=tables.each([(title, tables.spread(
             [run["heads_left"][kind] for run in compared], ".1f")) for kind, title in TITLES.items()])),
-        told("two notes on the paper, which agree"),
-        told("with learned gates on all kinds fewer heads are left of the encoder than of the decoder, and of the "
-             "decoder than of cross-attention: means over the strengths that every seed was tried with ({strengths}), "
-             "beyond chance of three seeds of the gates; the translator was trained once",
-             strengths=listed(sorted({f"{run['strength']:g}" for run in compared}) or [tables.NOTHING])),
+        message("two notes on the paper, which agree"),
+        message("with learned gates on all kinds fewer heads are left of the encoder than of the decoder, and of the "
+                "decoder than of cross-attention: means over the strengths that every seed was tried with "
+                "({strengths}), beyond chance of three seeds of the gates; the translator was trained once",
+                strengths=listed(sorted({f"{run['strength']:g}" for run in compared}) or [tables.NOTHING])),
         conclude(checks),
         rows or [{N_("strength"): tables.NOTHING, N_("source"): tables.NOTHING}], chart if points else None,
         commands.learned([ENCODER, DECODER, CROSS], (*controls, *runs)),
-        told("With three layers each kind has fewer heads to spare."), verified=False)
+        message("With three layers each kind has fewer heads to spare."), verified=False)
 
 
 def _differences(runs: Sequence[Mapping[str, Any]], one: str, other: str) -> dict[int, dict[int, float]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from numpy import ndarray
 
-from models.messages import N_, listed, told
+from models.messages import N_, listed, message
 from models.studies.claims import tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Statement
@@ -43,20 +43,20 @@ def statements(evidence: Evidence) -> list[Statement]:
     """
     return [
         _statement(
-            evidence, "", _most, len(THEIRS), "selective-memory", told("Most of the context can be dropped at equal "
+            evidence, "", _most, len(THEIRS), "selective-memory", message("Most of the context can be dropped at equal "
                                                                    "perplexity."),
-            told("at a context of 256, with more than {most:g} times less memory, the perplexity is above that of "
-                 "softmax with all of its own by less than {margin:.0%}, beyond chance, with or without the memory "
-                 "loss; and that F chooses well: with the least memory that is still enough, each does better than if "
-                 "it forgot its oldest tokens, within budgets chosen for that, beyond chance. Chance is that of the "
-                 "windows, drawn again; models are one each. A last control, which decides nothing: softmax that "
-                 "forgets its oldest", most=MOST, margin=TOLERANCE)),
+            message("at a context of 256, with more than {most:g} times less memory, the perplexity is above that of "
+                    "softmax with all of its own by less than {margin:.0%}, beyond chance, with or without the memory "
+                    "loss; and that F chooses well: with the least memory that is still enough, each does better than "
+                    "if it forgot its oldest tokens, within budgets chosen for that, beyond chance. Chance is that of "
+                    "the windows, drawn again; models are one each. A last control, which decides nothing: softmax "
+                    "that forgets its oldest", most=MOST, margin=TOLERANCE)),
         _statement(
             evidence, "-512", _as_theirs, 1, "selective-memory-512",
-            told("At a context of 512 a fifth of the memory is enough, and a sixteenth with the memory loss."),
-            told("as above at a context of 512, with {plain:g} times less memory, and with {trained:g} times less "
-                 "where the memory loss was trained. Measured at powers of two, so it takes 8 to be 5 at least",
-                 plain=THEIRS["selective"], trained=THEIRS["memory loss"]))]
+            message("At a context of 512 a fifth of the memory is enough, and a sixteenth with the memory loss."),
+            message("as above at a context of 512, with {plain:g} times less memory, and with {trained:g} times less "
+                    "where the memory loss was trained. Measured at powers of two, so it takes 8 to be 5 at least",
+                    plain=THEIRS["selective"], trained=THEIRS["memory loss"]))]
 
 
 Wanted = Callable[[Mapping[str, "Reach | None"]], list[Check]]
@@ -84,29 +84,31 @@ def _statement(evidence: Evidence, context: str, wanted: Wanted, best_of: int, k
                                          windows[f"{title}, the oldest go"])
                                 for title, its in reached.items() if its is None or its.factor > 1]
     factors = sorted({factor for curve in curves.values() for factor in curve})
-    names = {title: told("{title} (enough with {factor:g}x less)", title=told(title), factor=its.factor)
+    names = {title: message("{title} (enough with {factor:g}x less)", title=message(title), factor=its.factor)
              for title, its in reached.items() if its is not None and its.factor > 1}
-    table = [{N_("perplexity with 1 / x of the memory"): names.get(title, told(title))} | {
+    table = [{N_("perplexity with 1 / x of the memory"): names.get(title, message(title))} | {
         f"{factor:g}x": f"{curve[factor]:.2f}" if factor in curve else tables.NOTHING for factor in factors}
         for title, curve in curves.items() if curve] or [{"perplexity with 1 / x of the memory": tables.NOTHING}]
     points = [{"name": title, "x": factor, "seed": 0, "value": round(value, 3)}
               for title, curve in curves.items() for factor, value in curve.items()]
-    chart = Chart("lines", points, told("perplexity"), told("memory of a full context divided by what is kept"),
-                  rule=(limit, told("softmax with all its memory")) if limit else None,
-                  alt=listed((told("{name} {x:g}x {value:.2f}", name=told(str(point["name"])), x=point["x"],
-                                   value=point["value"]) for point in points), "; "))
+    chart = Chart("lines", points, message("perplexity"), message("memory of a full context divided by what is kept"),
+                  rule=(limit, message("softmax with all its memory")) if limit else None,
+                  alt=listed((message("{name} {x:g}x {value:.2f}", name=message(str(point["name"])), x=point["x"],
+                                      value=point["value"]) for point in points), "; "))
     models = " ".join(f"stories-{name}{context}" for name in ("selective", "selective-memory", "softmax"))
     return Statement(
         key, text,
-        told("16x less memory of attention at a context of 512, 25x at 1,024, 47x at 2,048, at softmax's perplexity"),
+        message("16x less memory of attention at a context of 512, 25x at 1,024, 47x at 2,048, at softmax's "
+                "perplexity"),
         _ours(curves, reached, limit),
-        told("abstract; that this is with the memory loss, and 5x at 512 without it, is from a summary of the paper"),
+        message("abstract; that this is with the memory loss, and 5x at 512 without it, is from a summary of the "
+                "paper"),
         rule, conclude(checks), table, chart if points else None,
         f"for name in {models}; do python -m models.studies.corpus.forgetting $name; done\n"
         "python -m models.studies.claims",
-        told("With the memory loss a model may read worse before anything is dropped, and then no memory is enough. "
-             "Without it, a model that reads better to begin with has room to forget; and in so short a context the "
-             "oldest tokens are not far away. In the source the gain grows with the context."), verified=False)
+        message("With the memory loss a model may read worse before anything is dropped, and then no memory is enough. "
+                "Without it, a model that reads better to begin with has room to forget; and in so short a context the "
+                "oldest tokens are not far away. In the source the gain grows with the context."), verified=False)
 
 
 def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Reach | None],
@@ -116,12 +118,13 @@ def _ours(curves: Mapping[str, Mapping[float, float]], reached: Mapping[str, Rea
     for title, its in reached.items():
         if its is not None and (factor := its.factor or 1.0) in curves[title]:
             value = curves[title][factor]
-            parts.append(told("{title} with 1/{factor:g} of the memory {value:.2f}", title=told(title), factor=factor,
-                              value=value) if factor > 1 else
-                         told("{title} with all of its memory {value:.2f}", title=told(title), value=value))
+            parts.append(message("{title} with 1/{factor:g} of the memory {value:.2f}", title=message(title),
+                                 factor=factor,
+                                 value=value) if factor > 1 else
+                         message("{title} with all of its memory {value:.2f}", title=message(title), value=value))
     if limit is not None:
-        parts.append(told("{title} with all of its memory {value:.2f}", title=told("softmax"), value=limit))
-    return told("perplexity: {values}", values=listed(parts)) if parts else tables.NOTHING
+        parts.append(message("{title} with all of its memory {value:.2f}", title=message("softmax"), value=limit))
+    return message("perplexity: {values}", values=listed(parts)) if parts else tables.NOTHING
 
 
 def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
@@ -129,17 +132,17 @@ def _most(reached: Mapping[str, Reach | None]) -> list[Check]:
     parts = [Check("", UNKNOWN, 0) if its is None else its.beyond(MOST) for its in reached.values()]
     best = min(parts, key=lambda part: (YES, UNKNOWN, UNCLEAR, NO).index(part.outcome))
     known = max((its.factor for its in reached.values() if its is not None), default=0)
-    return [replace(best, what=told("more than half of the memory dropped, here up to {known:g}x", known=known))]
+    return [replace(best, what=message("more than half of the memory dropped, here up to {known:g}x", known=known))]
 
 
 def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
     checks = []
     for title, its in reached.items():
         part = Check("", UNKNOWN, 0) if its is None else its.at_least(THEIRS[title])
-        what = told("{title}: {theirs:g}x less memory, here {known:g}x", title=told(title), theirs=THEIRS[title],
-                    known=its.factor) if its and its.factor else \
-            told("{title}: {theirs:g}x less memory, here not even with all of it", title=told(title),
-                 theirs=THEIRS[title])
+        what = message("{title}: {theirs:g}x less memory, here {known:g}x", title=message(title), theirs=THEIRS[title],
+                       known=its.factor) if its and its.factor else \
+            message("{title}: {theirs:g}x less memory, here not even with all of it", title=message(title),
+                    theirs=THEIRS[title])
         checks.append(replace(part, what=what))
     return checks
 
@@ -147,10 +150,10 @@ def _as_theirs(reached: Mapping[str, Reach | None]) -> list[Check]:
 def _by_mask(title: str, factor: float | None, chosen: Windows, oldest: Windows) -> Check:
     """Tests window by window whether dropping keys by F gives less loss than dropping the oldest, at 1 / factor of the
     memory."""
-    what = told("{title}: better than forgetting the oldest", title=told(title))
+    what = message("{title}: better than forgetting the oldest", title=message(title))
     if factor is None or factor not in chosen or factor not in oldest:
         return Check(what, UNKNOWN, 0)
-    return below_in_texts(told("{what} at {factor:g}x", what=what, factor=factor), chosen[factor] - oldest[factor])
+    return below_in_texts(message("{what} at {factor:g}x", what=what, factor=factor), chosen[factor] - oldest[factor])
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from models.messages import N_, listed, told
+from models.messages import N_, listed, message
 from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
@@ -34,8 +34,8 @@ SQRT = {64: 43.27, 128: 36.53, 256: 23.02, 512: 15.12}
 HEADS = 0.75  # share of heads in which the statement has to be true
 UNCHANGED = 1e-5  # largest change of an attention value that counts as rounding
 
-QUALITATIVE = told("the post's words, no numbers")
-TABLE = told("table of the post, against 1/√d only; the control at a constant temperature is ours")
+QUALITATIVE = message("the post's words, no numbers")
+TABLE = message("table of the post, against 1/√d only; the control at a constant temperature is ours")
 
 
 def accuracy(length: int) -> Callable[[Metric], float]:
@@ -85,12 +85,12 @@ def claim(evidence: Evidence) -> Claim:
               "1/√d": measured("softmax"),
               N_("GAU softmax, read with log n"): measured("gau-softmax", lambda n: reading("logn", n)),
               "GAU softmax": read["softmax"]}
-    return Claim("normalisation", told("Normalisation: what another length does"),
+    return Claim("normalisation", message("Normalisation: what another length does"),
                  "Su Jianlin, kexue.fm 8823 (log n) and 9019 (relu²)",
-                 told("Masked words: share of hidden tokens guessed right, in texts of 32 to 512 tokens. All models "
-                      "are trained at {trained} tokens (the mixed one at 16 to 128, one at {longer}) and not "
-                      "trained again. The source's models are larger and trained far longer, on Chinese; relu² and "
-                      "its softmax sit in gated attention units.", trained=TRAINED, longer=LONGER),
+                 message("Masked words: share of hidden tokens guessed right, in texts of 32 to 512 tokens. All models "
+                         "are trained at {trained} tokens (the mixed one at 16 to 128, one at {longer}) and not "
+                         "trained again. The source's models are larger and trained far longer, on Chinese; relu² and "
+                         "its softmax sit in gated attention units.", trained=TRAINED, longer=LONGER),
                  ("masked-softmax", *dict.fromkeys(name for name, _ in SIDES.values())),
                  "masked",
                  [_reading(evidence, read), _cure(evidence, read), _softmax(evidence, read), _log_n(evidence, scaled),
@@ -98,7 +98,7 @@ def claim(evidence: Evidence) -> Claim:
 
 
 def _ours(read: Mapping[str, ByLength], names: tuple[str, ...], n: int) -> str:
-    return told("{n} tokens: {values}", n=n, values=tables.each([
+    return message("{n} tokens: {values}", n=n, values=tables.each([
         (name, tables.spread(tables.at_decision(read[name][n]), ".1%")) for name in names]))
 
 
@@ -113,12 +113,12 @@ def _chart(read: Mapping[str, ByLength], names: tuple[str, ...],
     points = tables.lines([(name, read[name]) for name in names], steps)
     if not points:
         return None
-    alt = listed((told("{name} at {x} tokens {value:.1%}", name=told(p["name"]), x=p["x"], value=p["value"])
+    alt = listed((message("{name} at {x} tokens {value:.1%}", name=message(p["name"]), x=p["x"], value=p["value"])
                   for p in points), "; ")
-    points += [{"name": told("source, {name}", name=told(name)), "x": n, "value": value / 100, "seed": "source"}
+    points += [{"name": message("source, {name}", name=message(name)), "x": n, "value": value / 100, "seed": "source"}
                for name, by_length in (theirs or {}).items() for n, value in by_length.items()]
-    return Chart("lines", points, told("hidden tokens guessed right, {steps:,} steps", steps=steps),
-                 told("tokens; trained at {trained}", trained=TRAINED), alt=alt, form=".0%")
+    return Chart("lines", points, message("hidden tokens guessed right, {steps:,} steps", steps=steps),
+                 message("tokens; trained at {trained}", trained=TRAINED), alt=alt, form=".0%")
 
 
 def _less(evidence: Evidence, read: Mapping[str, ByLength], one: str, other: str, n: int) -> tuple[Samples, float]:
@@ -131,7 +131,8 @@ def _less(evidence: Evidence, read: Mapping[str, ByLength], one: str, other: str
 
 def _above(evidence: Evidence, read: Mapping[str, ByLength], one: str, other: str, n: int) -> Check:
     between, texts = _less(evidence, read, other, one, n)
-    return below(told("{one} above {other} at {n}", one=told(one), other=told(other), n=n), between, texts=texts)
+    return below(message("{one} above {other} at {n}", one=message(one), other=message(other), n=n), between,
+                         texts=texts)
 
 
 def _read_commands(*names: str) -> str:
@@ -141,51 +142,53 @@ def _read_commands(*names: str) -> str:
 def _reading(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     names = ("relu²/n, n fixed", "relu²/n, n = length")
     return Statement(
-        "normalisation-reading", told("Read at a shorter length, relu²/n does worse with n = length than with n "
-                                      "fixed."),
-        told("n fixed at 512 is clearly better than n = length in fine-tuning"), _ours(read, names, LENGTHS[0]),
+        "normalisation-reading", message("Read at a shorter length, relu²/n does worse with n = length than with n "
+                                         "fixed."),
+        message("n fixed at 512 is clearly better than n = length in fine-tuning"), _ours(read, names, LENGTHS[0]),
         QUALITATIVE,
-        told("at 32 tokens, half the length of training, more right guesses with n fixed than with n = length, beyond "
-             "chance. The source says it of texts shorter than those of training, after fine-tuning. Nothing is "
-             "fine-tuned here, and longer texts stand in the table without deciding anything"),
+        message("at 32 tokens, half the length of training, more right guesses with n fixed than with n = length, "
+                "beyond chance. The source says it of texts shorter than those of training, after fine-tuning. Nothing "
+                "is fine-tuned here, and longer texts stand in the table without deciding anything"),
         conclude([_above(evidence, read, *names, n) for n in SHORTER]), _by_length(read, names), _chart(read, names),
         _read_commands("gau-relu2"),
-        told("The number of keys that a query really uses grows with the text to some degree, and n = length allows "
-             "for that; how far depends on the length."))
+        message("The number of keys that a query really uses grows with the text to some degree, and n = length allows "
+                "for that; how far depends on the length."))
 
 
 def _cure(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     mixed, fixed, length = "relu²/n, mixed lengths", "relu²/n, n fixed", "relu²/n, n = length"
     checks = [_above(evidence, read, mixed, length, n) for n in OTHERS]
-    checks += [no_worse(told("mixed lengths with n = length no worse than n fixed at {n}", n=n), between, texts=texts)
+    checks += [no_worse(message("mixed lengths with n = length no worse than n fixed at {n}", n=n), between,
+                                texts=texts)
                for n in OTHERS for between, texts in [_less(evidence, read, fixed, mixed, n)]]
     names = (mixed, fixed, length)
     return Statement(
-        "normalisation-cure", told("Training on mixed lengths cures it."),
-        told("mixed lengths in pretraining fix it"), _ours(read, names, LENGTHS[-1]), QUALITATIVE,
-        told("with n = length the mixed model guesses better than the one of a single length at each other length, "
-             "and no worse than that one with n fixed (by more than a point)"),
+        "normalisation-cure", message("Training on mixed lengths cures it."),
+        message("mixed lengths in pretraining fix it"), _ours(read, names, LENGTHS[-1]), QUALITATIVE,
+        message("with n = length the mixed model guesses better than the one of a single length at each other length, "
+                "and no worse than that one with n fixed (by more than a point)"),
         conclude(checks), _by_length(read, names), _chart(read, names), _read_commands("gau-relu2", "gau-relu2-mixed"),
-        told("Mixing has a price near the trained length, where there is little to cure; it pays at eight times the "
-             "length."))
+        message("Mixing has a price near the trained length, where there is little to cure; it pays at eight times the "
+                "length."))
 
 
 def _softmax(evidence: Evidence, read: Mapping[str, ByLength]) -> Statement:
     readings = ("relu²/n, n fixed", "relu²/n, n = length")
     checks = [_above(evidence, read, "softmax", other, n) for other in readings for n in OTHERS]
     between, texts = _less(evidence, read, "softmax, trained at 128", "softmax", LONGER)
-    checks.append(no_worse(told("at {n} no worse than softmax trained at {n}", n=LONGER), between, texts=texts))
+    checks.append(no_worse(message("at {n} no worse than softmax trained at {n}", n=LONGER), between, texts=texts))
     names = ("softmax", "softmax, trained at 128", *readings)
     return Statement(
-        "normalisation-softmax", told("Softmax needs no cure."),
-        told("softmax is clearly better across lengths"), _ours(read, names, LENGTHS[-1]), QUALITATIVE,
-        told("the gated attention unit with softmax, trained at one length, guesses better than relu²/n in both "
-             "readings at each other length, beyond chance; and at {n} tokens it is behind one that was trained at {n} "
-             "by less than a point. Nothing is trained again", n=LONGER),
+        "normalisation-softmax", message("Softmax needs no cure."),
+        message("softmax is clearly better across lengths"), _ours(read, names, LENGTHS[-1]), QUALITATIVE,
+        message("the gated attention unit with softmax, trained at one length, guesses better than relu²/n in both "
+                "readings at each other length, beyond chance; and at {n} tokens it is behind one that was trained at "
+                "{n} by less than a point. Nothing is trained again", n=LONGER),
         conclude(checks), _by_length(read, names), _chart(read, names),
         "for name in masked-gau-softmax masked-gau-relu2; do python -m models.training.evaluate $name; done\n"
         + _read_commands("gau-relu2", "gau-softmax", "gau-softmax-128"),
-        told("More text is more evidence for a hidden token, and a model that never read so much cannot use it all."))
+        message("More text is more evidence for a hidden token, and a model that never read so much cannot use it "
+                "all."))
 
 
 def _log_n(evidence: Evidence, scaled: Mapping[str, ByLength]) -> Statement:
@@ -193,26 +196,26 @@ def _log_n(evidence: Evidence, scaled: Mapping[str, ByLength]) -> Statement:
     names = ("log n", "constant temperature", "1/√d", "GAU softmax, read with log n", "GAU softmax")
     compared = (("log n", "constant temperature"), ("GAU softmax, read with log n", "GAU softmax"))
     return Statement(
-        "normalisation-log-n", told("log n holds accuracy beyond the trained length."),
-        told("at 256 tokens 34.0% with log n and 23.0% with 1/√d; at 512 20.15% and 15.1%"),
+        "normalisation-log-n", message("log n holds accuracy beyond the trained length."),
+        message("at 256 tokens 34.0% with log n and 23.0% with 1/√d; at 512 20.15% and 15.1%"),
         _ours(scaled, names, LENGTHS[-1]), TABLE,
-        told("more right guesses than the control at 256 and 512 tokens, four and eight times the trained length, "
-             "beyond chance, in the plain Transformer, which the source is about, and in gated attention units. The "
-             "control has at every length the temperature that log n has at 64, so it trains to the same weights: only "
-             "the reading differs. 1/√d trains otherwise, and decides nothing"),
+        message("more right guesses than the control at 256 and 512 tokens, four and eight times the trained length, "
+                "beyond chance, in the plain Transformer, which the source is about, and in gated attention units. The "
+                "control has at every length the temperature that log n has at 64, so it trains to the same weights: "
+                "only the reading differs. 1/√d trains otherwise, and decides nothing"),
         conclude([_above(evidence, scaled, *sides, n) for sides in compared for n in (256, 512)]),
         _by_length(scaled, names, theirs), _chart(scaled, names, theirs),
         commands.evaluated(["masked-log-n", "masked-temperature", "masked-softmax", "masked-gau-softmax"],
                            "python -m models.studies.claims readings"),
-        told("In the plain Transformer heads that look at fixed distances lose nothing when the text grows; a gated "
-             "attention unit has one head for everything."))
+        message("In the plain Transformer heads that look at fixed distances lose nothing when the text grows; a gated "
+                "attention unit has one head for everything."))
 
 
 def _entropy(evidence: Evidence) -> Statement:
     readings = {"1/√d": evidence.entropies("masked-softmax", "trained"),
                 "log n": evidence.entropies("masked-softmax", "logn")}
     grown = {name: growth(by_length) for name, by_length in readings.items()}
-    rows = [{N_("reading"): name, "source": told("ln n grows by 2.08"),
+    rows = [{N_("reading"): name, "source": message("ln n grows by 2.08"),
              N_("here, entropy at 64"): f"{statistics.fmean(readings[name][64]):.2f}" if values else tables.NOTHING,
              N_("at 512"): f"{statistics.fmean(readings[name][512]):.2f}" if values else tables.NOTHING,
              N_("growth"): f"{statistics.fmean(values):+.2f} ± {statistics.pstdev(values):.2f}" if values
@@ -220,9 +223,9 @@ def _entropy(evidence: Evidence) -> Statement:
     if all(grown.values()):
         steadier = [abs(a) < abs(b) for a, b in zip(grown["log n"], grown["1/√d"], strict=True)]
         means = {name: abs(statistics.fmean(values)) for name, values in grown.items()}
-        checks = [fact(told("the mean grows less"), means["log n"] < means["1/√d"]),
-                  fact(told("in {heads:.0%} of the heads (here {steadier:.0%})", heads=HEADS,
-                            steadier=statistics.fmean(steadier)),
+        checks = [fact(message("the mean grows less"), means["log n"] < means["1/√d"]),
+                  fact(message("in {heads:.0%} of the heads (here {steadier:.0%})", heads=HEADS,
+                               steadier=statistics.fmean(steadier)),
                        statistics.fmean(steadier) >= HEADS)]
     else:
         checks = [Check("", UNKNOWN, 0)]
@@ -230,25 +233,25 @@ def _entropy(evidence: Evidence) -> Statement:
                                     for name, by_length in readings.items() for n, values in sorted(by_length.items())]
     if points:
         lengths = sorted({point["x"] for point in points})
-        points += [{"name": told("ln n: even weights"), "x": n, "seed": 0, "value": round(math.log(n), 4)}
+        points += [{"name": message("ln n: even weights"), "x": n, "seed": 0, "value": round(math.log(n), 4)}
                    for n in lengths]
-    chart = Chart("lines", points, told("mean entropy of attention, nats"),
-                  told("tokens; trained at {trained}", trained=TRAINED),
-                  alt=listed((told("{name} at {x} tokens {value:.2f} nats", name=told(p["name"]), x=p["x"],
-                                   value=p["value"]) for p in points), "; "))
+    chart = Chart("lines", points, message("mean entropy of attention, nats"),
+                  message("tokens; trained at {trained}", trained=TRAINED),
+                  alt=listed((message("{name} at {x} tokens {value:.2f} nats", name=message(p["name"]), x=p["x"],
+                                      value=p["value"]) for p in points), "; "))
     return Statement(
-        "normalisation-entropy", told("log n holds the entropy of attention more constant than 1/√d when the text "
-                                      "grows."),
-        told("a derivation: entropy ≈ ln n − 0.24 λ d, so λ must grow as ln n; no measured entropies"),
-        told("growth {values} nats", values=tables.each([
+        "normalisation-entropy", message("log n holds the entropy of attention more constant than 1/√d when the text "
+                                         "grows."),
+        message("a derivation: entropy ≈ ln n − 0.24 λ d, so λ must grow as ln n; no measured entropies"),
+        message("growth {values} nats", values=tables.each([
             (name, f"{statistics.fmean(values):.2f}") for name, values in grown.items() if values])),
-        told("derivation in the post, with approximations for vectors on a sphere; a larger factor on fixed scores "
-             "never raises entropy, so what is measured is that the model's scores do not undo that"),
-        told("one model, masked-softmax, read both ways: from 64 to 512 tokens the mean entropy grows less with log "
-             "n, and so it does in {heads:.0%} of the heads; ± is the spread over heads", heads=HEADS),
+        message("derivation in the post, with approximations for vectors on a sphere; a larger factor on fixed scores "
+                "never raises entropy, so what is measured is that the model's scores do not undo that"),
+        message("one model, masked-softmax, read both ways: from 64 to 512 tokens the mean entropy grows less with log "
+                "n, and so it does in {heads:.0%} of the heads; ± is the spread over heads", heads=HEADS),
         conclude(checks, by_construction=True), rows, chart if points else None,
         "python -m models.studies.corpus.lengths masked-softmax",
-        told("Heads that look at fixed distances have an entropy of their own that no temperature decides."))
+        message("Heads that look at fixed distances have an entropy of their own that no temperature decides."))
 
 
 def growth(by_length: Mapping[int, list[float]]) -> list[float]:
@@ -265,31 +268,32 @@ def growth(by_length: Mapping[int, list[float]]) -> list[float]:
 
 def _relu2(evidence: Evidence) -> Statement:
     found: dict[str, Any] = evidence.measured.get("relu2_scale") or {}
-    checks = [fact(told("rows of relu² stay the same"), found["relu2_change"] < UNCHANGED if found else None),
-              fact(told("rows of softmax do not"), found["softmax_change"] > 1e-3 if found else None)]
+    checks = [fact(message("rows of relu² stay the same"), found["relu2_change"] < UNCHANGED if found else None),
+              fact(message("rows of softmax do not"), found["softmax_change"] > 1e-3 if found else None)]
     table, points = [], []
     for index, factor in enumerate(found.get("factors", [])):
-        table.append({N_("scores times"): f"{factor:g}", "source": told("relu²: the same"),
-                      N_("here, relu²"): told("{value:.4f} nats", value=found["relu2_entropy"][index]),
-                      N_("here, softmax"): told("{value:.4f} nats", value=found["softmax_entropy"][index])})
+        table.append({N_("scores times"): f"{factor:g}", "source": message("relu²: the same"),
+                      N_("here, relu²"): message("{value:.4f} nats", value=found["relu2_entropy"][index]),
+                      N_("here, softmax"): message("{value:.4f} nats", value=found["softmax_entropy"][index])})
         points += [{"name": name, "x": factor, "seed": 0, "value": found[f"{key}_entropy"][index]}
                    for name, key in (("relu²", "relu2"), ("softmax", "softmax"))]
     verdict = conclude(checks, by_construction=True)
     if found:
-        verdict = replace(verdict, why=told("{why}. On scores of {scores}, the largest change of a weight is "
-                                            "{change:.0e}", why=verdict.why, scores=found["scores"],
-                                            change=found["relu2_change"]))
+        verdict = replace(verdict, why=message("{why}. On scores of {scores}, the largest change of a weight is "
+                                               "{change:.0e}", why=verdict.why, scores=found["scores"],
+                                               change=found["relu2_change"]))
     return Statement(
-        "normalisation-relu2", told("No factor on the scores changes the entropy of relu²."),
-        told("relu² admits no entropy-invariant version: positive homogeneity cancels a temperature"),
-        told("largest change of a weight: {values}", values=tables.each([
+        "normalisation-relu2", message("No factor on the scores changes the entropy of relu²."),
+        message("relu² admits no entropy-invariant version: positive homogeneity cancels a temperature"),
+        message("largest change of a weight: {values}", values=tables.each([
             (name, f"{found[f'{key}_change']:.0e}") for name, key in (("relu²", "relu2"), ("softmax", "softmax"))]
             if found else [])),
-        told("algebra in the post: relu(c s)² = c² relu(s)², and c² cancels when a row is divided by its sum"),
-        told("with scores times 1/4 to 4, no weight of a row that is divided by its sum changes by more than "
-             "{unchanged:.5f}, while softmax's do", unchanged=UNCHANGED),
+        message("algebra in the post: relu(c s)² = c² relu(s)², and c² cancels when a row is divided by its sum"),
+        message("with scores times 1/4 to 4, no weight of a row that is divided by its sum changes by more than "
+                "{unchanged:.5f}, while softmax's do", unchanged=UNCHANGED),
         verdict,
-        table or [{"scores times": tables.NOTHING, "source": told("relu²: the same"), N_("here"): tables.NOTHING}],
-        Chart("lines", points, told("mean entropy of a row, nats"), told("factor on the scores"),
-              alt=told("relu² stays level; softmax falls as the factor grows")) if points else None,
-        "python -m models.studies.claims relu2_scale", told("Rows without a positive score have no sum to divide by."))
+        table or [{"scores times": tables.NOTHING, "source": message("relu²: the same"), N_("here"): tables.NOTHING}],
+        Chart("lines", points, message("mean entropy of a row, nats"), message("factor on the scores"),
+              alt=message("relu² stays level; softmax falls as the factor grows")) if points else None,
+        "python -m models.studies.claims relu2_scale",
+        message("Rows without a positive score have no sum to divide by."))

@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy
 from scipy.stats import rankdata
 
-from models.messages import N_, told
+from models.messages import N_, message
 from models.studies.claims import tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Claim, Statement
@@ -24,11 +24,11 @@ LITTLE = 0.02  # our limit of "little": the source has curves and no number
 REDRAWS, FEW = 2000, 7  # draws of the drops; up to FEW trainings, all orders are enumerated
 CHANCE = 0.05  # level of the test of the rank correlation
 LIVE = ("1", "1/2", "1/8", "1/16", "0")  # shares of computed heads, as in the source
-ABSTRACT, SUMMARY = told("abstract; results by task are figures without a table"), told("a summary of the paper")
-CURVES = told("abstract; figures, no table")
+ABSTRACT, SUMMARY = message("abstract; results by task are figures without a table"), message("a summary of the paper")
+CURVES = message("abstract; figures, no table")
 
-LITTLE_TO_LOSE = told("The probe sees the embeddings too, which no head changes; what attention adds to them differs "
-                      "from task to task.")
+LITTLE_TO_LOSE = message("The probe sees the embeddings too, which no head changes; what attention adds to them "
+                         "differs from task to task.")
 
 
 def claim(evidence: Evidence) -> Claim:
@@ -40,14 +40,15 @@ def claim(evidence: Evidence) -> Claim:
     every = found(evidence)
     # A model of which no task counts cannot fail; checkpoints that are measured at the ends are points of a scatter.
     studies = [study for study in every if (study.is_whole or not study.moment) and study.drops(LEARNED, 0)]
-    return Claim("papa", told("PAPA: attention that is constant, under fresh probes"),
+    return Claim("papa", message("PAPA: attention that is constant, under fresh probes"),
                  "Hassid et al. 2022, arXiv 2211.03495",
-                 told("The source took BERT, RoBERTa and DeBERTa, base and large, and six tasks. Here: smaller "
-                      "encoders, seven tasks from open data, 600 to 1,200 training texts of each. As there, the model "
-                      "is frozen, heads become constant in a learned order, and fresh probes read all layers. Drops "
-                      "are shares of the score of the unmodified model. A task counts if each of the three probes on "
-                      "the unmodified model scores above all three with all heads pruned, and above a constant answer. "
-                      "This rule replaces a limit of 0.1 on the score; both were set after first scores were known."),
+                 message("The source took BERT, RoBERTa and DeBERTa, base and large, and six tasks. Here: smaller "
+                         "encoders, seven tasks from open data, 600 to 1,200 training texts of each. As there, the "
+                         "model is frozen, heads become constant in a learned order, and fresh probes read all layers. "
+                         "Drops are shares of the score of the unmodified model. A task counts if each of the three "
+                         "probes on the unmodified model scores above all three with all heads pruned, and above a "
+                         "constant answer. This rule replaces a limit of 0.1 on the score; both were set after first "
+                         "scores were known."),
                  tuple(study.name for study in studies if evidence.card(study.name)), "masked",
                  [_average(studies), _most(studies), _half(studies), _order(studies), _better(every)])
 
@@ -92,12 +93,12 @@ def _rows(studies: Sequence[Study], cell: Callable[[Study, Task, int], str],
     rows = []
     for study in studies:
         for task in study.tasks.values():
-            rows.append({N_("model"): study.title, N_("task"): told(task.title)} |
-                        {told("live {share}", share=share): cell(study, task, count)
+            rows.append({N_("model"): study.title, N_("task"): message(task.title)} |
+                        {message("live {share}", share=share): cell(study, task, count)
                          for share, count in zip(LIVE, study.counts, strict=True)})
         if mean is not None:
-            rows.append({N_("model"): study.title, N_("task"): told("mean of the drops")} |
-                        {told("live {share}", share=share): mean(study, count)
+            rows.append({N_("model"): study.title, N_("task"): message("mean of the drops")} |
+                        {message("live {share}", share=share): mean(study, count)
                          for share, count in zip(LIVE, study.counts, strict=True)})
     return rows or [{N_("model"): tables.NOTHING, N_("task"): tables.NOTHING}]
 
@@ -124,8 +125,9 @@ def _drop_chart(studies: Sequence[Study]) -> Chart | None:
     if not points:
         return None
     alt = "; ".join(f"{study.title}: {_percent(study.mean_drop_by_seed(LEARNED, study.heads))}" for study in studies)
-    return Chart("lines", points, told("relative drop, mean of the tasks"), told("share of heads that are constant"),
-                 (AVERAGE, told("source, all heads constant")), alt, ".0%")
+    return Chart("lines", points, message("relative drop, mean of the tasks"),
+                 message("share of heads that are constant"),
+                 (AVERAGE, message("source, all heads constant")), alt, ".0%")
 
 
 def _needing(studies: Sequence[Study], limit: float) -> list[Study]:
@@ -139,22 +141,22 @@ def _where_heads_count(studies: Sequence[Study], checks: list[Check]) -> list[Ch
     need of heads."""
     if checks:
         return checks
-    return [Check(told("no model clearly loses more when all heads are pruned"), UNCLEAR, 1)] if studies else \
-        _missing(told("any model"))
+    return [Check(message("no model clearly loses more when all heads are pruned"), UNCLEAR, 1)] if studies else \
+        _missing(message("any model"))
 
 
 def _average(studies: Sequence[Study]) -> Statement:
     what = N_("{model} loses at most 8% on average")
     checks = _where_heads_count(studies, [
-        _by_seed(told(what, model=study.title), study.mean_drop_by_seed(LEARNED, study.heads), AVERAGE)
+        _by_seed(message(what, model=study.title), study.mean_drop_by_seed(LEARNED, study.heads), AVERAGE)
         for study in _needing(studies, AVERAGE)])
     return Statement(
-        "papa-average", told("With all heads constant frozen encoders lose no more than 8% on average."),
-        told("8% on average over six tasks and six models"),
+        "papa-average", message("With all heads constant frozen encoders lose no more than 8% on average."),
+        message("8% on average over six tasks and six models"),
         tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.heads))) for study in studies]),
         ABSTRACT,
-        told("the mean over the tasks of the relative drop is below 8%, beyond the chance of three probes, for each "
-             "model that clearly loses more than 8% with all heads pruned: another one could not fail"),
+        message("the mean over the tasks of the relative drop is below 8%, beyond the chance of three probes, for each "
+                "model that clearly loses more than 8% with all heads pruned: another one could not fail"),
         conclude(checks),
         _rows(studies, _scores, lambda study, count: _percent(study.mean_drop_by_seed(LEARNED, count))),
         _drop_chart(studies), _commands(studies), LITTLE_TO_LOSE)
@@ -162,52 +164,53 @@ def _average(studies: Sequence[Study]) -> Statement:
 
 def _most(studies: Sequence[Study]) -> Statement:
     checks = _where_heads_count(studies, [
-        _by_seed(told("{model}, “{task}”, loses at most 20%", model=study.title, task=told(task.title)),
+        _by_seed(message("{model}, “{task}”, loses at most 20%", model=study.title, task=message(task.title)),
                  task.drops(LEARNED, study.heads, study.heads), MOST)
         for study in studies for task in study.tasks.values()
         if _by_seed("", task.drops(REMOVED, study.heads, study.heads), MOST).outcome == NO])
     points = [{"name": f"{study.title}, {task.title}", "value": round(value, 4), "which": study.title}
               for study in studies for task in study.tasks.values()
               for value in task.drops(LEARNED, study.heads, study.heads)]
-    chart = Chart("dots", points, told("relative drop with all heads constant"), rule=(MOST, told("source, most")),
+    chart = Chart("dots", points, message("relative drop with all heads constant"),
+                  rule=(MOST, message("source, most")),
                   alt="; ".join(f"{its['name']} {its['value']:.1%}" for its in points), form=".0%") if points else None
-    rows = [{N_("model"): study.title, N_("task"): told(task.title), N_("source"): told("20% at most"),
+    rows = [{N_("model"): study.title, N_("task"): message(task.title), N_("source"): message("20% at most"),
              N_("here"): _percent(task.drops(LEARNED, study.heads, study.heads))}
             for study in studies for task in study.tasks.values()]
     return Statement(
-        "papa-most", told("No task loses more than 20% with all heads constant."), told("never more than 20%"),
+        "papa-most", message("No task loses more than 20% with all heads constant."), message("never more than 20%"),
         tables.each([
-            (told("{model}, “{task}”", model=study.title, task=told(task.title)), _percent(drops))
+            (message("{model}, “{task}”", model=study.title, task=message(task.title)), _percent(drops))
             for study in studies for task, drops in [max(
                 ((task, task.drops(LEARNED, study.heads, study.heads)) for task in study.tasks.values()),
                 key=lambda its: fmean(its[1] or [-1.0]))]]), SUMMARY,
-        told("the relative drop with all heads constant is below 20%, beyond the chance of three probes, in each task "
-             "and model that clearly loses more than 20% with all heads pruned: another one could not fail"),
+        message("the relative drop with all heads constant is below 20%, beyond the chance of three probes, in each "
+                "task and model that clearly loses more than 20% with all heads pruned: another one could not fail"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
-        told("With 600 training texts some tasks have small scores, of which a little is a large share."),
+        message("With 600 training texts some tasks have small scores, of which a little is a large share."),
         verified=False)
 
 
 def _half(studies: Sequence[Study]) -> Statement:
     checks = _where_heads_count(studies, [
-        _by_seed(told("{model} loses at most 2% with half of its heads constant", model=study.title),
+        _by_seed(message("{model} loses at most 2% with half of its heads constant", model=study.title),
                  study.mean_drop_by_seed(LEARNED, study.counts[1]), LITTLE) for study in _needing(studies, LITTLE)])
-    rows = [{N_("model"): study.title, N_("source"): told("little or nothing"),
+    rows = [{N_("model"): study.title, N_("source"): message("little or nothing"),
              N_("half constant"): _percent(study.mean_drop_by_seed(LEARNED, study.counts[1])),
              N_("all constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads)),
              N_("half pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.counts[1])),
              N_("all pruned"): _percent(study.mean_drop_by_seed(REMOVED, study.heads))} for study in studies]
     return Statement(
-        "papa-half", told("With half of the heads constant little or nothing is lost."),
-        told("no number; “little or no performance drop is observed”"),
+        "papa-half", message("With half of the heads constant little or nothing is lost."),
+        message("no number; “little or no performance drop is observed”"),
         tables.each([(study.title, _percent(study.mean_drop_by_seed(LEARNED, study.counts[1]))) for study in studies]),
         CURVES,
-        told("less than 2% lost with half of the heads constant, mean of the tasks, beyond the chance of three probes, "
-             "for each model that clearly loses more than 2% with all heads pruned. A control, which decides nothing: "
-             "half of the heads pruned"),
+        message("less than 2% lost with half of the heads constant, mean of the tasks, beyond the chance of three "
+                "probes, for each model that clearly loses more than 2% with all heads pruned. A control, which "
+                "decides nothing: half of the heads pruned"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, way, study.mean_drop_by_seed(key, study.counts[1])) for study in studies
-               for key, way in ((LEARNED, told("half constant")), (REMOVED, told("half pruned")))], LITTLE, "2%"),
+               for key, way in ((LEARNED, message("half constant")), (REMOVED, message("half pruned")))], LITTLE, "2%"),
         _commands(studies), LITTLE_TO_LOSE)
 
 
@@ -216,7 +219,7 @@ def _dots(rows: Sequence[tuple[str, str, Sequence[float]]], limit: float, rule: 
     points = [{"name": model, "value": round(value, 4), "which": which} for model, which, values in rows
               for value in values]
     alt = "; ".join(f"{model}, {which}: {_percent(values)}" for model, which, values in rows)
-    return Chart("dots", points, told("relative drop, mean of the tasks"), rule=(limit, rule), alt=alt,
+    return Chart("dots", points, message("relative drop, mean of the tasks"), rule=(limit, rule), alt=alt,
                  form=".0%") if points else None
 
 
@@ -233,8 +236,8 @@ def _paired(study: Study) -> list[float]:
 
 def _order(every: Sequence[Study]) -> Statement:
     studies = [study for study in every if study.has(RANDOM)]
-    checks = [_by_seed(told("{model} loses less in the learned order", model=study.title),
-                       [-its for its in _paired(study)], 0.0) for study in studies] or _missing(told("any model"))
+    checks = [_by_seed(message("{model} loses less in the learned order", model=study.title),
+                       [-its for its in _paired(study)], 0.0) for study in studies] or _missing(message("any model"))
     rows = []
     for study in studies:
         count = study.counts[FRACTIONS.index(0.125)]
@@ -243,26 +246,26 @@ def _order(every: Sequence[Study]) -> Statement:
                      N_("random orders"): _percent(study.mean_drop_by_seed(RANDOM, count)),
                      N_("pruned, learned order"): _percent(study.mean_drop_by_seed(REMOVED, count))})
     return Statement(
-        "papa-order", told("The learned order is better than a random one where few heads stay live."),
-        told("no number; the source sorts heads by lambda and shows no random order"),
-        tables.each([(study.title, told("{learned}, random {random}", learned=_percent(study.mean_drop_by_seed(
+        "papa-order", message("The learned order is better than a random one where few heads stay live."),
+        message("no number; the source sorts heads by lambda and shows no random order"),
+        tables.each([(study.title, message("{learned}, random {random}", learned=_percent(study.mean_drop_by_seed(
             LEARNED, count)), random=_percent(study.mean_drop_by_seed(RANDOM, count))))
             for study in studies for count in [study.counts[FRACTIONS.index(0.125)]]]),
-        told("figures, no table"),
-        told("with 1/8 of the heads live, the mean over the tasks of the relative drop is smaller than in a random "
-             "order, for each model of which that was measured, beyond the chance of three probes and three orders"),
+        message("figures, no table"),
+        message("with 1/8 of the heads live, the mean over the tasks of the relative drop is smaller than in a random "
+                "order, for each model of which that was measured, beyond the chance of three probes and three orders"),
         conclude(checks), rows or [{N_("model"): tables.NOTHING}],
         _dots([(study.title, which, study.mean_drop_by_seed(key, study.counts[FRACTIONS.index(0.125)]))
                for study in studies
-               for key, which in ((LEARNED, told("learned order")), (RANDOM, told("random orders")),
-                                  (REMOVED, told("pruned, learned order")))], 0.0, ""),
+               for key, which in ((LEARNED, message("learned order")), (RANDOM, message("random orders")),
+                                  (REMOVED, message("pruned, learned order")))], 0.0, ""),
         _commands(studies),
-        told("Where constant heads cost next to nothing, there is nothing for an order to save."))
+        message("Where constant heads cost next to nothing, there is nothing for an order to save."))
 
 
 def _better(studies: Sequence[Study]) -> Statement:
     found = results.ranked(studies)
-    what = told("the rank correlation of score and drop is positive")
+    what = message("the rank correlation of score and drop is positive")
     if found.trainings < results.MODELS or math.isnan(found.rank):
         check = fact(what, None)
     else:  # clear at a p-value below CHANCE, on either side
@@ -274,26 +277,26 @@ def _better(studies: Sequence[Study]) -> Statement:
              N_("lost with all heads constant"): _percent(study.mean_drop_by_seed(LEARNED, study.heads))}
             for study, quality, drop in found.points]
     if check.outcome != UNKNOWN:
-        rows.append({"model": told("rank correlation of {n} trainings", n=found.trainings),
+        rows.append({"model": message("rank correlation of {n} trainings", n=found.trainings),
                      "parameters": tables.NOTHING, "mean score as trained": f"{found.rank:.2f}",
-                     "lost with all heads constant": told("p = {chance:.2f}", chance=found.chance)})
+                     "lost with all heads constant": message("p = {chance:.2f}", chance=found.chance)})
     chart = Chart("scatter", [{"name": study.training, "x": round(quality, 4), "value": round(drop, 4), "seed": 0}
-                              for study, quality, drop in found.points], told("lost with all heads constant"),
-                  told("mean score as trained"), alt="; ".join(f"{study.title}: {quality:.3f}, {drop:.1%}"
+                              for study, quality, drop in found.points], message("lost with all heads constant"),
+                  message("mean score as trained"), alt="; ".join(f"{study.title}: {quality:.3f}, {drop:.1%}"
                                                               for study, quality, drop in found.points),
                   form=".0%") if found.points else None
     return Statement(
-        "papa-better", told("Better models lose more."),
-        told("“better-performing models lose more from applying our method than weaker models”"),
-        tables.NOTHING if check.outcome == UNKNOWN else told(
+        "papa-better", message("Better models lose more."),
+        message("“better-performing models lose more from applying our method than weaker models”"),
+        tables.NOTHING if check.outcome == UNKNOWN else message(
             "rank correlation {rank:.2f} of {n} trainings (p = {chance:.2f})", rank=found.rank, n=found.trainings,
             chance=found.chance), CURVES,
-        told("the rank correlation (Spearman) of the mean score as trained and the mean drop is positive, of three "
-             "trainings or more, the last moment of each; the share of random orders with one as large is below 5%, a "
-             "mean over drops redrawn within the chance of their probes. Earlier moments stand in the table and decide "
-             "nothing, and p is that of the means. This rule was set after the numbers were known"),
+        message("the rank correlation (Spearman) of the mean score as trained and the mean drop is positive, of three "
+                "trainings or more, the last moment of each; the share of random orders with one as large is below 5%, "
+                "a mean over drops redrawn within the chance of their probes. Earlier moments stand in the table and "
+                "decide nothing, and p is that of the means. This rule was set after the numbers were known"),
         conclude([check]), rows or [{N_("model"): tables.NOTHING}], chart, _commands(studies),
-        told("Models of a few kinds differ in more than in how good they are."))
+        message("Models of a few kinds differ in more than in how good they are."))
 
 
 def _chance_of_order(ranked: results.Ranked) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from models.messages import listed, told
+from models.messages import listed, message
 from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
@@ -17,9 +17,10 @@ LONG = (48, 96)
 TRAINED = 24  # events in the longest training text
 SOLVED = 0.99  # share of right answers
 LOST = 0.5  # share of right answers below which a model cannot retrieve
-KINDS = {"selective": told("selective"), "softmax": told("softmax"), "log-n": told("log n"), "random": told("random")}
-SETTINGS = told("a summary of the paper, without vocabulary, lengths and accuracies")
-NONE = told("no number")
+KINDS = {"selective": message("selective"), "softmax": message("softmax"), "log-n": message("log n"),
+         "random": message("random")}
+SETTINGS = message("a summary of the paper, without vocabulary, lengths and accuracies")
+NONE = message("no number")
 
 
 def right_answers(events: int) -> Callable[[Metric], float]:
@@ -74,14 +75,14 @@ def _events_chart(answers: Mapping[str, Mapping[int, Samples]], names: tuple[str
     points = tables.lines([(KINDS[name], answers[name]) for name in names], steps)
     if not points:
         return None
-    alt = listed((told("{name} at {x} events {value:.1%}", name=point["name"], x=point["x"], value=point["value"])
+    alt = listed((message("{name} at {x} events {value:.1%}", name=point["name"], x=point["x"], value=point["value"])
                   for point in points), "; ")
-    return Chart("lines", points, told("right answers"),
-                 told("events; training ended at {trained}", trained=TRAINED), alt=alt, form=".0%")
+    return Chart("lines", points, message("right answers"),
+                 message("events; training ended at {trained}", trained=TRAINED), alt=alt, form=".0%")
 
 
 def _right(events: int, samples: Mapping[str, Samples]) -> str:
-    return told("{events} events: {values} right", events=events, values=tables.each([
+    return message("{events} events: {values} right", events=events, values=tables.each([
         (name, tables.spread(tables.at_decision(its), ".1%")) for name, its in samples.items()]))
 
 
@@ -98,74 +99,74 @@ def _solves(evidence: Evidence, samples: Samples, events: int, among: str, what:
 def _solved(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
     names = ("selective", "softmax")
     checks = [_solves(evidence, answers[name][TRAINED], TRAINED, ALL,
-                      told("{kind}: at least {solved:.0%} right at {events} events", kind=KINDS[name], solved=SOLVED,
-                           events=TRAINED), name) for name in names]
+                      message("{kind}: at least {solved:.0%} right at {events} events", kind=KINDS[name], solved=SOLVED,
+                              events=TRAINED), name) for name in names]
     return Statement(
-        "selective-solved", told("Selective attention solves variable assignment, and so does softmax."), NONE,
+        "selective-solved", message("Selective attention solves variable assignment, and so does softmax."), NONE,
         _right(TRAINED, {KINDS[name]: answers[name][TRAINED] for name in names}), SETTINGS,
-        told("at least {solved:.0%} of the answers at {trained} events, the longest of training, by both: what softmax "
-             "solves too does not set selective attention apart", solved=SOLVED, trained=TRAINED),
+        message("at least {solved:.0%} of the answers at {trained} events, the longest of training, by both: what "
+                "softmax solves too does not set selective attention apart", solved=SOLVED, trained=TRAINED),
         conclude(checks), _events_table(answers, names), _events_chart(answers, names),
         commands.evaluated(["assignment-selective", "assignment-softmax"]),
-        told("Learning this task depends more on the recipe than on the attention; see models/training/recipes.py."),
+        message("Learning this task depends more on the recipe than on the attention; see models/training/recipes.py."),
         verified=False)
 
 
 def _longer(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]],
             late: Mapping[str, Mapping[int, Samples]]) -> Statement:
     checks = [_solves(evidence, late["selective"][events], events, LATE,
-                      told("at least {solved:.0%} right in the last quarter of {events} events", solved=SOLVED,
-                           events=events)) for events in LONG]
-    checks += [below(told("selective above {kind} in the last quarter of {events} events", kind=KINDS[other],
-                          events=events), between, texts=_texts(evidence, between, events, LATE, other, "selective"))
+                      message("at least {solved:.0%} right in the last quarter of {events} events", solved=SOLVED,
+                              events=events)) for events in LONG]
+    checks += [below(message("selective above {kind} in the last quarter of {events} events", kind=KINDS[other],
+                             events=events), between, texts=_texts(evidence, between, events, LATE, other, "selective"))
                for other in ("softmax", "log-n") for events in LONG
                for between in [differences(late[other][events], late["selective"][events])]]
     names = ("selective", "softmax", "log-n")
-    rows = tables.wide([(told("{kind}, last quarter", kind=KINDS[name]), {
+    rows = tables.wide([(message("{kind}, last quarter", kind=KINDS[name]), {
         events: late[name].get(events, {}) for events in EVENTS}) for name in names], EVENTS, "events")
     return Statement(
-        "selective-longer", told("It also solves texts that are longer than those of training, better than the "
-                                 "others."),
-        NONE, told("last quarter of {text}", text=_right(EVENTS[-1], {
+        "selective-longer", message("It also solves texts that are longer than those of training, better than the "
+                                    "others."),
+        NONE, message("last quarter of {text}", text=_right(EVENTS[-1], {
             KINDS[name]: late[name][EVENTS[-1]] for name in names})),
         SETTINGS,
-        told("of 48 and 96 events, twice and four times the training's, at least {solved:.0%} of the answers in the "
-             "last quarter, and there more than softmax and than log n, beyond chance. A mean over all questions hides "
-             "what length does: most of them stand early", solved=SOLVED),
+        message("of 48 and 96 events, twice and four times the training's, at least {solved:.0%} of the answers in the "
+                "last quarter, and there more than softmax and than log n, beyond chance. A mean over all questions "
+                "hides what length does: most of them stand early", solved=SOLVED),
         conclude(checks), [*_events_table(answers, names), *rows],
         _events_chart(answers, names), commands.evaluated([f"assignment-{name}" for name in names]),
-        told("F has summed over positions that no training text had."), verified=False)
+        message("F has summed over positions that no training text had."), verified=False)
 
 
 def _random(evidence: Evidence, answers: Mapping[str, Mapping[int, Samples]]) -> Statement:
     away = {name: evidence.samples(f"assignment-{name}", elsewhere(TRAINED)) for name in ("random", "softmax")}
     between = differences(away["random"], away["softmax"])
-    checks = [below(told("random below {lost:.0%} where the event before names another variable", lost=LOST),
+    checks = [below(message("random below {lost:.0%} where the event before names another variable", lost=LOST),
                     away["random"], LOST, _texts(evidence, away["random"], TRAINED, ELSEWHERE, "random")),
-              below(told("random below softmax there"), between,
+              below(message("random below softmax there"), between,
                     texts=_texts(evidence, between, TRAINED, ELSEWHERE, "random", "softmax"))]
     names = ("random", "softmax", "selective")
     kinds = {name: {events: evidence.samples(f"assignment-{name}", elsewhere(events)) for events in EVENTS}
              for name in names}
     blind = {label: {events: _blind(evidence, which, events) for events in EVENTS} for label, which in (
-        (told("repeating the last digit"), "accuracy_by_events"),
-        (told("repeating the last digit, another variable before"), "elsewhere_by_events"))}
-    rows = tables.wide([*blind.items(), *((told("{kind}, another variable before", kind=KINDS[name]), kinds[name])
+        (message("repeating the last digit"), "accuracy_by_events"),
+        (message("repeating the last digit, another variable before"), "elsewhere_by_events"))}
+    rows = tables.wide([*blind.items(), *((message("{kind}, another variable before", kind=KINDS[name]), kinds[name])
                                           for name in names)], EVENTS, "events")
     return Statement(
-        "selective-random", told("Scores that do not look at the text hardly retrieve: random fails at this task."),
-        told("random attention matches trained Transformers on memorising and arithmetic, and fails at retrieval"),
+        "selective-random", message("Scores that do not look at the text hardly retrieve: random fails at this task."),
+        message("random attention matches trained Transformers on memorising and arithmetic, and fails at retrieval"),
         _right(TRAINED, {KINDS[name]: away[name] for name in ("random", "softmax")} | {
-            told("repeating the last digit"): blind[told("repeating the last digit, another variable before")][
+            message("repeating the last digit"): blind[message("repeating the last digit, another variable before")][
                 TRAINED]}),
-        told("abstract of another paper (MixiT, arXiv 2506.01115), whose random attention is frozen; no number"),
-        told("of {trained} events, fewer than {lost:.0%} right answers and fewer than softmax, beyond chance, where "
-             "the event before the question names another variable. Repeating the last digit, "
-             "without reading a name, answers all other questions right", lost=LOST, trained=TRAINED),
+        message("abstract of another paper (MixiT, arXiv 2506.01115), whose random attention is frozen; no number"),
+        message("of {trained} events, fewer than {lost:.0%} right answers and fewer than softmax, beyond chance, where "
+                "the event before the question names another variable. Repeating the last digit, "
+                "without reading a name, answers all other questions right", lost=LOST, trained=TRAINED),
         conclude(checks), [*_events_table(answers, names), *rows], _events_chart(answers, names),
         commands.evaluated([f"assignment-{name}" for name in names]),
-        told("Short texts leave few places where the answer can stand, so that some of it can be found by place "
-             "alone."))
+        message("Short texts leave few places where the answer can stand, so that some of it can be found by place "
+                "alone."))
 
 
 def _blind(evidence: Evidence, which: str, events: int) -> Samples:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
-from models.messages import N_, listed, told
+from models.messages import N_, listed, message
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.sources import memory, retrieval
@@ -31,11 +31,11 @@ def claim(evidence: Evidence) -> Claim:
     """
     samples = {name: evidence.samples(f"stories-{name}", perplexity)
                for name in ("softmax", "selective", "selective-memory", "softmax-wide", *memory.LONGER)}
-    return Claim("selective", told("Selective attention: tokens may vote to forget others"),
+    return Claim("selective", message("Selective attention: tokens may vote to forget others"),
                  "Leviathan, Kalman and Matias 2024, arXiv 2410.02703",
-                 told("The source trained models of about 100 million parameters on C4 with a context of 512 and "
-                      "more. Here: 2.6 million and a context of 256, for memory 512 too. The source names variable "
-                      "assignment without its settings; ours are our own."),
+                 message("The source trained models of about 100 million parameters on C4 with a context of 512 and "
+                         "more. Here: 2.6 million and a context of 256, for memory 512 too. The source names variable "
+                         "assignment without its settings; ours are our own."),
                  (*(f"stories-{name}" for name in samples), *(f"assignment-{name}" for name in retrieval.KINDS)),
                  "stories", [_perplexity(evidence, samples), _wide(evidence, samples), _memory_loss(evidence, samples),
                              *retrieval.statements(evidence), *memory.statements(evidence), _blimp(evidence),
@@ -60,22 +60,23 @@ def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs
         beside: a third model that the checks depend on.
     """
     over = tables.ratios(samples[name], samples[against])
-    title, other = told(TITLES[name]), told(TITLES[against])
-    pairs = [(against, name, theirs), *([(*also, told("below 1"))] if also else [])]
+    title, other = message(TITLES[name]), message(TITLES[against])
+    pairs = [(against, name, theirs), *([(*also, message("below 1"))] if also else [])]
     shown = dict.fromkeys(its for one, another, _ in pairs for its in (one, another))
-    table = tables.table([(told(TITLES[its]), "", samples[its]) for its in shown], ".2f")
-    table += tables.table([(told("{title} / {other}", title=told(TITLES[another]), other=told(TITLES[one])), source,
+    table = tables.table([(message(TITLES[its]), "", samples[its]) for its in shown], ".2f")
+    table += tables.table([(message("{title} / {other}", title=message(TITLES[another]), other=message(TITLES[one])),
+                                    source,
                             tables.ratios(samples[another], samples[one])) for one, another, source in pairs])
     columns = list(dict.fromkeys(column for row in table for column in row))
     if len(columns) > len(("attention", "source", "here")):  # a column for each number of steps
         columns = [column for column in columns if column != "here"]
     table = [{column: row.get(column, tables.NOTHING) for column in columns} for row in table]
     points = tables.dots([(title, None, over)])
-    chart = Chart("dots", points, told("perplexity divided by that of {other}", other=other), rule=(1.0, other),
-                  alt=told("{title} over {other}: {values}", title=title, other=other, values=listed(
-                      (told("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
+    chart = Chart("dots", points, message("perplexity divided by that of {other}", other=other), rule=(1.0, other),
+                  alt=message("{title} over {other}: {values}", title=title, other=other, values=listed(
+                      (message("{steps:,} steps {value}", steps=steps, value=tables.cell(values, ".3f"))
                        for steps, values in over.items()), "; ")))
-    return Statement(ours=told("{value} (perplexity / that of {other})", value=tables.over_time(over), other=other),
+    return Statement(ours=message("{value} (perplexity / that of {other})", value=tables.over_time(over), other=other),
                      verdict=conclude(checks), table=table, chart=chart if points else None,
                      command=commands.evaluated([f"stories-{its}" for its in (against, name, beside) if its]),
                      **words)
@@ -83,45 +84,46 @@ def _pair(samples: Mapping[str, Samples], name: str, checks: list[Check], theirs
 
 def _perplexity(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, "selective")
-    check = below(told("selective below softmax"), between, texts=texts)
-    return _pair(samples, "selective", [check], told("below 1"), also=("softmax-512", "selective-512"),
+    check = below(message("selective below softmax"), between, texts=texts)
+    return _pair(samples, "selective", [check], message("below 1"), also=("softmax-512", "selective-512"),
                  key="selective-perplexity",
-                 text=told("Selective attention has a lower perplexity than softmax at the same size."),
-                 source=told("equal to a standard transformer with about twice the heads and parameters of "
-                             "attention; no perplexities"),
-                 basis=told("abstract"),
-                 rule=told("perplexity below softmax's, beyond chance; parameters, data and steps are equal. Those "
-                           "that were trained and are read at 512 tokens decide nothing"),
-                 reason=told("The training may be too short for the mask to pay."))
+                 text=message("Selective attention has a lower perplexity than softmax at the same size."),
+                 source=message("equal to a standard transformer with about twice the heads and parameters of "
+                                "attention; no perplexities"),
+                 basis=message("abstract"),
+                 rule=message("perplexity below softmax's, beyond chance; parameters, data and steps are equal. Those "
+                              "that were trained and are read at 512 tokens decide nothing"),
+                 reason=message("The training may be too short for the mask to pay."))
 
 
 def _wide(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     helps, texts_of_help = compared(evidence, "softmax-wide")
     between, texts = compared(evidence, "selective", "softmax-wide")
-    checks = [below(told("twice the heads below softmax"), helps, texts=texts_of_help),
-              no_worse(told("selective not above softmax with twice the heads"), between, texts=texts)]
-    return _pair(samples, "selective", checks, told("1, about"), "softmax-wide", ("softmax", "softmax-wide"),
+    checks = [below(message("twice the heads below softmax"), helps, texts=texts_of_help),
+              no_worse(message("selective not above softmax with twice the heads"), between, texts=texts)]
+    return _pair(samples, "selective", checks, message("1, about"), "softmax-wide", ("softmax", "softmax-wide"),
                  "softmax", key="selective-wide",
-                 text=told("Selective attention reads as well as softmax with twice the heads."),
-                 source=told("equal to a standard transformer with about twice the heads and parameters of attention"),
-                 basis=told("abstract"),
-                 rule=told("perplexity above that of softmax with twice the heads, each as wide, by less than "
-                           "{margin:.0%}, beyond chance; data and steps are equal. And twice the heads must help "
-                           "softmax itself: to read as well as what is no better than softmax would be nothing",
-                           margin=TOLERANCE),
-                 reason=told("In so small a model more heads may be worth more than what selecting saves."))
+                 text=message("Selective attention reads as well as softmax with twice the heads."),
+                 source=message("equal to a standard transformer with about twice the heads and parameters of "
+                                "attention"),
+                 basis=message("abstract"),
+                 rule=message("perplexity above that of softmax with twice the heads, each as wide, by less than "
+                              "{margin:.0%}, beyond chance; data and steps are equal. And twice the heads must help "
+                              "softmax itself: to read as well as what is no better than softmax would be nothing",
+                              margin=TOLERANCE),
+                 reason=message("In so small a model more heads may be worth more than what selecting saves."))
 
 
 def _memory_loss(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     between, texts = compared(evidence, "selective-memory")
-    check = no_worse(told("with the memory loss not above softmax"), between, texts=texts)
-    return _pair(samples, "selective-memory", [check], told("1 or less"), key="selective-loss",
-                 text=told("Trained to forget more (memory loss), it is still no worse than softmax."),
-                 source=told("no number for this; the abstract has the memory saved at equal perplexity"),
-                 basis=told("abstract"),
-                 rule=told("perplexity above softmax's by less than 1%, beyond chance"),
-                 reason=told("The memory loss asks for forgetting from the first step, before the model knows what "
-                             "it can do without."))
+    check = no_worse(message("with the memory loss not above softmax"), between, texts=texts)
+    return _pair(samples, "selective-memory", [check], message("1 or less"), key="selective-loss",
+                 text=message("Trained to forget more (memory loss), it is still no worse than softmax."),
+                 source=message("no number for this; the abstract has the memory saved at equal perplexity"),
+                 basis=message("abstract"),
+                 rule=message("perplexity above softmax's by less than 1%, beyond chance"),
+                 reason=message("The memory loss asks for forgetting from the first step, before the model knows what "
+                                "it can do without."))
 
 
 BLIMP = ("softmax", "softmax-wide", "log-n", "scalable-softmax", "gated", "selective", "selective-memory", "random",
@@ -140,31 +142,34 @@ def _blimp(evidence: Evidence) -> Statement:
             and shares["selective"].keys() == shares.get("softmax", {}).keys():
         behind = [shares["softmax"][which] - share for which, share in shares["selective"].items()]
     waiting = {name for name in found if evidence.waits(f"stories-{name}")}
-    rows = [{N_("attention"): told("{name}, to be trained again", name=name) if name in waiting else name,
+    rows = [{N_("attention"): message("{name}, to be trained again", name=name) if name in waiting else name,
              N_("source"): tables.NOTHING,
              N_("here, pairs right"): f"{its['accuracy']:.1%} ± {1.96 * its['accuracy_error']:.1%}",
              N_("pairs"): f"{its['pairs']:,}"} for name, its in found.items()]
     points = [{"name": name, "value": round(value, 4), "which": which} for name, its in found.items()
-              for which, value in ((told("here"), its["accuracy"]), *(
-                  (told("95% interval"), its["accuracy"] + sign * 1.96 * its["accuracy_error"]) for sign in (-1, 1)))]
-    chart = Chart("dots", points, told("pairs right"), rule=(0.5, told("chance")), form=".0%", alt=listed(
-        (told("{name} {value:.1%}", name=name, value=its["accuracy"]) for name, its in found.items()), "; "))
+              for which, value in ((message("here"), its["accuracy"]), *(
+                  (message("95% interval"), its["accuracy"] + sign * 1.96 * its["accuracy_error"]) for sign in (-1,
+                           1)))]
+    chart = Chart("dots", points, message("pairs right"), rule=(0.5, message("chance")), form=".0%", alt=listed(
+        (message("{name} {value:.1%}", name=name, value=its["accuracy"]) for name, its in found.items()), "; "))
     return Statement(
-        "selective-blimp", told("Selective attention also does better on tests that nobody trained it for."),
-        told("better on HellaSwag; no accuracies"),
-        told("{values} of the pairs right", values=tables.each([
+        "selective-blimp", message("Selective attention also does better on tests that nobody trained it for."),
+        message("better on HellaSwag; no accuracies"),
+        message("{values} of the pairs right", values=tables.each([
             (name, f"{found[name]['accuracy']:.1%} ± {1.96 * found[name]['accuracy_error']:.1%}")
             for name in ("selective", "softmax") if name in found])),
-        told("a summary of the paper; BLiMP stands in for HellaSwag, which asks for more than so small a model knows"),
-        told("without any training for it, selective gives the grammatical sentence of a pair the higher probability "
-             "more often than softmax, beyond chance: the same pairs for both, and BLiMP's 67 paradigms drawn again. "
-             "By chance half are right; ± is the 95% interval by the choice of pairs. The others decide nothing"),
-        conclude([below_in_texts(told("selective above softmax"), behind)]),
+        message("a summary of the paper; BLiMP stands in for HellaSwag, which asks for more than so small a model "
+                "knows"),
+        message("without any training for it, selective gives the grammatical sentence of a pair the higher "
+                "probability more often than softmax, beyond chance: the same pairs for both, and BLiMP's 67 paradigms "
+                "drawn again. By chance half are right; ± is the 95% interval by the choice of pairs. The others "
+                "decide nothing"),
+        conclude([below_in_texts(message("selective above softmax"), behind)]),
         rows or [{"attention": tables.NOTHING, "source": tables.NOTHING, "here, pairs right": tables.NOTHING,
                   "pairs": tables.NOTHING}],
         chart if points else None,
         f"python -m models.studies.corpus.blimp {' '.join(f'stories-{name}' for name in found or BLIMP)}",
-        told("Grammar of single sentences, of a dozen words, leaves little to forget."), verified=False)
+        message("Grammar of single sentences, of a dozen words, leaves little to forget."), verified=False)
 
 
 def _pieces(evidence: Evidence) -> Statement:
@@ -177,34 +182,35 @@ def _pieces(evidence: Evidence) -> Statement:
              N_("votes against another word's first piece"): f"{statistics.fmean(layer['others']):.2f}",
              N_("votes against a word"): f"{statistics.fmean(layer['words']):.2f}"}
             for number, layer in enumerate(found.get("layers", []), 1)]
-    points = [{"name": told("layer {layer}", layer=number), "value": round(statistics.fmean(layer[kind]), 4),
+    points = [{"name": message("layer {layer}", layer=number), "value": round(statistics.fmean(layer[kind]), 4),
                "which": which} for number, layer in enumerate(found.get("layers", []), 1)
-              for kind, which in (("names", told("name in pieces")), ("others", told("other word in pieces")),
-                                  ("words", told("words")))]
-    chart = Chart("dots", points, told("said by a token against the one before it"), alt=listed((
-        told("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
+              for kind, which in (("names", message("name in pieces")), ("others", message("other word in pieces")),
+                                  ("words", message("words")))]
+    chart = Chart("dots", points, message("said by a token against the one before it"), alt=listed((
+        message("{name}, {which}: {value:.2f}", name=p["name"], which=p["which"], value=p["value"]) for p in points),
         "; "))
     return Statement(
-        "selective-pieces", told("In some layer the later pieces of a name ask that its first piece be forgotten."),
-        told("an example: in “Bar ##ack Obama” the second piece masks the first; no number"),
-        told("votes in layer {layer}: {values}", layer=best + 1, values=tables.each([
+        "selective-pieces", message("In some layer the later pieces of a name ask that its first piece be forgotten."),
+        message("an example: in “Bar ##ack Obama” the second piece masks the first; no number"),
+        message("votes in layer {layer}: {values}", layer=best + 1, values=tables.each([
             (title, f"{statistics.fmean(found['layers'][best][kind]):.2f}") for kind, title in (
-                ("names", told("name in pieces")), ("others", told("other word in pieces")), ("words", told("words")))]
+                ("names", message("name in pieces")), ("others", message("other word in pieces")), ("words",
+                 message("words")))]
             if less else [])),
-        told("an example in a summary of the paper; here a count over held-out texts"),
-        told("in some layer of stories-selective, the second piece of a capitalised word votes more against the "
-             "first than a word does against the word before it, beyond chance: windows drawn again, the best of all "
-             "layers; and more than the second piece of a split word that is not capitalised, since otherwise any "
-             "split word does it. F grows by these votes. A capitalised word need not be a name"),
-        conclude([below_in_texts(told("more votes against a name's first piece than against a word in layer {layer}",
-                                      layer=best + 1), less[best] if less else None, best_of=max(1, len(less))),
-                  below_in_texts(told("more votes against a name's first piece than against another word's there"),
+        message("an example in a summary of the paper; here a count over held-out texts"),
+        message("in some layer of stories-selective, the second piece of a capitalised word votes more against the "
+                "first than a word does against the word before it, beyond chance: windows drawn again, the best of "
+                "all layers; and more than the second piece of a split word that is not capitalised, since otherwise "
+                "any split word does it. F grows by these votes. A capitalised word need not be a name"),
+        conclude([below_in_texts(message("more votes against a name's first piece than against a word in layer {layer}",
+                                         layer=best + 1), less[best] if less else None, best_of=max(1, len(less))),
+                  below_in_texts(message("more votes against a name's first piece than against another word's there"),
                                  [other - name for name, other in zip(found["layers"][best]["names"],
                                                                       found["layers"][best]["others"], strict=True)]
                                  if less else None)]),
         rows or [{"layer": tables.NOTHING, "source": tables.NOTHING}],
         chart if points else None, "python -m models.studies.corpus.word_pieces stories-selective",
-        told("A tokenizer of 4,096 pieces splits more names than one of 32,000, and the pieces say less alone."),
+        message("A tokenizer of 4,096 pieces splits more names than one of 32,000, and the pieces say less alone."),
         verified=False)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from statistics import fmean
 
-from models.messages import N_, listed, told
+from models.messages import N_, listed, message
 from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
@@ -32,12 +32,13 @@ BLEU = {"softmax": 27.67, "random": 27.27, "factorized-random": 27.30, "dense": 
         "random-dense": 27.68, "dense-softmax": 27.57, "random-softmax": 28.47}  # WMT'14 English to German
 MIXED = ("dense-softmax", "random-softmax")
 LEARNED = ("random", "factorized-random", "dense", "factorized-dense", "random-dense", *MIXED)
-TITLES = {"softmax": told("softmax"), "random": told("random"), "factorized-random": told("factorised random"),
-          "dense": told("dense"), "factorized-dense": told("factorised dense"), "random-dense": told("random + dense"),
-          "dense-softmax": told("dense + softmax"), "random-softmax": told("random + softmax"),
-          "fixed-random": told("fixed random")}
+TITLES = {"softmax": message("softmax"), "random": message("random"), "factorized-random": message("factorised random"),
+          "dense": message("dense"), "factorized-dense": message("factorised dense"),
+          "random-dense": message("random + dense"),
+          "dense-softmax": message("dense + softmax"), "random-softmax": message("random + softmax"),
+          "fixed-random": message("fixed random")}
 THEIRS = N_("source, LM1B")
-TABLES = told("tables, in a copy of the paper")
+TABLES = message("tables, in a copy of the paper")
 
 CLOSE = 1.15  # ratio of perplexities; in the source the learned types have at most 1.11, fixed random 1.32
 ALIKE = 1.05  # ratio of two perplexities; in the source random and dense differ by 0.7%
@@ -64,14 +65,14 @@ def claim(evidence: Evidence) -> Claim:
     """
     samples = {name: evidence.samples(f"stories-{name}", perplexity) for name in TITLES}
     over = {name: tables.ratios(samples[name], samples["softmax"]) for name in TITLES}
-    return Claim("synthesizer", told("Synthesizer: attention whose scores need no query and no key"),
+    return Claim("synthesizer", message("Synthesizer: attention whose scores need no query and no key"),
                  "Tay et al. 2020, arXiv 2005.00743",
-                 told("The source trained models of 53 to 74 million parameters on LM1B (perplexity) and WMT'14 "
-                      "(BLEU). Here: 2.3 to 4.7 million, children's books and short stories, minutes of training. "
-                      "Perplexities are divided by softmax's: 1 is as good as softmax, higher is worse; of BLEU "
-                      "and scores of tasks higher is better. Parameters are not equal: in the source random has fewer "
-                      "than softmax, here its tables are large beside so small a model, and rows of perplexity and "
-                      "BLEU say how many times softmax's there are."),
+                 message("The source trained models of 53 to 74 million parameters on LM1B (perplexity) and WMT'14 "
+                         "(BLEU). Here: 2.3 to 4.7 million, children's books and short stories, minutes of training. "
+                         "Perplexities are divided by softmax's: 1 is as good as softmax, higher is worse; of BLEU and "
+                         "scores of tasks higher is better. Parameters are not equal: in the source random has fewer "
+                         "than softmax, here its tables are large beside so small a model, and rows of perplexity and "
+                         "BLEU say how many times softmax's there are."),
                  tuple(_stories(*TITLES)), "stories",
                  [_close(evidence, over), _worse(evidence, samples, over), _floor(evidence, samples),
                   _alike(evidence, over), _mixtures(evidence, over),
@@ -116,7 +117,7 @@ def _with_corpora(evidence: Evidence, rows: list[dict[str, str]], names: Sequenc
         over = [tables.ratios(evidence.samples(f"stories-{name}", read), plain) for name in names]
         steps = max((deciding(its) for its in over), default=0)
         for row, its in zip(rows, over, strict=True):
-            row |= {told(title, steps=steps): tables.cell(its.get(steps, {}), ".3f")} if steps else {}
+            row |= {message(title, steps=steps): tables.cell(its.get(steps, {}), ".3f")} if steps else {}
     return rows
 
 
@@ -125,9 +126,9 @@ def _ratio_chart(over: Mapping[str, Samples], names: tuple[str, ...]) -> Chart |
         return None
     points = tables.dots([(TITLES[name], _ratio(name), over[name]) for name in names])
     best = tables.best_budget([over[name] for name in names])
-    alt = listed((told("{kind} {ours}, source {theirs:.3f}", kind=TITLES[name], theirs=_ratio(name),
-                       ours=tables.cell(over[name].get(best, {}), ".3f")) for name in names), "; ")
-    return Chart("dots", points, told("perplexity divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
+    alt = listed((message("{kind} {ours}, source {theirs:.3f}", kind=TITLES[name], theirs=_ratio(name),
+                          ours=tables.cell(over[name].get(best, {}), ".3f")) for name in names), "; ")
+    return Chart("dots", points, message("perplexity divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
 
 
 def _stories(*names: str) -> list[str]:
@@ -135,46 +136,48 @@ def _stories(*names: str) -> list[str]:
 
 
 def _close(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
-    checks = [below(told("{kind} within {close:.0%} of softmax", kind=TITLES[name], close=CLOSE - 1), between,
+    checks = [below(message("{kind} within {close:.0%} of softmax", kind=TITLES[name], close=CLOSE - 1), between,
                     math.log(CLOSE), texts)
               for name in LEARNED for between, texts in [compared(evidence, name)]]
     return Statement(
-        "synthesizer-close", told("Every Synthesizer that learns its scores comes close to softmax attention."),
-        told("perplexity 0.98 to 1.11 of softmax's on LM1B"),
-        told("{values} (perplexity / softmax's)", values=tables.range_over_time(
+        "synthesizer-close", message("Every Synthesizer that learns its scores comes close to softmax attention."),
+        message("perplexity 0.98 to 1.11 of softmax's on LM1B"),
+        message("{values} (perplexity / softmax's)", values=tables.range_over_time(
             [(TITLES[name], over[name]) for name in LEARNED])), TABLES,
-        told("close: less than {close:.0%} more perplexity than softmax, for each of the seven kinds; beyond chance",
-             close=CLOSE - 1),
+        message("close: less than {close:.0%} more perplexity than softmax, for each of the seven kinds; beyond chance",
+                close=CLOSE - 1),
         conclude(checks), _ratio_table(evidence, over, LEARNED), _ratio_chart(over, LEARNED),
         commands.evaluated(_stories("softmax", *LEARNED)),
-        told("The longer the training, the more a query and a key find by comparing that no table and no token by "
-             "itself can know."), told("the distance from softmax is larger after more steps, in the table"), False)
+        message("The longer the training, the more a query and a key find by comparing that no table and no token by "
+                "itself can know."), message("the distance from softmax is larger after more steps, in the table"),
+                False)
 
 
 def _worse(evidence: Evidence, samples: Mapping[str, Samples], over: Mapping[str, Samples]) -> Statement:
     others = ("softmax", *LEARNED)
-    checks = [below(told("fixed random above {kind}", kind=TITLES[name]), between, texts=texts)
+    checks = [below(message("fixed random above {kind}", kind=TITLES[name]), between, texts=texts)
               for name in others for between, texts in [compared(evidence, name, "fixed-random")]]
     names = ("fixed-random", *LEARNED)
     level = evidence.measured_of("stories-fixed-random", "fixed_scale")
     control = {level["steps"]: {int(seed): value for seed, value in level["perplexity"].items()}} if level else {}
     ratios = tables.ratios(control, samples["softmax"])
     rows = tables.table([(TITLES[names[0]], f"{_ratio(names[0]):.3f}", over[names[0]]),
-                         (told("fixed random, nearly even"), "", ratios),
+                         (message("fixed random, nearly even"), "", ratios),
                          *((TITLES[name], f"{_ratio(name):.3f}", over[name]) for name in LEARNED)], theirs=THEIRS)
     rows = tables.with_parameters(rows, [evidence.card(name) for name in _stories(names[0], *names)],
                                   evidence.card("stories-softmax"))
     return Statement(
-        "synthesizer-fixed", told("Fixed random scores, never trained, are clearly worse than all others."),
-        told("50.52 against 37.27 to 42.40 on LM1B"),
-        told("{value} (perplexity / softmax's)", value=tables.over_time(over["fixed-random"])), TABLES,
-        told("fixed random has the higher perplexity in each of eight comparisons, beyond chance. Its scores have "
-             "standard deviation 1; the paper does not say which it took, and its published code begins tables nearly "
-             "even. A control, which decides nothing: standard deviation 0.02, as learned tables begin here, where "
-             "every head is nearly the mean of the text"),
+        "synthesizer-fixed", message("Fixed random scores, never trained, are clearly worse than all others."),
+        message("50.52 against 37.27 to 42.40 on LM1B"),
+        message("{value} (perplexity / softmax's)", value=tables.over_time(over["fixed-random"])), TABLES,
+        message("fixed random has the higher perplexity in each of eight comparisons, beyond chance. Its scores have "
+                "standard deviation 1; the paper does not say which it took, and its published code begins tables "
+                "nearly even. A control, which decides nothing: standard deviation 0.02, as learned tables begin here, "
+                "where every head is nearly the mean of the text"),
         conclude(checks), rows, _ratio_chart(over, names),
         commands.evaluated(_stories("softmax", "fixed-random", *LEARNED), commands.measured("fixed_scale")),
-        told("In a short training learned tables have hardly moved, so that little sets them apart from fixed ones."),
+        message("In a short training learned tables have hardly moved, so that little sets them apart from fixed "
+                "ones."),
         verified=False)
 
 
@@ -183,10 +186,10 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     shipped = max(samples["softmax"], default=0)  # the second floor belongs to the shipped model, so to its steps
     ours = {name: samples[name].get(shipped, {}).get(0) for name in ("softmax", "fixed-random")}
     trained, untrained = floors.get("trained_without"), floors.get("gates_0")
-    rows = [(told("softmax"), ours["softmax"]), (told("fixed random"), ours["fixed-random"]),
-            (told("last token alone"), trained), (told("all gates at 0"), untrained)]
+    rows = [(message("softmax"), ours["softmax"]), (message("fixed random"), ours["fixed-random"]),
+            (message("last token alone"), trained), (message("all gates at 0"), untrained)]
     shares = {name: _share(ours["softmax"], ours["fixed-random"], floor) for name, floor in (
-        (told("the last token alone"), trained), (told("all gates at 0"), untrained))}
+        (message("the last token alone"), trained), (message("all gates at 0"), untrained))}
     missing = {
         steps: {seed: HALF - share for seed, value in values.items() if (share := _share(
             samples["softmax"][steps].get(seed), value, trained)) is not None}
@@ -196,33 +199,33 @@ def _floor(evidence: Evidence, samples: Mapping[str, Samples]) -> Statement:
     way = math.log(trained / fmean(samples["softmax"][steps].values())) if trained and steps else math.nan
     names = ("stories-fixed-random", "stories-softmax")
     texts = evidence.text_error(missing, *((name, per_text.losses) for name in names))
-    check = below(told("more than half of the way from the last token alone to softmax"), missing, texts=texts / way)
+    check = below(message("more than half of the way from the last token alone to softmax"), missing, texts=texts / way)
     known = [(name, value) for name, value in rows if value is not None]
     table = [{N_("attention"): name, N_("source"): tables.NOTHING,
               N_("here, perplexity"): f"{value:.1f}" if value is not None else tables.NOTHING} for name, value in rows]
-    table += [{"attention": told("fixed random's share of the way from {name}", name=name), "source": tables.NOTHING,
+    table += [{"attention": message("fixed random's share of the way from {name}", name=name), "source": tables.NOTHING,
                "here, perplexity": f"{share:.0%}"} for name, share in shares.items() if share is not None]
     if steps:
         closed = {seed: HALF - value for seed, value in missing[steps].items()}
-        table.append({"attention": told("the first of these after {steps:,} steps, which decides", steps=steps),
+        table.append({"attention": message("the first of these after {steps:,} steps, which decides", steps=steps),
                       "source": tables.NOTHING, "here, perplexity": tables.cell(closed, ".1%")})
-    chart = Chart("dots", [{"name": name, "value": value, "which": told("here")} for name, value in known],
-                  told("perplexity"),
-                  alt=listed((told("{name} {value:.1f}", name=name, value=value) for name, value in known), "; ")) \
+    chart = Chart("dots", [{"name": name, "value": value, "which": message("here")} for name, value in known],
+                  message("perplexity"),
+                  alt=listed((message("{name} {value:.1f}", name=name, value=value) for name, value in known), "; ")) \
         if trained else None
     return Statement(
-        "synthesizer-floor", told("Yet fixed random scores are far better than no attention at all."),
-        told("no number: the source gives no floor"),
-        told("{share} of the way from the last token alone to softmax", share=tables.spread(
+        "synthesizer-floor", message("Yet fixed random scores are far better than no attention at all."),
+        message("no number: the source gives no floor"),
+        message("{share} of the way from the last token alone to softmax", share=tables.spread(
             [HALF - value for value in missing.get(steps, {}).values()], ".1%")),
-        told("our own question"),
-        told("fixed random closes more than half of the gap in nats between softmax and its floor, beyond chance. A "
-             "model that is trained without attention knows the last token only, so pairs of tokens, counted in the "
-             "whole training text, do about as well as it ever could. All gates of stories-softmax at 0, without "
-             "training again, are an easier floor, which decides nothing"),
+        message("our own question"),
+        message("fixed random closes more than half of the gap in nats between softmax and its floor, beyond chance. A "
+                "model that is trained without attention knows the last token only, so pairs of tokens, counted in the "
+                "whole training text, do about as well as it ever could. All gates of stories-softmax at 0, without "
+                "training again, are an easier floor, which decides nothing"),
         conclude([check]), table, chart, commands.measured("no_attention"),
-        told("Pairs of tokens say most of what so small a model learns. A table that nobody trained mixes earlier "
-             "words blindly, which adds little to that; attention that learns adds much."))
+        message("Pairs of tokens say most of what so small a model learns. A table that nobody trained mixes earlier "
+                "words blindly, which adds little to that; attention that learns adds much."))
 
 
 def _share(softmax: float | None, fixed: float | None, floor: float | None) -> float | None:
@@ -236,71 +239,72 @@ def _share(softmax: float | None, fixed: float | None, floor: float | None) -> f
 def _alike(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
     names = ("random", "dense")
     between, texts = compared(evidence, *names)
-    check = within(told("random and dense alike"), between, math.log(ALIKE), texts)
+    check = within(message("random and dense alike"), between, math.log(ALIKE), texts)
     return Statement(
-        "synthesizer-alike", told("Random, which never looks at the text, is about as good as dense, which does."),
-        told("40.60 and 40.88 on LM1B"),
-        told("{values} (perplexity / softmax's)", values=tables.each_over_time([
+        "synthesizer-alike", message("Random, which never looks at the text, is about as good as dense, which does."),
+        message("40.60 and 40.88 on LM1B"),
+        message("{values} (perplexity / softmax's)", values=tables.each_over_time([
             (TITLES[name], over[name]) for name in names])), TABLES,
-        told("their perplexities differ by less than {alike:.0%}, beyond chance", alike=ALIKE - 1),
+        message("their perplexities differ by less than {alike:.0%}, beyond chance", alike=ALIKE - 1),
         conclude([check]), _ratio_table(evidence, over, names), _ratio_chart(over, names),
         commands.evaluated(_stories("softmax", *names)),
-        told("A dense layer has more to learn than a table, or less time to learn it: it depends on the training's "
-             "length."), verified=False)
+        message("A dense layer has more to learn than a table, or less time to learn it: it depends on the training's "
+                "length."), verified=False)
 
 
 def _mixtures(evidence: Evidence, over: Mapping[str, Samples]) -> Statement:
-    checks = [no_worse(told("{kind} at softmax or better", kind=TITLES[name]), between, texts=texts)
+    checks = [no_worse(message("{kind} at softmax or better", kind=TITLES[name]), between, texts=texts)
               for name in MIXED for between, texts in [compared(evidence, name)]]
     return Statement(
-        "synthesizer-mixtures", told("Mixed with softmax, Synthesizers are as good as softmax or better."),
-        told("LM1B: dense + softmax 37.27, random + softmax 40.05, softmax 38.21; BLEU 27.57, 28.47, 27.67"),
-        told("{values} (perplexity / softmax's)", values=tables.each_over_time([
+        "synthesizer-mixtures", message("Mixed with softmax, Synthesizers are as good as softmax or better."),
+        message("LM1B: dense + softmax 37.27, random + softmax 40.05, softmax 38.21; BLEU 27.57, 28.47, 27.67"),
+        message("{values} (perplexity / softmax's)", values=tables.each_over_time([
             (TITLES[name], over[name]) for name in MIXED])),
-        told("{tables}, in which each mixture falls behind softmax once", tables=TABLES),
-        told("perplexity above softmax's by less than 1%, beyond chance, for both mixtures"),
+        message("{tables}, in which each mixture falls behind softmax once", tables=TABLES),
+        message("perplexity above softmax's by less than 1%, beyond chance, for both mixtures"),
         conclude(checks), _ratio_table(evidence, over, MIXED), _ratio_chart(over, MIXED),
         commands.evaluated(_stories("softmax", *MIXED)),
-        told("A mixture begins with half of each, and must learn how much of softmax to let through."), verified=False)
+        message("A mixture begins with half of each, and must learn how much of softmax to let through."),
+                verified=False)
 
 
 def _speed(evidence: Evidence) -> Statement:
     rows = evidence.measured.get("speed", {}).get("rows", [])
-    checks = [median_below(told("{row} faster", row=_place(row)), row.get("blocks")) for row in rows]
+    checks = [median_below(message("{row} faster", row=_place(row)), row.get("blocks")) for row in rows]
     known = {_place(row) for row in rows}
     planned = [_place(dict(zip(("what", "against", "texts", "tokens"), its, strict=True)))
                for its in product(TIMED, AGAINST, TEXTS, TOKENS)]
-    checks += [fact(told("{row} faster", row=place), None) for place in planned if place not in known]
+    checks += [fact(message("{row} faster", row=place), None) for place in planned if place not in known]
     table = [{N_("what"): _place(row), "source": tables.NOTHING,
-              N_("here, time of random / its"): told("{median:.3f} ({low:.3f} to {high:.3f})", median=row["median"],
+              N_("here, time of random / its"): message("{median:.3f} ({low:.3f} to {high:.3f})", median=row["median"],
                                                          low=row["quartiles"][0], high=row["quartiles"][1])}
              for row in rows]
     chart = Chart("dots", [{"name": _place(row), "value": value, "which": which} for row in rows for value, which in (
-        (row["median"], told("median")), (row["quartiles"][0], told("quartiles")),
-        (row["quartiles"][1], told("quartiles")))],
-        told("time of random divided by the other's"), rule=(1.0, told("equal")),
-        alt=listed((told("{name} {value:.2f}", name=_place(row), value=row["median"]) for row in rows), "; ")) \
+        (row["median"], message("median")), (row["quartiles"][0], message("quartiles")),
+        (row["quartiles"][1], message("quartiles")))],
+        message("time of random divided by the other's"), rule=(1.0, message("equal")),
+        alt=listed((message("{name} {value:.2f}", name=_place(row), value=row["median"]) for row in rows), "; ")) \
         if rows else None
     return Statement(
-        "synthesizer-speed", told("Random needs no product of queries and keys, and is faster."),
-        told("random 4.26 training steps per second, dynamic convolution 2.65; no number for softmax"),
-        told("{values} (time of random / softmax's)", values=tables.each([(other, "{:.2f} to {:.2f}".format(
+        "synthesizer-speed", message("Random needs no product of queries and keys, and is faster."),
+        message("random 4.26 training steps per second, dynamic convolution 2.65; no number for softmax"),
+        message("{values} (time of random / softmax's)", values=tables.each([(other, "{:.2f} to {:.2f}".format(
             *(pick(row["median"] for row in rows if row["against"] == other) for pick in (min, max))))
             for other in AGAINST if any(row["against"] == other for row in rows)])),
-        told("two notes on the paper, about training; here one forward pass, which can agree in direction only"),
-        told("the median of interleaved blocks is below 1, beyond chance (sign test), for the attention layer and the "
-             "whole model, at 128 and 256 tokens, 1 and 8 texts at once, against softmax attention as it is written "
-             "here and against torch's fused kernel; one forward pass, without training. Rows say texts × tokens. "
-             "Quartiles of single repetitions decide nothing"),
-        conclude(checks), table or [{"what": told("time of random / its"), "source": tables.NOTHING,
+        message("two notes on the paper, about training; here one forward pass, which can agree in direction only"),
+        message("the median of interleaved blocks is below 1, beyond chance (sign test), for the attention layer and "
+                "the whole model, at 128 and 256 tokens, 1 and 8 texts at once, against softmax attention as it is "
+                "written here and against torch's fused kernel; one forward pass, without training. Rows say texts × "
+                "tokens. Quartiles of single repetitions decide nothing"),
+        conclude(checks), table or [{"what": message("time of random / its"), "source": tables.NOTHING,
                                      "here": tables.NOTHING}], chart,
         "python -m models.studies.claims speed",
-        told("A table must be read from memory, where the fused kernel never writes its weights; that weighs most for "
-             "a long text that is alone, as several at once share the table. Values, output and MLP cost the same in "
-             "both."), verified=False)
+        message("A table must be read from memory, where the fused kernel never writes its weights; that weighs most "
+                "for a long text that is alone, as several at once share the table. Values, output and MLP cost the "
+                "same in both."), verified=False)
 
 
 def _place(row: dict) -> str:
     """Returns for example `whole model, 8 × 256, against fused softmax`: texts per batch × tokens per text."""
-    return told("{what}, {texts} × {tokens}, against {other}", what=told(row["what"]), texts=row["texts"],
-                tokens=row["tokens"], other=told(row["against"]))
+    return message("{what}, {texts} × {tokens}, against {other}", what=message(row["what"]), texts=row["texts"],
+                   tokens=row["tokens"], other=message(row["against"]))

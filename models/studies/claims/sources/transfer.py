@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from models.messages import N_, listed, told
+from models.messages import N_, listed, message
 from models.studies.claims import tables
 from models.studies.claims.evidence import Evidence
 from models.studies.claims.statement import Chart, Statement
@@ -28,7 +28,7 @@ from models.studies.transfer.transfer_study import KIND, MODELS, PROBED, TUNED, 
 GLUE = {"softmax": "83.5", "random": "75.1", "dense": "72.0", "dense-softmax": "82.6", "random-softmax": "84.1"}
 ALONE, MIXED = ("random", "dense"), ("dense-softmax", "random-softmax")
 WAY_WORDS = {PROBED: N_("probed"), TUNED: N_("fine-tuned")}
-BASIS = told("tables, in a copy of the paper")
+BASIS = message("tables, in a copy of the paper")
 COMMAND = "\n".join((f"python -m models.studies.transfer.encoders {' '.join(MODELS)}",
                      "python -m models.studies.transfer.transfer_study",
                      "python -m models.studies.claims"))
@@ -51,40 +51,43 @@ def _samples(encoders: Mapping[str, Encoder], kind: str, way: str) -> Samples:
 
 
 def _alone(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statement:
-    checks = [of_one_training(below(told("{kind}, {way}, below softmax", kind=titles[kind], way=told(WAY_WORDS[way])),
+    checks = [of_one_training(below(message("{kind}, {way}, below softmax", kind=titles[kind],
+                                            way=message(WAY_WORDS[way])),
                               differences(_samples(encoders, kind, way), _samples(encoders, "softmax", way))))
               for kind in ALONE for way in WAYS]
     return Statement(
-        "synthesizer-transfer", told("Pretrained alone, random and dense are worth less for other tasks than softmax."),
-        told("GLUE 75.1 and 72.0 against 83.5 (T5)"), _ours(encoders, titles, ALONE), BASIS,
-        told("the mean score of the tasks is lower than softmax's, with a probe on the frozen encoder and fine-tuned, "
-             "beyond the chance of three seeds of these; each encoder was pretrained once, all at one rate. A task "
-             "counts if each seed of softmax scores above every probe of softmax with all heads pruned, and above a "
-             "constant answer. This rule replaces a limit of 0.1; both were set after first scores were known"),
+        "synthesizer-transfer",
+        message("Pretrained alone, random and dense are worth less for other tasks than softmax."),
+        message("GLUE 75.1 and 72.0 against 83.5 (T5)"), _ours(encoders, titles, ALONE), BASIS,
+        message("the mean score of the tasks is lower than softmax's, with a probe on the frozen encoder and "
+                "fine-tuned, beyond the chance of three seeds of these; each encoder was pretrained once, all at one "
+                "rate. A task counts if each seed of softmax scores above every probe of softmax with all heads "
+                "pruned, and above a constant answer. This rule replaces a limit of 0.1; both were set after first "
+                "scores were known"),
         conclude(checks), _rows(encoders, titles), _chart(encoders, titles), COMMAND, SHORT, verified=False)
 
 
 def _mixed(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Statement:
-    checks = [of_one_training(no_worse(told("{kind}, {way}, at softmax or better", kind=titles[kind],
-                                      way=told(WAY_WORDS[way])),
+    checks = [of_one_training(no_worse(message("{kind}, {way}, at softmax or better", kind=titles[kind],
+                                      way=message(WAY_WORDS[way])),
                                  differences(_samples(encoders, "softmax", way), _samples(encoders, kind, way))))
               for kind in MIXED for way in WAYS]
     return Statement(
-        "synthesizer-together", told("Mixed with softmax, they are worth as much for other tasks as softmax."),
-        told("GLUE 84.1 of random + softmax and 82.6 of dense + softmax against 83.5 (T5)"),
+        "synthesizer-together", message("Mixed with softmax, they are worth as much for other tasks as softmax."),
+        message("GLUE 84.1 of random + softmax and 82.6 of dense + softmax against 83.5 (T5)"),
         _ours(encoders, titles, MIXED), BASIS,
-        told("the mean score of the tasks is below softmax's by less than {points:.0%}, with a probe on the frozen "
-             "encoder and fine-tuned, beyond the chance of three seeds of these; each encoder was pretrained once, all "
-             "at one rate", points=TOLERANCE),
+        message("the mean score of the tasks is below softmax's by less than {points:.0%}, with a probe on the frozen "
+                "encoder and fine-tuned, beyond the chance of three seeds of these; each encoder was pretrained once, "
+                "all at one rate", points=TOLERANCE),
         conclude(checks), _rows(encoders, titles), _chart(encoders, titles), COMMAND, SHORT, verified=False)
 
 
-SHORT = told("A model that guesses hidden words better is not always worth more: random Synthesizers, alone and mixed "
-             "with softmax, guess them best here.")
+SHORT = message("A model that guesses hidden words better is not always worth more: random Synthesizers, alone and "
+                "mixed with softmax, guess them best here.")
 
 
 def _ours(encoders: Mapping[str, Encoder], titles: Mapping[str, str], kinds: Sequence[str]) -> str:
-    return listed((told("{way}: {values}", way=told(WAY_WORDS[way]), values=tables.each([
+    return listed((message("{way}: {values}", way=message(WAY_WORDS[way]), values=tables.each([
         (titles[kind], cell([*encoders[kind].scores(way, common(encoders, way)).values()]))
         for kind in ("softmax", *kinds)])) for way in WAYS), "; ")
 
@@ -95,21 +98,21 @@ def _rows(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> list[di
     for kind, its in encoders.items():
         for way in WAYS:
             means = [*its.scores(way, common(encoders, way)).values()]
-            row = {N_("attention"): titles[kind], N_("way"): told(WAY_WORDS[way]),
+            row = {N_("attention"): titles[kind], N_("way"): message(WAY_WORDS[way]),
                    N_("source, GLUE"): GLUE.get(kind, tables.NOTHING) if way == TUNED else tables.NOTHING,
                    N_("loss on hidden words"): tables.NOTHING if its.loss is None else f"{its.loss:.3f}",
                    N_("mean of the tasks"): cell(means)}
-            row |= {told(corpus.title): cell([*its.tasks[key][way].values()]) if key in its.tasks else tables.NOTHING
+            row |= {message(corpus.title): cell([*its.tasks[key][way].values()]) if key in its.tasks else tables.NOTHING
                     for key, corpus in CORPORA.items()}
             rows.append(row)
     return rows
 
 
 def _chart(encoders: Mapping[str, Encoder], titles: Mapping[str, str]) -> Chart | None:
-    points = [{"name": titles[kind], "value": round(value, 4), "which": told(WAY_WORDS[way])}
+    points = [{"name": titles[kind], "value": round(value, 4), "which": message(WAY_WORDS[way])}
               for kind, its in encoders.items() for way in WAYS
               for value in its.scores(way, common(encoders, way)).values()]
-    alt = listed((told("{kind}, {way}: {value}", kind=titles[kind], way=told(WAY_WORDS[way]),
-                       value=cell([*its.scores(way, common(encoders, way)).values()]))
+    alt = listed((message("{kind}, {way}: {value}", kind=titles[kind], way=message(WAY_WORDS[way]),
+                          value=cell([*its.scores(way, common(encoders, way)).values()]))
                   for kind, its in encoders.items() for way in WAYS), "; ")
-    return Chart("dots", points, told("mean score of the tasks"), alt=alt) if points else None
+    return Chart("dots", points, message("mean score of the tasks"), alt=alt) if points else None

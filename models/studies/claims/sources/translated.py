@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from models.messages import N_, listed, told
+from models.messages import N_, listed, message
 from models.studies import per_text
 from models.studies.claims import commands, tables
 from models.studies.claims.evidence import Evidence, Metric
@@ -35,7 +35,7 @@ def _compared(evidence: Evidence, one: str, other: str) -> tuple[Samples, float]
 
 
 def _ours(samples: Mapping[str, Samples], titles: Mapping[str, str]) -> str:
-    return told("BLEU: {values}", values=tables.each_over_time([
+    return message("BLEU: {values}", values=tables.each_over_time([
         (titles[name], its) for name, its in samples.items()], ".2f"))
 
 
@@ -60,30 +60,30 @@ def best(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, flo
     """
     others = {"softmax": PLAIN, **{name: f"translation-{name}" for name in ALONE}}
     ours = f"translation-{MIXED}"
-    checks = [below(told("{kind} below {other}", kind=titles[name], other=titles[MIXED]), between, texts=texts)
+    checks = [below(message("{kind} below {other}", kind=titles[name], other=titles[MIXED]), between, texts=texts)
               for name, model in others.items() for between, texts in [_compared(evidence, model, ours)]]
     samples = {name: evidence.samples(model, bleu) for name, model in ((MIXED, ours), *others.items())}
     rows = _rows(evidence, titles, theirs, samples)
     perplexities = tables.table([(titles[name], "", over.get(name, {})) for name in samples])
     for name, row, also in zip(samples, rows, perplexities, strict=True):
-        row |= {told("perplexity / softmax's, {budget}", budget=told(column)): "1" if name == "softmax" else value
+        row |= {message("perplexity / softmax's, {budget}", budget=message(column)): "1" if name == "softmax" else value
                 for column, value in [*also.items()][2:]}
     points = tables.dots([(titles[name], theirs[name], its) for name, its in samples.items()])
-    alt = listed((told("{kind} {value:.2f}", kind=p["name"], value=p["value"]) for p in points), "; ")
+    alt = listed((message("{kind} {value:.2f}", kind=p["name"], value=p["value"]) for p in points), "; ")
     models = [PLAIN, *(f"translation-{name}" for name in (*ALONE, MIXED))]
     return Statement(
-        "synthesizer-best", told("After one pass over the pairs random + softmax translates best of all."),
-        told("BLEU 28.47, of the other kinds that learn their scores 27.27 to 27.68, softmax 27.67, softmax with as "
-             "many parameters 27.97 (WMT'14 English to German). Not in its own language modelling: perplexity 40.05, "
-             "softmax 38.21, dense + softmax 37.27"),
+        "synthesizer-best", message("After one pass over the pairs random + softmax translates best of all."),
+        message("BLEU 28.47, of the other kinds that learn their scores 27.27 to 27.68, softmax 27.67, softmax with as "
+                "many parameters 27.97 (WMT'14 English to German). Not in its own language modelling: perplexity "
+                "40.05, softmax 38.21, dense + softmax 37.27"),
         _ours(samples, titles),
-        told("tables, in a copy of the paper"),
-        told("more BLEU than softmax and than each of three Synthesizers alone, beyond chance; random + dense, "
-             "factorised dense and dense + softmax were not trained to translate here. Perplexities in language "
-             "modelling stand beside and decide nothing"),
+        message("tables, in a copy of the paper"),
+        message("more BLEU than softmax and than each of three Synthesizers alone, beyond chance; random + dense, "
+                "factorised dense and dense + softmax were not trained to translate here. Perplexities in language "
+                "modelling stand beside and decide nothing"),
         conclude(checks), rows, Chart("dots", points, "BLEU", alt=alt) if any(samples.values()) else None,
         commands.evaluated(models, f"python -m models.studies.corpus.sentences {' '.join(models)}"),
-        told("All had one pass over the pairs, in which a table may learn as fast as a mixture."), verified=False)
+        message("All had one pass over the pairs, in which a table may learn as fast as a mixture."), verified=False)
 
 
 def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str, float]) -> Statement:
@@ -98,9 +98,11 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
     samples = {name: evidence.samples(f"translation-{name}", bleu) for name in (*ALONE, MIXED)}
     lost = TWICE * (1 - min(theirs[name] for name in ALONE) / theirs["softmax"])
     between = {name: _compared(evidence, PLAIN, f"translation-{name}") for name in samples}
-    checks = [below(told("{kind}: less than {lost:.1%} of BLEU lost", kind=titles[name], lost=lost), between[name][0],
+    checks = [below(message("{kind}: less than {lost:.1%} of BLEU lost", kind=titles[name], lost=lost),
+                            between[name][0],
                     -math.log(1 - lost), between[name][1]) for name in ALONE]
-    checks.append(below(told("{kind} above softmax", kind=titles[MIXED]), between[MIXED][0], texts=between[MIXED][1]))
+    checks.append(below(message("{kind} above softmax", kind=titles[MIXED]), between[MIXED][0],
+                                texts=between[MIXED][1]))
     names = [PLAIN, *(f"translation-{name}" for name in samples)]
     every = {"softmax": plain, **samples}
     rows = _rows(evidence, titles, theirs, every)
@@ -111,22 +113,22 @@ def statement(evidence: Evidence, titles: Mapping[str, str], theirs: Mapping[str
     over = {name: tables.ratios(its, plain) for name, its in samples.items()}
     points = tables.dots([(titles[name], theirs[name] / theirs["softmax"], its) for name, its in over.items()])
     budget = tables.best_budget([*over.values()])
-    alt = listed((told("{kind} {ours}, source {theirs:.3f}", kind=titles[name],
-                       theirs=theirs[name] / theirs["softmax"], ours=tables.cell(its.get(budget, {}), ".3f"))
+    alt = listed((message("{kind} {ours}, source {theirs:.3f}", kind=titles[name],
+                          theirs=theirs[name] / theirs["softmax"], ours=tables.cell(its.get(budget, {}), ".3f"))
                   for name, its in over.items()), "; ")
     return Statement(
         "synthesizer-translation",
-        told("After one pass over the pairs models with Synthesizers translate nearly as well, and with random + "
-             "softmax better."),
-        told("BLEU 27.27 to 27.43 alone, 28.47 random + softmax, 27.67 softmax (WMT'14 English to German)"),
+        message("After one pass over the pairs models with Synthesizers translate nearly as well, and with random + "
+                "softmax better."),
+        message("BLEU 27.27 to 27.43 alone, 28.47 random + softmax, 27.67 softmax (WMT'14 English to German)"),
         _ours(every, titles),
-        told("tables, in a copy of the paper"),
-        told("each of three alone loses less than {lost:.1%} of softmax's BLEU, twice what one of them loses at most "
-             "in the source, and random + softmax has more than softmax; beyond chance. After one pass training is "
-             "far from over: softmax gains 11 BLEU in four more", lost=lost),
+        message("tables, in a copy of the paper"),
+        message("each of three alone loses less than {lost:.1%} of softmax's BLEU, twice what one of them loses at "
+                "most in the source, and random + softmax has more than softmax; beyond chance. After one pass "
+                "training is far from over: softmax gains 11 BLEU in four more", lost=lost),
         conclude(checks), rows,
-        Chart("dots", points, told("BLEU divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
+        Chart("dots", points, message("BLEU divided by softmax's"), rule=(1.0, "softmax"), alt=alt)
         if any(over.values()) else None,
         commands.evaluated(names, f"python -m models.studies.corpus.sentences {' '.join(names)}"),
-        told("Cross-attention, which is softmax in all of them, can do much of what the others cannot."),
+        message("Cross-attention, which is softmax in all of them, can do much of what the others cannot."),
         verified=False)
