@@ -58,8 +58,7 @@ def depends(first: Lab, reading: Reading, state: LabState) -> Hashable:
     """What the Streamlit elements of the page depend on: the events route answers while it stays the same."""
     there = _readable(_read_all(reading, state))
     entropies = state.part == "entropy" and (state, reading.shown)
-    notes = tuple(heads.notes(one.lab, one.state) for one in there) if state.part == "map" else ()
-    return (tuple(one.lab.identity for one in there), state.part, entropies, str(notes), state.hides_answer,
+    return (tuple(one.lab.identity for one in there), state.part, entropies, state.hides_answer,
             [translation.is_offered(one.before) for one in there])
 
 
@@ -120,8 +119,6 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
             _name(one)
             if part == "map":
                 mount(shown[f"map {index}"])
-                for note in heads.notes(one.lab, one.state):
-                    st.caption(note)
             else:
                 effect.draw(one.lab, one.state, one.before, one.after, key=f"effect {index}")
     for make in late_parts(first, reading, state):

@@ -32,7 +32,7 @@ def depends(lab: Lab, reading: Reading, state: LabState) -> Hashable:
     before, after = compute.traces_of(lab, reading.prompt, state.alone(lab.name).plan)
     section = sections.present(lab, state, after)
     return (section, section and (state, reading.prompt), state.hides_answer, state.offers_sections,
-            translation.is_offered(before), *heads.notes(lab, state), state.sampling, state.budgets,
+            translation.is_offered(before), state.sampling, state.budgets,
             continuation.refusal(lab, reading), now.download,
             now.continuation and continuation.key_of(reading, state))
 
@@ -76,7 +76,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
             sections.draw(section, lab, state, before, after)
         else:
             mount(shown["map"])
-            _below_map(lab, reading, state)
+            _overlay(lab, reading, state)
         with st.container(key="writing"):  # style.css: the button first, what it writes below all of them
             place = st.container(key="goes-on")
             sampling.choose(lab, state, can_go_on=continuation.refusal(lab, reading) is None)
@@ -91,13 +91,8 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> tuple[DeltaGenerator, 
     return place, lab
 
 
-def _below_map(lab: Lab, reading: Reading, state: LabState) -> None:
-    """Notes on the selected head, and the picture of a model that sees."""
-    # A container of their own: with a note that comes and goes, the elements that follow would change their place on
-    # the page, and while quick clicks overtake each other the browser would be told to draw into a missing one.
-    with st.container():
-        for note in heads.notes(lab, state):
-            st.caption(note)
+def _overlay(lab: Lab, reading: Reading, state: LabState) -> None:
+    """The picture of a model that sees, below the map of the selected head."""
     if lab.task.sees:
         kind, layer, head = heads.selected(lab, state)
         after = compute.traces_of(lab, reading.prompt, state.plan)[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy
 from numpy import ndarray
 
@@ -15,7 +17,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
              scores: ndarray | None = None, selected: ndarray | None = None, view: str = "used",
              form: str = "words", mean: str = "head", at: int | None = None, is_constant: bool = False,
              gate: float = 1.0, causal: bool = True, is_distribution: bool = True,
-             model: str = "", on_event: OnEvent | None = None) -> Content:
+             model: str = "", remarks: Sequence[str] = (), on_event: OnEvent | None = None) -> Content:
     """Draws the head. Rows of its matrix are queries, columns are keys.
 
     Args:
@@ -41,6 +43,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         causal: the matrices are zero above the diagonal, which is neither sent nor drawn; needs N = M.
         is_distribution: rows sum to 1, and the colour scale ends at 1 or higher; otherwise at the largest weight.
         model: title of the model, for downloads.
+        remarks: sentences below the map; names of controls between stars become bold.
         on_event: called with {type: view, view, sequence} when another view is chosen, and likewise for `form` and
             `mean`.
 
@@ -70,7 +73,7 @@ def head_map(*, key: str, queries: list[str], keys: list[str] | None = None, kin
         arrays |= {"scores": packed(scores), "selected": packed(selected)}
     header = {"rows": queries, "kind_title": kind_title, "layer": layer, "head": head, "used": used, "view": view,
               "form": form, "mean": mean, "constant": bool(is_constant), "gate": round(float(gate), 4),
-              "causal": causal, "distribution": is_distribution, "model": model}
+              "causal": causal, "distribution": is_distribution, "model": model, "remarks": list(remarks)}
     if keys is not None:
         header["columns"] = keys
     if at is not None:

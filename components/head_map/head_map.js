@@ -6,7 +6,7 @@ import { scopeName, stateName } from '../core/head_state.js';
 import { pageData } from '../core/page_data.js';
 import { _, N_ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
-import { make, setAttribute, setText } from '../widgets/dom.js';
+import { make, setAttribute, setStarredText, setText } from '../widgets/dom.js';
 import { createDownloadMenu } from '../widgets/download_menu.js';
 import { addTip } from '../widgets/tip.js';
 import { mapOffer, VIEWS } from './download.js';
@@ -54,7 +54,8 @@ function create(state) {
   const note = make('p', { className: 'note' });
   const line = make('div', { className: 'line' }, title, take.element, forms);
   const head = make('div', { className: 'head' }, line, tabs, note);
-  state.root.append(head, panel);
+  const remarks = make('div', { className: 'remarks' });
+  state.root.append(head, panel, remarks);
   return {
     take,
     title,
@@ -68,6 +69,7 @@ function create(state) {
     map,
     player,
     panel,
+    remarks,
     numbers: panel,
     besideChanged: words.refresh,
   };
@@ -111,6 +113,7 @@ function update(state, data) {
   showTabs(state.tabs, VIEWS, views, state.view, isMean ? _('The mean is of the patterns after your changes') : '');
   const words = form === 'words';
   setText(state.note, noteOf(state.view, words ? mean : 'head', data));
+  showRemarks(state.remarks, data.remarks);
   const player = state.view === 'mask' && !words;
   state.map.hidden = player;
   state.player.element.hidden = !player;
@@ -120,6 +123,12 @@ function update(state, data) {
   if (player) return state.player.show(data, state.dark);
   state.player.pause();
   return words ? state.words.show() : showMatrix(state, data, name);
+}
+
+/** Sentences about properties of the head that the map does not show. */
+function showRemarks(element, remarks) {
+  if (element.children.length !== remarks.length) element.replaceChildren(...remarks.map(() => make('p')));
+  remarks.forEach((remark, index) => setStarredText(element.children[index], remark));
 }
 
 function showMatrix(state, data, name) {

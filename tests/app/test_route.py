@@ -79,6 +79,13 @@ def test_an_event_is_answered_with_what_streamlit_would_mount():
     assert parts["map"][0]["constant"] and after["toolbar"][0]["answered"] == 8
 
 
+def test_a_remark_below_the_map_comes_and_goes_without_the_script():
+    now = opened(model="stories-selective", text="The cat sat.", at="1.0").session_state["visit"]
+    for number, gate, count in ((1, 0.0, 1), (2, 1.0, 0)):
+        about, parts = post(now, [click(number, type="heads", layer=1, gate=gate)], seen=now.channel.serial)
+        assert not about["layout"] and len(parts["map"][0]["remarks"]) == count
+
+
 def test_only_what_changed_is_sent_again_unless_an_answer_was_lost():
     now = opened(model="stories-softmax", text="The cat sat.").session_state["visit"]
     about, parts = post(now, [click(1, layer=1)])

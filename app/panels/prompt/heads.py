@@ -125,7 +125,8 @@ def large_part(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> Part
         scores=None if voted is None else maps.scores[head], selected=voted,
         view=state.view, form=state.form, mean=state.mean,
         at=asked.position if asked is not None and asked.row == kind.query_row else None,
-        is_constant=chosen.constant, gate=chosen.gate, model=lab.name, on_event=head_events.on_map)
+        is_constant=chosen.constant, gate=chosen.gate, model=lab.name, remarks=remarks(lab, state),
+        on_event=head_events.on_map)
 
 
 def _asked(trace: Seen, state: LabState) -> Output | None:
@@ -134,7 +135,7 @@ def _asked(trace: Seen, state: LabState) -> Output | None:
     return trace.outputs[state.asked if there else LAST] if trace.outputs else None
 
 
-def notes(lab: Lab, state: LabState) -> list[str]:
+def remarks(lab: Lab, state: LabState) -> list[str]:
     """Returns sentences below the large map, for properties that the map does not show.
 
     Args:
@@ -142,7 +143,7 @@ def notes(lab: Lab, state: LabState) -> list[str]:
         state: the visitor's state.
 
     Returns:
-        Markdown.
+        Sentences; names of controls are between stars.
     """
     found = []
     kind, layer, head = selected(lab, state)
