@@ -52,10 +52,10 @@ from models.storage.checkpoint import CheckpointError
 from models.studies import store
 from tests.app.test_forged import WIDGETS
 
-BATCH = 200  # cases of an attack under one seed
+BATCH = 200  # number of cases of one attack under one seed
 TURNING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067")
 
-# What has broken programs before.
+# inputs that have broken other programs
 HOSTILE = ("", " ", "\x00", "\ud800", "\u202e", "\u2069\u202e", "🐉", "é", "e" + "\u0301" * 50, "NaN", "nan", "inf",
            "-0", "1e999", "null", "undefined", "<img src=x onerror=alert(1)>", "</script>", "[x](http://evil.test)",
            ":material/home:", "$\\alpha$", "../../etc/passwd", "hf:a/b", "folder:/etc", "%00", "{0}", "{x}", "[MASK]",
@@ -76,7 +76,10 @@ params = st.fixed_dictionaries({}, optional={
 
 
 def sane(state: LabState) -> None:
-    """Its link opens it again, but for a text that a link does not hold, and surrogates that no link can."""
+    """Asserts that the link of a state opens the same state again.
+
+    Texts that are too long for a link, and lone surrogates, are exempt.
+    """
     from urllib.parse import parse_qsl
 
     again, problems = read_query(dict(parse_qsl(query_of(state), keep_blank_values=True)))
@@ -101,7 +104,7 @@ def check_plan(text: str) -> None:
 
 
 def check_text(case: tuple[str, str, str]) -> None:
-    """A text through a model, as trained and under a plan."""
+    """Runs one text through a model, unmodified and under a plan."""
     name, text, wanted = case
     lab = models.load(name)
     plan = HeadPlan.read(wanted)[0].within(lab.shape, frozenset({"trained"}))[0]
@@ -130,7 +133,7 @@ HANDLERS = (events.on_toolbar, head_events.on_heads, head_events.on_map, events.
 
 
 def with_session(check: Callable[[dict[Any, Any], Any], None]) -> Callable[[Any], None]:
-    """The check with a session without Streamlit; afterwards the visitor's state is sane."""
+    """Returns the check with a session that needs no Streamlit; afterwards it asserts that the state is valid."""
     def checked(case: Any) -> None:
         start = LabState("stories-softmax", "The cat [sat].", compared=("stories-log-n",))
         state: dict[Any, Any] = {}
@@ -161,12 +164,12 @@ def check_widgets(state: dict[Any, Any], case: list[tuple[str, Any]]) -> None:
 
 @cache
 def scratch() -> Path:
-    """A folder for one model's files, as the repository has them: models/checkpoints/NAME."""
+    """Returns a temporary folder for one model's files, named as in the repository: models/checkpoints/NAME."""
     return Path(tempfile.mkdtemp()) / "models" / "checkpoints"
 
 
 def check_file(case: tuple[str, str, list[tuple[int, int]], int, Any]) -> None:
-    """A model's files, or a measurement of it, with bytes changed, cut off, or another JSON value in its place."""
+    """Opens a model's file or measurement after bytes were changed, cut off, or replaced by another JSON value."""
     name, file, changes, kept, value = case
     shutil.rmtree(scratch(), ignore_errors=True)
     shutil.copytree(checkpoint.CHECKPOINTS / name, scratch() / name)
@@ -196,10 +199,11 @@ def check_file(case: tuple[str, str, list[tuple[int, int]], int, Any]) -> None:
 
 
 def check_page(link: dict[str, str]) -> None:
-    """A whole page without a browser."""
+    """Draws a whole page without a browser."""
     from tests.app.test_pages import opened
 
-    link = {key: value.encode("utf-8", "ignore").decode() for key, value in link.items()}  # no address has surrogates
+    # an address cannot contain surrogates
+    link = {key: value.encode("utf-8", "ignore").decode() for key, value in link.items()}
     link = {key: value for key, value in link.items() if value}
     app = opened(**link)
     assert not app.exception, [exception.value for exception in app.exception]
@@ -207,7 +211,7 @@ def check_page(link: dict[str, str]) -> None:
 
 @dataclass(frozen=True)
 class Attack:
-    """What is sent, and what must hold; `slow` ones have fewer cases a batch."""
+    """The inputs of an attack and the check of each; a slow attack has fewer cases per batch."""
 
     cases: st.SearchStrategy[Any]
     check: Callable[[Any], None]
@@ -231,7 +235,7 @@ ATTACKS = {
 
 
 def batch(name: str, seed: int, count: int | None = None) -> int:
-    """Runs one batch; returns how many cases it had. Raises what the smallest failing case raises."""
+    """Runs one batch and returns its number of cases. Raises the error of the smallest failing case."""
     attack, ran = ATTACKS[name], 0
 
     @hypothesis.seed(seed)
@@ -263,7 +267,7 @@ def main() -> None:
         name, seed = chosen[number % len(chosen)], first + number // len(chosen)
         try:
             cases[name] += batch(name, seed)
-        except Exception:  # whatever it is, it is a finding
+        except Exception:  # every exception counts as a failure of the app
             failures += 1
             traceback.print_exc()
             print(f"found by: python -m tests.adversarial --only {name} --seed {seed}", flush=True)

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "docs" / "architectures.md"
 sys.path.insert(0, str(ROOT / "tests" / "models"))
 
-from foreign_tiny import ARCHITECTURES, lab_of  # noqa: E402  # beside the tests that use it
+from foreign_tiny import ARCHITECTURES, lab_of  # noqa: E402  # the path of tests/models has to be added first
 
 from models.labs.foreign.refusals import REFUSALS, version  # noqa: E402
 
@@ -26,7 +26,7 @@ AttentionInterface and passes the comparison that every model passes when it is 
 
 
 def document() -> str:
-    """Returns the page: the architectures that are tested, and the table of refusals."""
+    """Returns the page of documentation: the tested architectures and the table of refusals."""
     rows = []
     for name, (_config, model, _numbers, _make) in ARCHITECTURES.items():
         lab = lab_of(name)

@@ -22,12 +22,13 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 
 
 class Server:
-    """A Streamlit script in a process of its own, which can be killed and started again at the same address."""
+    """A Streamlit script in a separate process, which can be killed and restarted at the same address."""
 
     def __init__(self, script: str = "app/host.py", root: Path = ROOT, **environment: str) -> None:
-        """
+        """Prepares the process without starting it.
+
         Args:
-            environment: what the process finds in its environment beside what is in ours.
+            environment: environment variables of the process, added to ours.
         """
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -37,7 +38,11 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Returns when it answers; raises RuntimeError, with what it printed, if it does not."""
+        """Starts the process and returns when it answers.
+
+        Raises:
+            RuntimeError: the process does not answer; the message contains its output.
+        """
         log = self._root / "runs" / f"server-{self._port}.log"
         log.parent.mkdir(exist_ok=True)
         with open(log, "w") as output:
@@ -48,7 +53,7 @@ class Server:
         _wait(self._process, f"{self.address}/_stcore/health", log)
 
     def stop(self, kill: bool = False) -> None:
-        """Ends it; `kill`: without asking it."""
+        """Stops the process; `kill` sends SIGKILL instead of SIGTERM."""
         if self._process is not None:
             self._process.kill() if kill else self._process.terminate()
             self._process.wait(10)
@@ -56,10 +61,10 @@ class Server:
 
 @contextlib.contextmanager
 def serve(script: str = "app/host.py", root: Path = ROOT, **environment: str) -> Iterator[str]:
-    """Runs a Streamlit script in a process of its own and yields its address.
+    """Runs a Streamlit script in a separate process and yields its address.
 
     Raises:
-        RuntimeError: it does not answer; the message holds what it printed.
+        RuntimeError: the process does not answer; the message contains its output.
     """
     server = Server(script, root, **environment)
     try:
@@ -79,7 +84,7 @@ def _wait(process: subprocess.Popen, url: str, log: Path) -> None:
 
 
 def chromium(playwright: Playwright) -> Browser:
-    """A headless Chromium: the machine's own."""
+    """Returns a headless Chromium, the one that is installed on the machine."""
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if path is None:
         raise RuntimeError("no Chromium here: run tests/chromium.sh")

@@ -12,31 +12,31 @@ from models.storage.datasets import DATA
 pytest_plugins = ["tests.reruns"]
 
 ROOT = Path(__file__).resolve().parents[1]
-# `make check`: mathematics, state, JavaScript, documents; without the files that take longest.
+# the test files of `make check`: mathematics, state, JavaScript and documents, without the slowest files
 QUICK = ("models/", "components/", "app/test_state", "app/test_links", "app/test_turns", "app/test_caches",
          "app/test_jobs", "app/test_texts", "app/test_exports", "app/test_compute", "test_docs", "test_data")
 SLOW = ("models/test_training", "models/test_pair_training", "models/test_sweep", "models/test_verdicts",
         "models/test_foreign", "models/test_contract", "models/test_claim")
 
-# A busy machine makes single examples slow; that is no failure.
+# no deadline per example, because single examples are slow on a busy machine
 settings.register_profile("lab", deadline=None)
 settings.load_profile("lab")
 
 
 @pytest.fixture(scope="session")
 def root() -> Path:
-    """The repository."""
+    """Returns the root folder of the repository."""
     return ROOT
 
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The data sets that the models were trained on."""
+    """Returns the folder of the data sets that the models were trained on."""
     return DATA
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of `make check`."""
+    """Marks the tests that `make check` runs."""
     for item in items:
         name = item.path.relative_to(ROOT / "tests").as_posix()
         if name.startswith(QUICK) and not name.startswith(SLOW) and not item.get_closest_marker("browser") \

@@ -20,7 +20,7 @@ from tests.browser import ROOT
 from tools.extract import english, forms, template
 
 FOLDERS = ("app", "benchmarks", "components", "deploy", "models", "tests", "tools")
-Sample = tuple[str, str]  # where it is, and its text
+Sample = tuple[str, str]  # (location of the text, the text)
 
 
 def files(*endings: str) -> Iterator[Path]:
@@ -40,29 +40,30 @@ def docstrings() -> Iterator[Sample]:
 
 
 def comments() -> Iterator[Sample]:
-    """Yields the comments of Python and JavaScript; lines that follow each other are one comment."""
+    """Yields the comments of Python and JavaScript; lines that hold only a comment and follow each other are one."""
     for path in files(".py", ".js", ".mjs"):
-        previous, words = -1, []
-        for line, text in [*_comments(path), (-1, "")]:
-            if line != previous + 1 and words:
-                yield f"{path.relative_to(ROOT)}:{previous - len(words) + 1}", " ".join(words)
+        previous, first, words = -1, -1, []
+        for line, text, alone in [*_comments(path), (-1, "", False)]:
+            if words and not (alone and line == previous + 1):
+                yield f"{path.relative_to(ROOT)}:{first}", " ".join(words)
                 words = []
+            first = first if words else line
             words.append(text)
-            previous = line
+            previous = line if alone else -1
 
 
-def _comments(path: Path) -> Iterator[tuple[int, str]]:
+def _comments(path: Path) -> Iterator[tuple[int, str, bool]]:
     if path.suffix == ".py":
         with path.open("rb") as file:
             for token in tokenize.tokenize(file.readline):
                 text = token.string.lstrip("# ")
                 if token.type == tokenize.COMMENT and not text.startswith(("noqa", "type:", "!")):
-                    yield token.start[0], text
+                    yield token.start[0], text, not token.line[:token.start[1]].strip()
         return
     for line, text in enumerate(path.read_text("utf-8").splitlines(), 1):
         match = re.search(r"(?:^|\s)//\s?(.*)|^\s*/?\*\*?\s?(.*?)(?:\*/)?$", text)
         if match and (match[1] or match[2]):
-            yield line, match[1] or match[2]
+            yield line, match[1] or match[2], text.lstrip().startswith(("/", "*"))
 
 
 def interface() -> Iterator[Sample]:

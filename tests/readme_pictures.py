@@ -24,7 +24,7 @@ EXPLORE = {"page": "explore", "model": "stories-selective", "plan": "self-0.3c-2
            "text": "Tom had a big red ball. He went to the park with his mom. He wanted to play with his"}
 SIZE = {"width": 1280, "height": 800}
 SHRUNK = (960, 600)
-READING, LOOKING = 2200, 1400  # how long a frame stays, ms: a new question; what an action changed
+READING, LOOKING = 2200, 1400  # duration of a frame in ms: a new question; the result of an action
 
 
 STILL = """() => [...document.querySelectorAll('*')].every(element =>
@@ -37,7 +37,8 @@ def still(page: Page) -> None:
 
 
 def lesson(page: Page, address: str, key: str, count: int) -> Iterator[tuple[bytes, int]]:
-    """Does the first steps of a lesson and yields a picture of each, before and after, with the time that it stays."""
+    """Performs the first steps of a lesson and yields a picture before and after each, with the frame's duration in ms.
+    """
     page.goto(f"{address}/?lesson={key}.1")
     for number, step in enumerate(lesson_files.lesson(key).steps[:count], 1):
         at(page, Place(key, number))
@@ -54,7 +55,7 @@ def lesson(page: Page, address: str, key: str, count: int) -> Iterator[tuple[byt
 
 
 def opening(page: Page, address: str) -> Iterator[tuple[bytes, int]]:
-    """Yields the first visit's page before and after its one press."""
+    """Yields pictures of the first page, before and after the visitor presses its button."""
     page.goto(address)
     digit = page.locator('[data-part="opening"] .digit')
     expect(digit).to_have_text("7", timeout=60_000)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 MOST = 2
-FILE = Path("runs") / "reruns.txt"  # in the root of the repository
+FILE = Path("runs") / "reruns.txt"  # relative to the root of the repository
 _RERUNS: list[str] = []
 
 
@@ -33,7 +33,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if hasattr(session.config, "workerinput"):  # of pytest-xdist; the controller has the reports of all workers
+    # a worker of pytest-xdist does nothing here: the controller has the reports of all workers
+    if hasattr(session.config, "workerinput"):
         return
     file = session.config.rootpath / FILE
     if _RERUNS:

@@ -32,14 +32,14 @@ from websockets.typing import Origin, Subprotocol
 from benchmarks.visitors import WORDS, act
 from tests.browser import ROOT, Server
 
-SECONDS = 8.0  # that an attack and the measurement beside it take
+SECONDS = 8.0  # seconds that an attack lasts; the neighbour is measured during this time
 EVERY = 0.3  # seconds between two texts of the neighbour
 BOUNDS = {"p95 ms": 300.0, "kept MB": 100.0}
 
 
 @contextlib.asynccontextmanager
 async def visit(address: str) -> AsyncIterator[Any]:
-    """A websocket of the app, as a browser opens it."""
+    """Yields a websocket to the app, opened as a browser opens it."""
     url = address.replace("http", "ws", 1) + "/_stcore/stream"
     async with websockets.connect(url, subprotocols=[Subprotocol("streamlit")], max_size=None, origin=Origin(address),
                                   open_timeout=20, close_timeout=1) as opened:
@@ -72,7 +72,7 @@ def back(**fields: Any) -> bytes:
 
 
 async def events(address: str) -> None:
-    """Component events: a list of empty objects, 700 kB, under the id of a component that is on the page."""
+    """Sends component events with a list of empty objects, 700 kB, under the id of a component on the page."""
     async with visit(address) as opened:
         message = BackMsg()
         message.rerun_script.query_string = ""
@@ -95,29 +95,29 @@ async def events(address: str) -> None:
 
 
 async def file_urls(address: str) -> None:
-    """Upload addresses for 60,000 files in one message, ten times."""
+    """Requests upload addresses for 60,000 files in one message, ten times."""
     message = BackMsg()
     message.file_urls_request.file_names.extend("a" for _ in range(60_000))
     await send_all(address, message.SerializeToString(), 10)
 
 
 async def git_info(address: str) -> None:
-    """A question for developers, 400 times."""
+    """Sends Streamlit's request for Git information, meant for developers, 400 times."""
     await send_all(address, back(load_git_info=True), 400)
 
 
 async def clear_cache(address: str) -> None:
-    """Another one, which forgets what all visitors share, 100 times."""
+    """Sends Streamlit's request to clear the cache that all visitors share, 100 times."""
     await send_all(address, back(clear_cache=True), 100)
 
 
 async def many_fields(address: str) -> None:
-    """Messages of 300,000 fields."""
+    """Sends messages of 300,000 fields."""
     await send_all(address, back(load_git_info=True) * 300_000, 10)
 
 
 async def fragments(address: str) -> None:
-    """Three websockets with unfinished messages of up to 60 MB."""
+    """Opens three websockets and sends unfinished messages of up to 60 MB."""
     async def one() -> None:
         with contextlib.suppress(websockets.WebSocketException, OSError):
             async with visit(address) as opened:
@@ -132,7 +132,7 @@ async def fragments(address: str) -> None:
 
 
 async def text_of_megabytes(address: str) -> None:
-    """A text of 600 kB in a link, for as long as it is answered."""
+    """Opens a link with a text of 600 kB again and again."""
     with contextlib.suppress(websockets.WebSocketException, OSError, TimeoutError):
         async with visit(address) as opened:
             until = time.monotonic() + SECONDS
@@ -141,7 +141,7 @@ async def text_of_megabytes(address: str) -> None:
 
 
 async def idle_sockets(address: str) -> None:
-    """300 websockets that say nothing."""
+    """Opens 300 websockets that send nothing."""
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(300):
             with contextlib.suppress(websockets.WebSocketException, OSError, TimeoutError):
@@ -150,7 +150,7 @@ async def idle_sockets(address: str) -> None:
 
 
 async def half_requests(address: str) -> None:
-    """300 connections with half a request."""
+    """Opens 300 connections, each with half a request."""
     host, port = urllib.parse.urlsplit(address).hostname, urllib.parse.urlsplit(address).port
     writers = []
     for _ in range(300):
@@ -164,7 +164,7 @@ async def half_requests(address: str) -> None:
 
 
 async def translations(address: str) -> None:
-    """Eight visitors compare four translation models on a new text of 200 words, again and again."""
+    """Lets eight visitors compare four translation models on a new text of 200 words, again and again."""
     models = "translation-random translation-dense translation-factorized-random"
 
     async def one(number: int) -> None:
@@ -187,7 +187,7 @@ ATTACKS: dict[str, Callable[[str], Awaitable[None]]] = {
 
 
 async def neighbour(address: str, stop: asyncio.Event) -> list[float]:
-    """Milliseconds for each new text of a visitor who types all the time."""
+    """Returns the time in ms for each new text of a visitor who types until `stop` is set."""
     times: list[float] = []
     draw = random.Random(time.monotonic())
     async with visit(address) as opened:
@@ -201,21 +201,22 @@ async def neighbour(address: str, stop: asyncio.Event) -> list[float]:
 
 
 async def beside(address: str, attack: Callable[[str], Awaitable[None]] | None) -> list[float]:
-    """The neighbour's times while an attack goes on, or for SECONDS / 2 without one."""
+    """Returns the neighbour's times in ms during an attack, or during SECONDS / 2 without an attack."""
     stop = asyncio.Event()
     working = asyncio.create_task(neighbour(address, stop))
     await asyncio.sleep(1)
     if attack is None:
         await asyncio.sleep(SECONDS / 2)
     else:
-        with contextlib.suppress(Exception):  # how the attack ends is not the question
+        # an attack may end with any error; only the neighbour's times are measured
+        with contextlib.suppress(Exception):
             await asyncio.wait_for(attack(address), 3 * SECONDS)
     stop.set()
     return await working
 
 
 def usage(process: int) -> dict[str, float]:
-    """Memory (MB), descriptors and threads of a process."""
+    """Returns the memory (MB), open file descriptors and threads of a process."""
     status = Path(f"/proc/{process}/status").read_text()
     fields = dict(line.split(":", 1) for line in status.splitlines())
     return {"MB": int(fields["VmRSS"].split()[0]) / 1024, "threads": int(fields["Threads"]),
@@ -234,14 +235,15 @@ def wait_until_ready(address: str, seconds: float = 60.0) -> None:
 
 
 def measure(name: str, root: Path = ROOT) -> dict[str, Any]:
-    """One attack on a fresh host: the neighbour before and during it, and what the process kept."""
+    """Runs one attack on a fresh host. Returns the neighbour's times before and during it, and what the process kept.
+    """
     server = Server("app/host.py", root)
     server.start()
     try:
         wait_until_ready(server.address)
         process = server._process
         assert process is not None
-        asyncio.run(beside(server.address, None))  # models loaded, caches filled
+        asyncio.run(beside(server.address, None))  # a first run loads the models and fills the caches
         before = asyncio.run(beside(server.address, None))
         kept = usage(process.pid)
         during = asyncio.run(beside(server.address, ATTACKS[name]))

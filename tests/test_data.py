@@ -17,11 +17,11 @@ from models.storage.datasets import DATA, files
 
 SETS = ("banking77", "blimp", "broad_twitter_corpus", "ntsb_probable_cause", "snips", "standard_ebooks_children",
         "synthetic_persona_chat", "tatoeba_deu_eng", "tinystories_excerpt", "ud_english_ewt", "wnut17")
-MEGABYTES = 26  # all of it; the repository is cloned by people who only want to look
+MEGABYTES = 26  # upper limit for the data folder, because many people clone the repository only to look at it
 
 
 def sums(source: str) -> dict[str, list[str]]:
-    """File -> SHA-256 as stored and, if it is compressed, of its content, as SOURCE.txt lists them."""
+    """Reads SOURCE.txt: file -> SHA-256 of the stored file and, for a compressed file, of its uncompressed content."""
     found: dict[str, list[str]] = {}
     name = ""
     for line in source.partition("\nFiles (sha256")[2].splitlines()[1:]:

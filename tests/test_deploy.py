@@ -72,7 +72,7 @@ def test_the_page_on_hosting_has_every_setting(root: Path):
 
 
 def test_haproxy_takes_its_configuration(root: Path, tmp_path: Path):
-    """Where it is installed; the rest of these tests need it not."""
+    """Checks the configuration with HAProxy where it is installed. The other tests here do not need it."""
     balancer = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
     if balancer is not None:
         settings = {"LISTEN": "127.0.0.1:1", "CONTROL": str(tmp_path / "control"), "REPLICA_A": "127.0.0.1:2",
@@ -87,7 +87,9 @@ T = TypeVar("T")
 
 
 class Stand(ThreadingHTTPServer):
-    """In a replica's place: says how it is after `late` seconds, and any other answer goes on until it is stopped."""
+    """A fake replica: answers the health check after `late` seconds; every other answer goes on until the replica
+    stops.
+    """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), self.Answer)
@@ -96,7 +98,7 @@ class Stand(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def handle_error(self, *_: object) -> None:
-        pass  # who asks may go away
+        pass  # the client may close the connection early
 
     class Answer(BaseHTTPRequestHandler):
         server: Stand
@@ -118,7 +120,7 @@ class Stand(ThreadingHTTPServer):
 
 
 def test_a_late_replica_keeps_its_visits_and_a_dead_one_is_left(root: Path, tmp_path: Path):
-    """Where HAProxy is installed."""
+    """Where HAProxy is installed, it keeps a slow replica and removes a dead one."""
     balancer = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
     if balancer is None:
         return
@@ -131,7 +133,7 @@ def test_a_late_replica_keeps_its_visits_and_a_dead_one_is_left(root: Path, tmp_
         states = until(lambda: replica.visits(tmp_path / "control"), lambda its: its["b"][0].startswith("DOWN"))
         assert states["a"][0].startswith("UP")
         with urlopen(f"http://127.0.0.1:{port}/visit", timeout=10) as visit:
-            one.late, asked = 2.5, one.asked  # more than two looks of a second each
+            one.late, asked = 2.5, one.asked  # 2.5 s is longer than two health checks, one per second
             until(lambda: one.asked, lambda count: count >= asked + 2)
             assert visit.read(20) == b"." * 20
             assert replica.visits(tmp_path / "control")["a"][0] == "UP"
@@ -150,7 +152,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def until(look: Callable[[], T], wanted: Callable[[T], bool]) -> T:
-    """What is looked at, as soon as it is as wanted."""
+    """Calls `look` until its value satisfies `wanted`, and returns the value; fails after 30 s."""
     stop = time.monotonic() + 30
     while True:
         with suppress(OSError):
@@ -162,7 +164,7 @@ def until(look: Callable[[], T], wanted: Callable[[T], bool]) -> T:
 
 
 def test_nothing_is_looked_up_at_the_start(root: Path, monkeypatch: pytest.MonkeyPatch):
-    """Streamlit would ask the internet for this machine's address, to print it."""
+    """At the start Streamlit must not request this machine's public address, which it would print."""
     for name in ("get_external_ip", "get_internal_ip"):
         monkeypatch.setattr(net_util, name, lambda: pytest.fail("an address was looked up"))
     monkeypatch.chdir(root)
@@ -181,7 +183,7 @@ def test_uploads_are_as_small_as_the_features_need(root: Path, monkeypatch: pyte
 
 
 def test_the_balancer_is_spoken_to(tmp_path: Path):
-    """As HAProxy answers on its socket."""
+    """Commands to the balancer are answered in the form that HAProxy uses on its control socket."""
     asked: list[str] = []
 
     def answer(server: socket.socket) -> None:

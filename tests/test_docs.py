@@ -35,7 +35,7 @@ PAGES = {path: (ROOT / path).read_text(encoding="utf-8")
                       "benchmarks/README.md", "FINDINGS.md", "docs/findings.md", "docs/models.md", "docs/python.md",
                       "docs/speed.md", "docs/hosting.md")}
 OURS = ("app", "assets", "benchmarks", "components", "deploy", "models", "tests", "tools")
-ANY = re.compile(r"NAME|KIND|FAMILY")  # in a path: whatever is there
+ANY = re.compile(r"NAME|KIND|FAMILY")  # a placeholder in a path, which stands for any name
 
 
 @pytest.mark.parametrize("page", readme.PAGES)
@@ -58,14 +58,14 @@ def test_the_readme_is_short():
 
 
 def cells(page: str) -> list[list[str]]:
-    """The rows of a page's tables, without heads and rules."""
+    """Returns the rows of a page's tables, without the header row and its rule."""
     rows = [[cell.strip() for cell in line.strip("|").split(" |")] for line in page.splitlines()
             if line.startswith("|") and not line.startswith("| ---")]
     return [row for row in rows if row[0] != findings.COLUMNS[0]]
 
 
 def test_findings_are_the_stored_verdicts_cell_by_cell():
-    """Each number of each cell, so that one wrong digit fails."""
+    """Each number of each cell equals the stored verdict, so that one wrong digit fails."""
     expected = [row for claim in claims.read() for row in (
         [f"**{claim.title}** ({claim.source})", *[""] * (len(findings.COLUMNS) - 1)], *map(list, findings.rows(claim)))]
     shown = cells(PAGES["docs/findings.md"])
@@ -73,14 +73,15 @@ def test_findings_are_the_stored_verdicts_cell_by_cell():
         assert ours == theirs, "python -m tools.findings"
     assert PAGES["docs/findings.md"] == findings.text(), "python -m tools.findings"
     assert all(row[2] not in ("", "–") for row in shown
-               if row[1] and row[4] != "**not measured yet**")  # our number is there
+               if row[1] and row[4] != "**not measured yet**")  # rows that have a value of ours
 
 
 NUMBER = re.compile(r"\d+\.\d+%?")
 
 
 def test_the_readmes_findings_repeat_numbers_of_results_digit_by_digit():
-    """Each decimal stands, with these digits, in the table of findings or in a table of the Results page."""
+    """Each decimal of the README's findings is also, digit by digit, in the table of findings or on the Results page.
+    """
     shown = [PAGES["docs/findings.md"], *(cell for claim in claims.read() for its in claim.statements
                                           for row in its.table for cell in row.values())]
     known = {number for text in shown for number in NUMBER.findall(text)}
@@ -90,7 +91,8 @@ def test_the_readmes_findings_repeat_numbers_of_results_digit_by_digit():
 
 
 PENDING = {f"{family}-{name}" for family in ("summary", "dialogue")
-           for name in ("random", "dense", "dense-softmax", "random-softmax")}  # recipes without a model yet
+           # models that have a recipe and are not trained yet
+           for name in ("random", "dense", "dense-softmax", "random-softmax")}
 
 
 def test_every_shipped_model_has_a_recipe_and_every_recipe_a_model():
@@ -105,7 +107,10 @@ def test_every_make_target_that_is_named_exists():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_file_that_is_named_exists(page: str):
-    """In backticks, in a link, or in a block of folders: from the root or beside the page; a bare name anywhere."""
+    """A path in backticks, in a link or in a block of folders exists, from the root or beside the page.
+
+    A bare file name may be anywhere.
+    """
     text = PAGES[page]
     named = [*re.findall(rf"`((?:{'|'.join(OURS)})/[\w./*-]*)`", text),
              *re.findall(r"`([\w.-]+\.(?:py|md|txt|toml|js|css))`", text), *re.findall(r"\]\(((?!http)[^)]+)\)", text),
@@ -119,7 +124,7 @@ def test_every_file_that_is_named_exists(page: str):
 
 
 def test_the_map_has_every_folder():
-    """Of the app, and of the models: a reader finds in CONTRIBUTING.md what each is for."""
+    """CONTRIBUTING.md lists every folder of the app and of the models, with its purpose."""
     told = CONTRIBUTING[CONTRIBUTING.index("## Map"):CONTRIBUTING.index("Imports go one way")]
     for place in ("app", "models"):
         for folder in (path.parent for path in (ROOT / place).glob("*/__init__.py")):
@@ -127,7 +132,7 @@ def test_the_map_has_every_folder():
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """(where it stands, what follows `python -m`) of every command that a page, a card or a measurement names."""
+    """Yields (location, text after `python -m`) of every command in a page, a card or a measurement."""
     texts = dict(PAGES)
     texts |= {f"card of {name}": json.dumps(card_of(name)) for name in models.names()}
     texts |= {path.name: path.read_text() for path in (ROOT / "models" / "studies" / "measurements").glob("*.json")}
@@ -139,7 +144,7 @@ def commands() -> Iterator[tuple[str, str]]:
 
 
 def test_every_command_that_is_named_exists():
-    """Its module can be run, and knows the options that stand behind it; models that it names are trained somewhere."""
+    """The module of a command can be run and accepts the command's options; models in the command have a recipe."""
     named = sorted(set(commands()))
     modules = {command.split()[0] for _, command in named}
     assert {"models.training", "models.training.evaluate", "models.training.sweep", "models.studies.corpus.lengths",
@@ -158,7 +163,7 @@ def test_every_command_that_is_named_exists():
 
 @cache
 def main_of(module: str) -> Path | None:
-    """The file that `python -m` runs; None if there is none."""
+    """Returns the file that `python -m` runs; None if there is none."""
     path = ROOT.joinpath(*module.split("."))
     for file in (path / "__main__.py", path.with_suffix(".py")):
         if file.exists() and (file.name == "__main__.py" or '__name__ == "__main__"' in file.read_text()):
@@ -172,8 +177,11 @@ STUDY = "models.studies.command"
 
 @cache
 def options_of(module: str) -> set[str]:
-    """What its parser knows: what its file gives to add_argument, and --data where it adds that; of a study what all
-    of them have (models/studies/command.py), and its own Options."""
+    """Returns the options of a module's parser.
+
+    They are the arguments of add_argument in its file, and --data where its file adds that option. A study also has the
+    options of models/studies/command.py and of its own Options.
+    """
     file = ROOT / "models" / "studies" / "command.py" if module == STUDY else main_of(module)
     calls = [node for node in ast.walk(ast.parse(file.read_text() if file else "")) if isinstance(node, ast.Call)]
     named = {getattr(call.func, "attr", getattr(call.func, "id", "")): call for call in calls}
@@ -187,7 +195,9 @@ def options_of(module: str) -> set[str]:
 
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
 def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    """A page's Python, one block after the other, prints what the page shows; the Hub's model is a tiny one here."""
+    """The Python blocks of a page, run in order, print the output on the page. The Hub's model is replaced by a tiny
+    one.
+    """
     monkeypatch.syspath_prepend(str(ROOT / "tests" / "models"))
     foreign_tiny = importlib.import_module("foreign_tiny")
     load = models.load
@@ -203,7 +213,7 @@ def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, capsys: py
 
 
 def test_the_links_to_try_open():
-    """Each is read without a complaint, and is what a state of the app writes."""
+    """Each link opens without a complaint and equals the link that the app writes for the same state."""
     links = re.findall(r"`/\?([^`]+)`", README)
     assert len(links) == 5
     for link in links:

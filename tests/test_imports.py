@@ -11,11 +11,11 @@ import pytest
 from tests.browser import ROOT
 from tools import import_graph
 
-ONE_FILE_A_TYPE = {"models/nets/attention"}  # grows with the attention types
+ONE_FILE_A_TYPE = {"models/nets/attention"}  # packages that grow by one file per attention type
 
 
 def test_models_have_no_import_cycle():
-    """Neither at the top of a module, nor in a function, nor for types only."""
+    """No cycle exists at the top of modules, inside functions, or for types only."""
     graph = import_graph.module_graph(ROOT)
     assert [group for group in import_graph.cycles(graph) if group[0].startswith("models")] == []
 
@@ -32,7 +32,7 @@ def test_package_roots_are_small():
 
 @pytest.fixture
 def toy(tmp_path: Path) -> Path:
-    """A checkout with a cycle of a late import and a type-only one, and a broken rule."""
+    """Returns a checkout that has a cycle of a late and a type-only import, and that breaks one rule of the table."""
     for name, code in {
         "models/__init__": "",
         "models/early": "from models import late",
@@ -64,7 +64,7 @@ def test_the_table_is_checked_on_any_checkout(toy: Path):
 
 @pytest.mark.parametrize("module", ["models.plan", "models.kind", "models.prompt", "models.messages"])
 def test_light_modules_load_neither_torch_nor_numpy(module: str):
-    """Links, undo and catalogues of texts need no model; `import models.kind` took 4.5 s when it loaded torch."""
+    """Links, undo and catalogues need no model. `import models.kind` took 4.5 s when it loaded torch."""
     code = f"import sys, {module}; print([name for name in ('numpy', 'torch', 'streamlit') if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"

@@ -1,5 +1,7 @@
-"""What `pip install -r requirements.txt` and `make app` bring: PyTorch without CUDA where its index can be reached, and
-the app all the same where it can't. With two indexes in a folder, of wheels that are names and nothing else.
+"""`pip install -r requirements.txt` and `make app`: what they install, and from which index.
+
+Where PyTorch's index can be reached, its build without CUDA is installed; otherwise the app is installed all the same.
+The tests use two indexes in a folder, whose wheels are empty.
 
     pytest tests/test_install.py
 """
@@ -25,7 +27,7 @@ NOWHERE = "file:///nowhere/whl/cpu"
 
 
 def add_wheel(index: Path, name: str, version: str, needs: str = "") -> None:
-    """A wheel of this name that needs another, on an index as PEP 503 has it."""
+    """Writes an empty wheel with this name and requirement to an index laid out as PEP 503 demands."""
     folder = index / name.replace("_", "-")
     folder.mkdir(parents=True)
     wheel = folder / f"{name}-{version}-py3-none-any.whl"
@@ -40,7 +42,7 @@ def add_wheel(index: Path, name: str, version: str, needs: str = "") -> None:
 
 @pytest.fixture
 def indexes(tmp_path: Path) -> tuple[Path, Path]:
-    """The ordinary index, whose torch needs CUDA, and PyTorch's own."""
+    """Returns two indexes: the ordinary one, whose torch needs CUDA, and PyTorch's own."""
     ordinary, own = tmp_path / "simple", tmp_path / "cpu"
     add_wheel(ordinary, "torch", "2.13.0", "nvidia-cuda==1.0")
     add_wheel(ordinary, "nvidia_cuda", "1.0")
@@ -49,13 +51,13 @@ def indexes(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def torch_lines(root: Path, index: str) -> str:
-    """What requirements.txt says of torch and of indexes, with another index in place of PyTorch's."""
+    """Returns the lines of requirements.txt that concern torch and package indexes, with PyTorch's index replaced."""
     lines = (root / REQUIREMENTS).read_text().splitlines()
     return "\n".join(line.replace(pytorch(root), index) for line in lines if line.startswith(("torch==", "--")))
 
 
 def pytorch(root: Path) -> str:
-    """The index that requirements.txt names."""
+    """Returns the package index that requirements.txt names."""
     line, = (line for line in (root / REQUIREMENTS).read_text().splitlines() if line.startswith("--"))
     option, index = line.split()
     assert option == "--extra-index-url"
@@ -63,7 +65,7 @@ def pytorch(root: Path) -> str:
 
 
 def installed(requirements: str, ordinary: Path, tmp_path: Path) -> set[tuple[str, str]]:
-    """Names and versions that pip would install, asked without any settings of this machine."""
+    """Returns the (name, version) pairs that pip would install; the machine's own pip settings are ignored."""
     file, report = tmp_path / "asked.txt", tmp_path / "report.json"
     file.write_text(requirements)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PIP_")}
@@ -80,18 +82,18 @@ def test_pip_takes_the_build_without_cuda(root: Path, indexes: tuple[Path, Path]
 
 
 def test_pip_goes_on_where_that_index_is_not_there(root: Path, indexes: tuple[Path, Path], tmp_path: Path):
-    """With CUDA, which the first test's index spares; so the two tell each other apart."""
+    """Without PyTorch's index pip installs torch with CUDA, so the two cases differ."""
     found = installed(torch_lines(root, NOWHERE), indexes[0], tmp_path)
     assert found == {("torch", "2.13.0"), ("nvidia_cuda", "1.0")}
 
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Nothing: the test's output is not the place."""
+        """Prints nothing, to keep the test's output short."""
 
 
 def made(root: Path, folder: Path, index: str) -> list[str]:
-    """The lines of what make gives to pip, with another index in place of PyTorch's."""
+    """Returns the lines that make passes to pip, with PyTorch's index replaced."""
     shutil.copy(root / "Makefile", folder)
     text = (root / REQUIREMENTS).read_text()
     (folder / REQUIREMENTS).write_text(text.replace(pytorch(root), index))
@@ -101,7 +103,7 @@ def made(root: Path, folder: Path, index: str) -> list[str]:
 
 
 def test_make_leaves_out_an_index_that_cannot_be_reached(root: Path, indexes: tuple[Path, Path], tmp_path: Path):
-    """Or pip would ask it for each of sixty packages, six times."""
+    """make leaves out an unreachable index; pip would try it six times for each of sixty packages."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(indexes[1])))
     thread = Thread(target=server.serve_forever)
     thread.start()
@@ -120,8 +122,10 @@ def test_make_leaves_out_an_index_that_cannot_be_reached(root: Path, indexes: tu
 
 
 def test_requirements_hold_on_every_system(root: Path):
-    """No URL and no build of one system: for a Mac the ordinary index has what is wanted. uvloop is not made for
-    Windows, and the app runs without it."""
+    """requirements.txt has no URL and no build for one system, and excludes uvloop on Windows.
+
+    A Mac gets the right torch from the ordinary index. uvloop does not exist for Windows, and the app runs without it.
+    """
     assert pytorch(root) == "https://download.pytorch.org/whl/cpu"
     for file in (REQUIREMENTS, Path("requirements-test.txt")):
         for line in (root / file).read_text().splitlines():

@@ -1,4 +1,4 @@
-"""Names inside Streamlit that the app depends on and Streamlit does not document: each is in the installed version.
+"""Undocumented names inside Streamlit that the app depends on: each exists in the installed version.
 
     pytest tests/test_streamlit.py
 
@@ -24,12 +24,12 @@ PRIVATE = re.compile(r"data-testid|\bst-key-|\.st[A-Z]|stActiveTheme|InputInstru
 
 @cache
 def frontend() -> str:
-    """The JavaScript that Streamlit sends to browsers."""
+    """Returns the JavaScript that Streamlit sends to browsers."""
     return "\n".join(path.read_text("utf-8", "replace") for path in sorted((STREAMLIT / "static").rglob("*.js")))
 
 
 def names() -> list[str]:
-    """Every test id, class and attribute of Streamlit in the style sheet and the module."""
+    """Returns every test id, class and attribute of Streamlit that the style sheet and the module use."""
     style, script = STYLE.read_text("utf-8"), SCRIPT.read_text("utf-8")
     constants = re.findall(r"^const [A-Z_]+ = ['`](st[\w-]+)", script, re.MULTILINE)
     return sorted({*re.findall(r"data-testid='([\w-]+)'", style), *re.findall(r"\.(st[A-Z]\w+)", style), *constants,
@@ -37,7 +37,7 @@ def names() -> list[str]:
 
 
 def is_known(name: str, text: str) -> bool:
-    """Whether Streamlit's code has the name, whole or as a template: `stBaseButton-${kind}`."""
+    """Returns whether Streamlit's code has the name, whole or as a template: `stBaseButton-${kind}`."""
     whole = re.escape(name)
     prefix = re.escape(name.split("-")[0])
     return bool(re.search(rf"[`\"'.\[ ]{whole}(?![\w-])", text) or "-" in name and re.search(rf"`{prefix}-\$\{{", text))

@@ -1,7 +1,7 @@
-"""The facts that lessons rest on, measured: each says what to run and what must come of it.
+"""Measures the facts that lessons claim. Each fact names a measure and the expected value.
 
-A fact is {"says": what the lesson's words claim, "measure": one of MEASURES, ...what it takes, "with": fields of a link
-in place of those that the step opens, and what is expected: "is", or "at least" and "at most"}.
+A fact is {"says": the claim in the lesson's words, "measure": one of MEASURES, ...arguments of the measure, "with":
+fields of a link that replace those of the step, and the expected value: "is", or "at least" and "at most"}.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Fact = Mapping[str, Any]
 
 
 def state_of(opens: Mapping[str, str], fact: Fact) -> LabState:
-    """The experiment that a fact is about."""
+    """Returns the experiment that a fact is about."""
     state, problems = read_query({"page": "explore", **opens, **fact.get("with", {})})
     assert not problems, problems
     return state
@@ -34,7 +34,7 @@ def state_of(opens: Mapping[str, str], fact: Fact) -> LabState:
 
 @functools.lru_cache(64)
 def run(state: LabState) -> Trace:
-    """The experiment's forward pass."""
+    """Returns the trace of the experiment's forward pass."""
     return models.run(models.load(state.model), state.text, state.plan)
 
 
@@ -49,52 +49,58 @@ def _probability(state: LabState, fact: Fact) -> float:
 
 
 def _weight(state: LabState, fact: Fact) -> float:
-    """Of the head `head`, or the mean of the layer; from one token to another, counted from 0."""
+    """Returns the attention weight of the head `head`, or the layer's mean, from one token to another (counted from 0).
+    """
     maps = run(state).weights["self"][fact["layer"]]
     row = maps.mean(0) if "head" not in fact else maps[fact["head"]]
     return float(row[fact["query"], fact["key"]])
 
 
 def _offset(state: LabState, fact: Fact) -> float:
-    """The mean weight of the head on the token `offset` places away."""
+    """Returns the mean weight of the head on the token that is `offset` positions away."""
     maps = run(state).weights["self"][fact["layer"], fact["head"]]
     queries = [i for i in range(len(maps)) if 0 <= i + fact["offset"] < len(maps)]
     return float(numpy.mean([maps[i, i + fact["offset"]] for i in queries]))
 
 
 def _moves(state: LabState, fact: Fact) -> float:
-    """How far one weight of the head goes at most when `to` is set, a text of as many tokens."""
+    """Returns the largest change of one weight of the head when the text is replaced by `to`, which has as many tokens.
+    """
     one, two = (run(each).weights["self"][fact["layer"], fact["head"]] for each in (state, _other(state, fact)))
     return float(numpy.abs(one - two).max())
 
 
 def _row_moves(state: LabState, fact: Fact) -> numpy.ndarray:
-    """(N,) how far the weights of each row go at most, over the layer's heads, when `to` is set."""
+    """Returns, for each row (N,), the largest change of a weight over the layer's heads when the text is replaced by
+    `to`.
+    """
     one, two = (run(each).weights["self"][fact["layer"]] for each in (state, _other(state, fact)))
     return numpy.abs(one - two).max((0, 2))
 
 
 def _other(state: LabState, fact: Fact) -> LabState:
-    """The same experiment with `to`."""
+    """Returns the same experiment with the text `to`."""
     return replace(state, text=fact["to"]["text"])
 
 
 def _heads_at_offset(state: LabState, fact: Fact) -> int:
-    """How many heads put a mean weight of more than `above` on the token `offset` places away."""
+    """Returns the number of heads with a mean weight above `above` on the token that is `offset` positions away."""
     layers, heads = models.load(state.model).shape["self"]
     return sum(_offset(state, {**fact, "layer": layer, "head": head}) > fact["above"]
                for layer in range(layers) for head in range(heads))
 
 
 def _least_by_head(state: LabState, fact: Fact) -> float:
-    """The least probability of the answer `of`, over all heads, each alone in the state `state` (c, g0)."""
+    """Returns the lowest probability of the answer `of` when each head in turn is set to `state` (c constant, g0
+    pruned).
+    """
     layers, heads = models.load(state.model).shape["self"]
     plans = [HeadPlan.parse(f"self-{layer}.{head}{fact['state']}") for layer in range(layers) for head in range(heads)]
     return min(_probability(replace(state, plan=plan), fact) for plan in plans)
 
 
 def _entropy_share(state: LabState, fact: Fact) -> float:
-    """Mean entropy of a layer's rows, as a part of ln n."""
+    """Returns the mean entropy of a layer's rows, divided by ln n."""
     maps = run(state).weights["self"][fact["layer"]]
     return float(row_entropy(maps).mean() / numpy.log(maps.shape[-1]))
 
@@ -141,7 +147,7 @@ MEASURES: dict[str, Callable[[LabState, Fact], Any]] = {
 
 
 def check(step: Step, fact: Fact) -> str:
-    """Empty if the fact holds; else what was measured and what the lesson says."""
+    """Returns an empty text if the fact holds; otherwise the measured value and the lesson's claim."""
     value = MEASURES[fact["measure"]](state_of(step.opens, fact), fact)
     expected = {name: fact[name] for name in ("is", "at least", "at most") if name in fact}
     assert expected, f"{fact} expects nothing"

@@ -59,7 +59,7 @@ def test_bytes_are_counted_and_bounded(steps: list[tuple[int, int]]):
         cache.keep(key, Thing(size))
         held = [cache.find(key) for key in range(7)]
         assert cache.nbytes == sum(thing.nbytes for thing in held if thing) <= 12
-        assert size > 12 or cache.find(key) is not None  # what was kept last is there
+        assert size > 12 or cache.find(key) is not None  # the newest entry is in the cache
 
 
 def test_threads_leave_the_count_right():

@@ -26,7 +26,7 @@ from tests.browser import ROOT
 
 
 def offered() -> list[dict[str, Any]]:
-    """name, title, line, task and source of every card."""
+    """Returns name, title, line, task and source of every model card on the page."""
     return [model | {"task": task["task"], "source": group["source"]}
             for task in choosing.groups(choosing.entries(models.names()))
             for group in task["groups"] for model in group["models"]]
@@ -44,7 +44,8 @@ def test_a_line_tells_who_was_trained_for_less_time_than_others_of_its_task():
     told = {name for name, line in lines.items() if "Trained for" in line}
     assert lines["translation-dense"].endswith("itself to any. Trained for 800 steps, not 4,000.")
     assert "translation-softmax-one-pass" in told
-    assert not told & {"translation-softmax", "translation-pruned-60"}  # gates were learned from the whole training
+    # translation-pruned-60 counts as fully trained, because its gates were learned on a fully trained model
+    assert not told & {"translation-softmax", "translation-pruned-60"}
     assert all(name.startswith("translation-") for name in told)
 
 
@@ -55,7 +56,8 @@ def test_what_is_offered_beside_a_model_was_trained_as_long_where_there_is_such(
 
     assert beside("translation-dense")[:3] == [("translation-softmax-one-pass", 800), ("translation-random", 800),
                                            ("translation-softmax", 4000)]
-    assert {steps for _, steps in beside("translation-disagreement-out")} == {800}  # and plain softmax among them
+    # the list includes plain softmax after 800 steps
+    assert {steps for _, steps in beside("translation-disagreement-out")} == {800}
     assert [name for name, _ in beside("translation-softmax")][:2] == ["translation-random", "translation-dense"]
     assert [name for name, _ in beside("assignment-random")][:2] == ["assignment-softmax", "assignment-selective"]
     assert "translation-softmax-one-pass" not in dict(beside("translation-softmax"))
@@ -98,7 +100,8 @@ def test_models_stand_by_task_and_by_source():
     assert stories["Leviathan et al. 2024"] == [
         "stories-selective", "stories-selective-512", "stories-selective-memory", "stories-selective-memory-512"]
     assert len(stories["Tay et al. 2020"]) == 8
-    translation = tasks[3]["groups"][0]["models"]  # the plain one first, then those that have more to their names
+    # the plain model comes first, then the models with additions to its name
+    translation = tasks[3]["groups"][0]["models"]
     assert translation[0]["title"] == "Softmax" and all(" · " in model["title"] for model in translation[1:])
     assert {"Softmax · one pass", "Softmax · outputs disagree", "Softmax · 60 heads left"} <= {
         model["title"] for model in translation}
@@ -121,7 +124,7 @@ def test_every_model_has_a_picture_of_its_present_weights():
 
 
 def test_the_catalogue_is_sent_once_in_all_languages(monkeypatch):
-    monkeypatch.setattr(foreign, "in_memory", list)  # other tests leave models there
+    monkeypatch.setattr(foreign, "in_memory", list)  # models that other tests have opened are hidden
     app = opened()
     header, _ = sent(app, "catalogue")
     assert set(header["offered"]) == set(texts.LANGUAGES)

@@ -1,5 +1,4 @@
-"""Tests of app/compute.py: cached traces, sketches of large maps, models without constant matrices, folders of one
-name.
+"""Tests of app/compute.py: cached traces, sketches of large maps, models without constant matrices, equal folder names.
 
     pytest tests/app/test_compute.py
 """
@@ -31,13 +30,14 @@ from tests.models.foreign_tiny import TEXT, folder_of
 from tests.models.foreign_tiny import picture as drawing
 
 MODEL = "stories-softmax"
-LONG = "Once upon a time there was a little dragon who was afraid of the dark. " * 8  # more tokens than a tile's pixels
+# a text with more tokens than a thumbnail has pixels
+LONG = "Once upon a time there was a little dragon who was afraid of the dark. " * 8
 PLAN = HeadPlan().constant("self", 0, 3).gate("self", 1, 2, 0.0).gate("self", 2, 5, 0.5)
 
 
 @pytest.fixture
 def empty(monkeypatch):
-    """Caches of their own, as large as the app's."""
+    """Gives the test empty caches, as large as the app's."""
     monkeypatch.setattr(caches, "traces", ByteCache(caches.TRACE_BYTES))
     monkeypatch.setattr(caches, "layers", ByteCache(caches.LAYER_BYTES))
 
@@ -90,7 +90,7 @@ def test_large_maps_are_sketched_and_show_the_same(empty, monkeypatch):
         assert (sketch.loss, sketch.tokens, sketch.rows) == (pytest.approx(trace.loss), trace.tokens, trace.rows)
     assert effect.predictions(lab, *sketched)[0]["kl"] == pytest.approx(effect.predictions(lab, *whole)[0]["kl"])
     again = compute.layer_of(lab, sketched[1], PLAN, "self", 2)
-    assert again is compute.layer_of(lab, sketched[1], PLAN, "self", 2)  # remembered
+    assert again is compute.layer_of(lab, sketched[1], PLAN, "self", 2)  # the second call returns the cached layer
 
 
 @pytest.mark.parametrize("section", ["entropy", ""])
@@ -101,7 +101,7 @@ def test_explore_shows_a_sketch_as_it_shows_a_trace(section: str, empty, monkeyp
     monkeypatch.setattr(caches, "traces", ByteCache(caches.TRACE_BYTES))
     app = opened(**link)
     assert not app.exception and not app.error
-    # A section stands in the place of the map.
+    # an open section replaces the map, so the page has no map then
     for name, tolerance in (("heads", 0), *([] if section else [("head_map", 1e-5)])):
         (ours, arrays), (its, expected) = sent(app, name), sent(whole, name)
         assert {**ours, "visit": 0} == {**its, "visit": 0}
@@ -125,12 +125,12 @@ def test_a_constant_head_without_a_matrix_is_shown_live_and_stays_in_the_link():
     assert sent(alone, "effect")[0]["predictions"] == sent(app, "effect")[0]["predictions"]
     assert not any("wait for their matrices" in remark for remark in sent(alone, "head_map")[0]["remarks"])
     only = opened(**link | {"plan": "self-0.1c"})
-    assert not sent(only, "effect")[0]["changed"]  # nothing was done yet
+    assert not sent(only, "effect")[0]["changed"]  # the effect panel reports no change before the first edit
 
 
 @pytest.fixture
 def twins(tmp_path: Path) -> tuple[Path, Path]:
-    """Two folders of one name, with models that read differently."""
+    """Returns two folders with the same name, whose models give different results."""
     for place, name in (("one", "bert"), ("other", "gpt2")):
         shutil.copytree(folder_of(name), tmp_path / place / "twin")
     return tmp_path / "one" / "twin", tmp_path / "other" / "twin"
@@ -158,7 +158,8 @@ def test_matrices_are_of_the_model_that_they_were_made_for(twins, monkeypatch):
 
 
 def test_models_that_see_are_compared_on_the_picture_of_the_page(tmp_path, monkeypatch):
-    """On the first one's, whichever of them it was chosen for; the example where there is none."""
+    """Compared vision models use the first model's picture, whichever model it was chosen for; otherwise the example.
+    """
     visiting(monkeypatch)
     monkeypatch.setattr(model_cache, "_cache", model_cache.ModelCache(lambda: 2**30))
     first, second = (models.load_folder(shutil.copytree(folder_of("vit"), tmp_path / name)) for name in "ab")

@@ -28,7 +28,7 @@ OTHER_FAMILY = "assignment-softmax"
 
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of what pages read, with three models, and nothing remembered."""
+    """Copies the files that pages read, with three models, and clears all caches."""
     root = tmp_path / "models"
     for name in (DAMAGED, SOUND, OTHER_FAMILY):
         shutil.copytree(checkpoint.CHECKPOINTS / name, root / "checkpoints" / name)
@@ -64,7 +64,7 @@ def edited(change: Callable[[Any], Any]) -> Callable[[Path], None]:
 
 
 def without(*keys: str) -> Callable[[Path], None]:
-    """The JSON file without the value that lies at these keys."""
+    """Returns a function that removes the value at these keys from a JSON file."""
     def change(value: Any) -> Any:
         place = value
         for key in keys[:-1]:
@@ -75,7 +75,7 @@ def without(*keys: str) -> Callable[[Path], None]:
 
 
 def flipped(path: Path) -> None:
-    """64 bytes in the middle of the weights."""
+    """Flips 64 bytes in the middle of the weights."""
     content = bytearray(path.read_bytes())
     middle = len(content) // 2
     content[middle:middle + 64] = bytes(byte ^ 0xff for byte in content[middle:middle + 64])
@@ -87,7 +87,7 @@ def cut(path: Path) -> None:
 
 
 CONFIG, CARD = (f"checkpoints/{DAMAGED}/{name}.json" for name in ("config", "card"))
-MODEL = [  # the damaged model cannot be opened
+MODEL = [  # files without which the model cannot be opened
     (f"checkpoints/{DAMAGED}/model.safetensors", flipped), (f"checkpoints/{DAMAGED}/constant.safetensors", flipped),
     (CONFIG, edited(lambda config: config | {"attention": ["softmax"]})),
     (CONFIG, edited(lambda config: config | {"layers": "4"})), (CONFIG, edited(lambda config: config | {"heads": 0})),
@@ -109,7 +109,8 @@ def test_a_damaged_model_is_named_and_the_others_go_on(file: str, damage: Callab
     app = opened(page="compare", model=SOUND, **{"with": DAMAGED})
     assert not app.exception
     problems = [row["problem"] for row in sent(app, "comparison")[0]["rows"]]
-    assert not problems[0] and len(problems) == (1 if "json" in file else 2)  # damaged card or config: in no family
+    # a model with a damaged card or config belongs to no family
+    assert not problems[0] and len(problems) == (1 if "json" in file else 2)
     assert all(Path(file).name in problem and "git checkout" in problem for problem in problems[1:])
     assert sent(app, "notice")[0] is not None
     sound = opened(model=SOUND)
@@ -151,12 +152,13 @@ def test_a_card_without_what_is_shown_is_named(keys: tuple[str, ...], house: Pat
     assert not about.exception
     (error,) = about.error
     assert f"{DAMAGED}/card.json" in error.value.replace("\\", "") and "git checkout" in error.value
-    assert sum(len(table.value) for table in about.table if "model" in table.value) == 2  # the other models
+    # the two undamaged models are listed
+    assert sum(len(table.value) for table in about.table if "model" in table.value) == 2
     own = opened(model=DAMAGED, open="card")
     assert not own.exception
     (error,) = own.error
     assert "card.json" in error.value.replace("\\", "")
-    assert sent(own, "effect")[0]["predictions"]  # the model itself is sound
+    assert sent(own, "effect")[0]["predictions"]  # the damaged file does not affect the model's own predictions
 
 
 LENGTH, MEMORY = (f"studies/measurements/{DAMAGED}.{kind}.json" for kind in ("length", "memory"))

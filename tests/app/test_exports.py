@@ -58,7 +58,7 @@ def test_json_has_the_same_numbers(lab):
     assert [(one["kind"], one["layer"]) for one in file["layers"]] == [("self", layer) for layer in range(4)]
     for one in file["layers"]:
         numpy.testing.assert_allclose(one["weights"], trace.weights["self"][one["layer"]], atol=1e-6)
-    assert file["losses"][-1] is None  # nothing is known of what follows the last token
+    assert file["losses"][-1] is None  # the last token has no loss, because its next token is unknown
     best = file["predictions"][0][0]
     assert (best["label"], best["probability"]) == (trace.output.labels[0],
                                                     pytest.approx(trace.output.probabilities[0], abs=1e-6))
@@ -66,7 +66,7 @@ def test_json_has_the_same_numbers(lab):
 
 def test_csv_is_the_trace_to_the_printed_digits(lab):
     trace = models.run(lab, TEXT, PLAN)
-    assert made(lab, "csv").startswith(codecs.BOM_UTF8)  # else Excel shows other letters
+    assert made(lab, "csv").startswith(codecs.BOM_UTF8)  # without a byte order mark Excel shows wrong letters
     first, *lines = made(lab, "csv").decode("utf-8-sig").splitlines()
     assert first.startswith("# ") and LINK in first
     rows = list(csv.DictReader(lines))

@@ -1,4 +1,4 @@
-"""Compare, Length and About without a browser: good links, bad ones, and models that cannot read a text."""
+"""Tests of Compare, Length and About without a browser: valid and invalid links, models that cannot read a text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from models.training.recipes import RECIPES
 from tests.browser import ROOT
 
 PAIR = {"model": "assignment-softmax", "with": "assignment-selective"}
-LONG = "; ".join(f"a={i % 10}" for i in range(40)) + "; a=?"  # 82 tokens; tables of assignment-random end at 49
+# a text of 82 tokens; the tables of assignment-random have 49
+LONG = "; ".join(f"a={i % 10}" for i in range(40)) + "; a=?"
 
 
 def opened(page: str, **link: str) -> AppTest:
@@ -34,7 +35,7 @@ def opened(page: str, **link: str) -> AppTest:
 
 
 def sent(app: AppTest, name: str) -> list[tuple[dict, dict[str, numpy.ndarray]]]:
-    """Headers and arrays of every component of this kind."""
+    """Returns the headers and arrays that were sent to every component with this name."""
     return [unpack(element.proto.bytes) for element in app.get("bidi_component")
             if element.proto.component_name.endswith(f"attention_lab_{name}")]
 
@@ -59,7 +60,7 @@ def test_compare_shows_each_model_with_its_own_numbers():
         assert row["answer"]["right_after"] == (trace.output.target == trace.output.order[0])
         apart = None if name == PAIR["model"] else pytest.approx(divergence(first.output, trace.output), abs=1e-6)
         assert row["apart"] == apart
-    assert maps[0][0]["rows"] == maps[1][0]["rows"]  # aligned: the same tokens
+    assert maps[0][0]["rows"] == maps[1][0]["rows"]  # both maps have the same tokens
 
 
 def test_a_plan_and_a_selection_hold_for_all():
@@ -85,14 +86,17 @@ def test_a_fourth_model_takes_the_place_of_the_first_chosen(monkeypatch):
     state = LabState("stories-softmax", compared=("stories-log-n", "stories-dense", "stories-random"))
     history = History(state)
     monkeypatch.setattr("app.state.handlers.events.history", lambda: history)
-    names = ["stories-dense", "stories-log-n", "stories-random", "stories-selective"]  # as the page has them
+    names = ["stories-dense", "stories-log-n", "stories-random", "stories-selective"]  # the order of models on the page
     monkeypatch.setattr("app.state.handlers.events.widget", lambda *_: names)
     on_compared()
     assert history.present.compared == ("stories-dense", "stories-random", "stories-selective")
 
 
 def test_models_of_other_shapes_share_what_they_can():
-    """A gated attention unit has 8 layers of one head, the others 4 of 8: one plan, each model takes its part."""
+    """One plan serves models of different shapes: each model applies the part for the heads that it has.
+
+    A gated attention unit has 8 layers of one head, the others have 4 layers of 8 heads.
+    """
     app = opened("compare", model="masked-softmax", plan="self-1.5c-6.0g0_scale-length", at="6.0",
                  **{"with": "masked-gau-relu2"})
     assert not app.exception
@@ -215,7 +219,7 @@ def test_links_with_odd_companions(given: str, kept: tuple[str, ...]):
 
 @pytest.mark.parametrize(("head", "is_closed"), [("0.0", True), ("0.1", False)])
 def test_a_head_that_learned_gates_have_closed_looks_pruned_and_says_why(head: str, is_closed: bool):
-    """Without any plan; what its gate is in a plan changes nothing."""
+    """A head that training pruned looks pruned without any plan; a gate in the plan changes nothing."""
     lab = models.load("translation-pruned-60")
     app = opened("explore", model=lab.name, text="I am here.", at=f"encoder-{head}")
     assert not app.exception

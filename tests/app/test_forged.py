@@ -26,7 +26,7 @@ TEXT = "The cat [sat] on the mat."
 FORGED: list[Any] = [-1, 10**30, 0.5, float("nan"), True, b"abc", [], [[]], [{}], [None], ["x"], (), {}, {"a": 1},
                      set(), object(), LabState, "no such thing", "\x00", "x" * 100_000, 7.0]
 
-# Widget -> what Streamlit calls when it changes.
+# widget key -> the function that Streamlit calls when the widget changes
 WIDGETS: dict[str, Callable[[], object]] = {
     session.TEXT: events.on_text, session.EXAMPLE: events.on_example,
     session.COMPARED: events.on_compared, session.LENGTH: events.on_length, session.SECTION: events.on_section,
@@ -34,7 +34,7 @@ WIDGETS: dict[str, Callable[[], object]] = {
     session.TOP_P: events.on_sampling, session.SEED: events.on_sampling, session.HIDDEN: lambda: hiding.on_hidden(TEXT),
     session.PICTURE: lambda: picture._on_picture("hf:a/vit"),
 }
-# What is of the widget's type means something: any text is one, and a list without anything known chooses nothing.
+# forged values of the right type have an effect: any text is an input, and a list of unknown names selects nothing
 MEANT: dict[tuple[str, type], Callable[[Any], dict[str, Any]]] = {
     (session.TEXT, str): lambda value: {"text": value},
     (session.GREEDY, bool): lambda value: {"sampling": replace(Sampling(), temperature=0.0)},
@@ -48,18 +48,18 @@ MEANT: dict[tuple[str, type], Callable[[Any], dict[str, Any]]] = {
 def _sampled(**changes: float) -> Sampling:
     try:
         return replace(Sampling(), **changes)
-    except ValueError:  # outside of its range
+    except ValueError:  # the value is out of range
         return Sampling()
 
 
 def named(value: object) -> str:
-    """A value in a test's name."""
+    """Returns a short form of a value for the name of a test."""
     return f"{type(value).__name__} {str(value)[:12]!r}"
 
 
 @pytest.fixture
 def visitor(monkeypatch) -> dict[str, Any]:
-    """A session without Streamlit, in a state of its own."""
+    """Yields a session without Streamlit, which has its own state."""
     now = visiting(monkeypatch, History(LabState("stories-softmax", TEXT, compared=("stories-log-n",))))
     state: dict[str, Any] = {"visit": now}
     for module in (session, picture, yours):
@@ -92,7 +92,7 @@ def test_a_widgets_value_has_its_type_or_is_the_default(kind: type, value: Any, 
                          ids=named)
 @pytest.mark.parametrize("hosted", ["", "1"])
 def test_what_is_to_be_opened_is_refused_in_words(value: Any, hosted: str, visitor, monkeypatch):
-    """No network is asked for what is no id; a folder that is none is told by the job."""
+    """A text that is no model id causes no request to the network; a missing folder is reported by the job."""
     from models.labs.foreign.opening import hub
 
     monkeypatch.setenv("ATTENTION_LAB_HOSTED", hosted)
@@ -112,7 +112,9 @@ def test_what_is_to_be_opened_is_refused_in_words(value: Any, hosted: str, visit
 
 
 def test_what_the_hub_refuses_is_not_offered_from_the_cache(visitor, monkeypatch):
-    """Only where the Hub cannot be asked is what is here offered: Load asks it again, and would be refused."""
+    """A model in the local cache is offered only while the Hub is unreachable. A model that the Hub refuses is not
+    offered.
+    """
     from models.labs.foreign import ForeignError
     from models.labs.foreign.opening import hub
 

@@ -37,7 +37,7 @@ CONTROL = {"name": "stories-softmax", "points": points_of("chosen", 1, 2, 4, wor
 
 @pytest.fixture
 def measurements(tmp_path, monkeypatch):
-    """Measurements of a selective model and of the control, which is a little worse with all its memory."""
+    """Writes measurements of a selective model and of the control, which is slightly worse with full memory."""
     for curves in (SELECTIVE, CONTROL):
         name = str(curves["name"])
         write_json(tmp_path / f"{name}.memory.json", curves | {
@@ -71,7 +71,7 @@ def test_counts_in_words():
 
 
 def written(**link: str):
-    """The page after a continuation within 8 tokens a layer."""
+    """Returns the page after a continuation with a memory of 8 tokens per layer."""
     app = opened(model="stories-selective", **link)
     app.selectbox(key="memory").set_value("Writing keeps 8 tokens a layer").run()
     for _ in range(100):
@@ -139,7 +139,7 @@ def test_the_curves_points():
     for name, points in lines.items():
         assert [point[:2] for point in points] == [[row["factor"], row["perplexity"]] for row in rows
                                                    if row["line"] == name]
-        assert points[0][0] == 1  # every line starts at the whole memory
+        assert points[0][0] == 1  # every line starts at full memory
 
 
 def test_a_model_that_was_never_measured(monkeypatch, tmp_path):

@@ -29,13 +29,13 @@ OWN = {"host": "lab.example.org"}
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:
-    """asyncio.run in a thread of its own: tests in a browser leave a loop running in this one."""
+    """Calls asyncio.run in a new thread, because browser tests leave an event loop running in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
 
 
 async def inner(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Stands in for Streamlit: what gets here got in."""
+    """Replaces Streamlit: a request that reaches this function has passed the gate."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.accept"})
         return
@@ -45,7 +45,7 @@ async def inner(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 def asked(guard: Gate, path: str = "/", headers: dict[str, str] | None = None, method: str = "GET",
           kind: str = "http") -> list[dict[str, Any]]:
-    """The messages that come back."""
+    """Sends one request to the gate and returns the messages of its answer."""
     sent: list[dict[str, Any]] = []
 
     async def send(message: Any) -> None:
@@ -91,7 +91,7 @@ def test_a_host_knows_its_names(host: str, known: bool):
     assert status(guard, headers={"host": host}) == (200 if known else 400)
     accepted = asked(guard, "/_stcore/stream", {"host": host}, kind="websocket")[0]["type"] == "websocket.accept"
     assert accepted == known
-    assert status(guard, "/healthz", {"host": host}) == 200  # a balancer asks by number
+    assert status(guard, "/healthz", {"host": host}) == 200  # a balancer addresses a replica by IP address
 
 
 def test_without_names_every_name_is_known_but_none_that_is_no_name():
@@ -104,7 +104,7 @@ def test_without_names_every_name_is_known_but_none_that_is_no_name():
                                              ("https://evil.test", False), ("null", False), ("", False),
                                              ("http://lab.example.org:81", False)])
 def test_pages_of_other_sites_open_no_visit(origin: str | None, own: bool, monkeypatch):
-    """And nothing is looked up for them: Streamlit would ask the internet for its own address."""
+    """Pages of other sites open no visit, and Streamlit does not request its own address from the internet."""
     asking = OWN | ({} if origin is None else {"origin": origin})
     accepted = asked(Gate(inner), "/_stcore/stream", asking, kind="websocket")[0]["type"] == "websocket.accept"
     assert accepted == own
@@ -125,7 +125,8 @@ def test_one_visit_holds_no_more_than_its_share(monkeypatch):
     monkeypatch.setattr(uploads, "held", lambda session=None: uploads.PER_VISIT - 100)
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "101"}, "PUT") == 413
     assert status(Gate(inner), UPLOAD, OWN | {"content-length": "100"}, "PUT") == 200
-    assert status(Gate(inner), UPLOAD, OWN | {"content-length": "x"}, "PUT") == 413  # counted as the largest
+    # a request with an invalid length is treated as the largest
+    assert status(Gate(inner), UPLOAD, OWN | {"content-length": "x"}, "PUT") == 413
 
 
 def test_files_on_their_way_count_too():
@@ -156,7 +157,7 @@ def test_a_file_that_takes_too_long_is_given_up(monkeypatch):
 
 
 def back(**fields: Any) -> BackMsg:
-    """A message of a browser."""
+    """Returns a message from a browser."""
     message = BackMsg()
     for name, value in fields.items():
         setattr(message, name, value)
@@ -195,7 +196,7 @@ def test_only_messages_of_the_pages_reach_streamlit(data: bytes, allowed: bool):
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_judged(data: bytes):
-    """Whatever passes is a message that Streamlit can parse."""
+    """Every message that passes the gate can be parsed by Streamlit."""
     if messages.is_allowed(data):
         assert BackMsg.FromString(data).WhichOneof("type") in messages._BYTES
 
@@ -240,7 +241,7 @@ def test_descriptors_are_raised_to_what_the_system_allows():
 
 
 def policy(*args: Any, **named: Any) -> dict[str, list[str]]:
-    """Directive -> its values."""
+    """Returns the Content-Security-Policy: directive -> its values."""
     parts = (part.split() for part in headers(*args, **named)["content-security-policy"].split("; "))
     return {name: values for name, *values in parts}
 
@@ -298,7 +299,7 @@ def test_the_numbers():
 
 @pytest.fixture
 def writing(monkeypatch):
-    """logs.begin, undone afterwards."""
+    """Starts the log and stops it after the test."""
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     factory = logging.getLogRecordFactory()
     logs.begin()
@@ -342,7 +343,7 @@ def test_an_error_of_a_thread_is_written_too(writing, caplog):
     ("x" * 3_000_000, "x" * logs.LONGEST + "…"), ("a 中文 \u202e", "a 中文 \\u202e"),
     ("session 0f8fad5b-d9cb-469f-a165-70867728950e gone", "session (id) gone"), ("100% of %s", "100% of %s")])
 def test_a_message_is_one_short_line(message: str, line: str, writing, caplog):
-    """Ids in it could be used to take a visit over."""
+    """A log line contains no session id, with which somebody could take a visit over."""
     logging.getLogger("streamlit").warning(message)
     logging.getLogger("streamlit").warning("%s", message)
     assert [record.getMessage() for record in caplog.records] == [line, line]

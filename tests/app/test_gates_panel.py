@@ -37,7 +37,8 @@ def test_a_traces_gates_are_those_that_multiplied():
     assert trace.gates["self"].shape == (*lab.shape["self"], len(trace.tokens))
     assert trace.gates["self"].min() > 0 and trace.gates["self"].max() < 1
     assert run(make_lab("softmax"), TEXT).gates == {}
-    closed = run(lab, TEXT, HeadPlan().gate("self", 0, 1, 0.0))  # a plan's gate multiplies, it does not replace
+    # a gate of the plan multiplies the computed gate, it does not replace it
+    closed = run(lab, TEXT, HeadPlan().gate("self", 0, 1, 0.0))
     numpy.testing.assert_allclose(closed.gates["self"][0], expected[0], atol=1e-6)
     assert closed.norms["self"][0, 1].max() == 0
 
@@ -52,7 +53,7 @@ def test_the_picture_has_every_gate_and_tokens_are_text():
     values = numpy.random.default_rng(1).random((2, 3, 4))
     tokens = ["start", " it's", "'\\\\", "</b>"]
     spec = gates_chart(values, tokens, 1)
-    assert spec["rows"] == tokens  # text, which components/core/svg.js escapes
+    assert spec["rows"] == tokens  # the tokens are plain text; the JavaScript escapes them when it draws
     numpy.testing.assert_allclose([panel["values"] for panel in spec["panels"]], values, atol=1e-4)
     assert [panel["title"] for panel in spec["panels"]] == ["layer 1", "layer 2"]
     assert [panel["marked"] for panel in spec["panels"]] == [False, True]

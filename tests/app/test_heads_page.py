@@ -1,4 +1,4 @@
-"""The Heads page: measures over a corpus and on the typed text, roles as badges, points that pick heads.
+"""Tests of the Heads page: measures over a corpus and on the input text, roles as badges, points that select heads.
 
     pytest tests/app/test_heads_page.py
 """
@@ -25,13 +25,13 @@ TYPED = "Once upon a time there was a little girl"
 
 
 def points(app: AppTest) -> list[tuple[float, float]]:
-    """(x, y) of every head in the scatter."""
+    """Returns (x, y) of every head in the scatter."""
     (spec,) = (header["spec"] for header, _ in all_sent(app, "chart") if header["spec"]["form"] == "points")
     return [(x, y) for x, y, *_ in spec["points"]]
 
 
 def test_on_this_text():
-    """What is drawn is what the model does: the confidence of each head, and the loss when it is pruned alone."""
+    """The chart shows values that the model computes: each head's confidence, and the loss when it alone is pruned."""
     app = opened(page="heads", model="stories-softmax", text=TYPED, show="confidence.loss.text")
     assert not app.exception
     lab = models.load("stories-softmax")
@@ -58,7 +58,7 @@ def test_other_models_show_what_applies(name: str):
 
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Numbers of a corpus, whatever was measured of the model."""
+    """Replaces the model's measurements over a corpus by invented numbers."""
     values = {name: numpy.arange(32).reshape(4, 8).tolist() for name in ("confidence", "relevance", "loss")}
     role = {"kind": "self", "layer": 1, "head": 2, "share": 0.95, "examples": [
         {"text": "The cat *sat*.", "from": [8, 13], "to": [4, 7]}]}
@@ -88,7 +88,7 @@ def test_roles_are_badges_with_a_filter_and_examples(measured: dict[str, Any]):
 
 @pytest.mark.parametrize("term", ["out", "sub", "pos"])
 def test_disagreement(term: str):
-    """Pairs of heads are those of the text as the model reads it; exp(D) of the same stands in the table."""
+    """Pairs of heads are computed on the text as the model tokenizes it; the table shows exp(D) of the same pairs."""
     app = opened(page="heads", model="stories-softmax", text=TYPED, term=term)
     assert not app.exception
     lab = models.load("stories-softmax")
@@ -102,8 +102,10 @@ def test_disagreement(term: str):
 
 
 def test_a_regularised_model_stands_beside_the_plain_one(monkeypatch: pytest.MonkeyPatch):
-    """Of a plain model that with the term shown, of one with terms the plain one; trained for as long, and otherwise
-    alike."""
+    """A regularised model is compared with the plain one, and the plain model with one that has the selected term.
+
+    The two models have the same number of steps and differ in nothing else.
+    """
     def card(steps: int, *terms: str, attention: str = "Softmax") -> dict[str, Any]:
         training = {"steps": steps, "tokens_per_step": 64} | ({"disagreement": [*terms]} if terms else {})
         return {"attention": {"title": attention}, "training": training}

@@ -1,4 +1,4 @@
-"""Tests of hiding words: brackets are added and removed, and the text does not change otherwise."""
+"""Tests of hiding words: brackets are added and removed, and the rest of the text does not change."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_choosing_and_taking_back():
 
 @given(TEXTS | st.lists(st.sampled_from(["cat", "the", "[cat]", "a.b", "x"])).map(" ".join))
 def test_no_two_buttons_have_one_label(text: str):
-    """Streamlit takes the last of those that have: the wrong word would be hidden."""
+    """Labels are unique: for equal labels Streamlit reports the last one, and the wrong word would be hidden."""
     found = [its[2] for its in words(text)]
     assert len(set(labels(found))) == len(labels(found)) == len(found)
 
@@ -61,7 +61,7 @@ def test_a_long_text_offers_some_of_its_words():
 
 @pytest.mark.parametrize("word", ["**bold**", "$x^2$", ":smile:", "https://example.org", "<b>a</b>", "a_b_c"])
 def test_words_are_shown_as_they_are(word: str):
-    """The labels of buttons are Markdown: nothing in a visitor's text may be."""
+    """Nothing in a visitor's text is read as Markdown, although the labels of buttons are Markdown."""
     shown = literal(word)
     assert bare(shown.replace("\\", "").replace("\u2060", "")) == word
     assert not re.search(r"(?<!\\)[*_$<>`]", shown)
@@ -96,7 +96,7 @@ def test_hiding_a_second_word_before_the_first_shows_the_second():
 
 
 def test_what_was_typed_since_the_buttons_were_drawn_stays():
-    """The box tells of what is typed every fifth of a second, so a press may follow words that the buttons lack."""
+    """A press keeps words typed after the buttons were drawn: the box reports its text only every 200 ms."""
     assert carried("The cat sat.", "The cat sat on a [mat].", [1]) == [1, 5]
     assert with_hidden("The cat sat on a [mat].", carried("The cat sa", "The cat sat on a [mat].", [1])) == \
         "The [cat] sat on a [mat]."

@@ -40,7 +40,7 @@ def test_progress_and_result():
     go_on.set()
     ended(job)
     assert (job.share, job.result, job.problem) == (1.0, "all of it", "")
-    assert job.work is None  # with what it held
+    assert job.work is None  # a finished job releases its function and everything that the function refers to
 
 
 def test_a_share_is_never_more_than_all():
@@ -81,6 +81,6 @@ def test_what_nobody_expected_is_told_by_its_kind_and_no_more():
         raise KeyError("/home/somebody/secret")
 
     job = Job("Opening", work)
-    with pytest.raises(KeyError):  # which the thread's end logs
+    with pytest.raises(KeyError):  # the error that the end of the thread logs
         job._run()
     assert ended(job).problem == "That failed (KeyError). Try again."

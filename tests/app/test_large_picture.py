@@ -32,7 +32,7 @@ def test_the_choice_is_in_the_link_and_sends_no_more(form: str, mean: str):
     header, arrays = sent(app, "head_map")
     assert (header["form"], header["mean"]) == (form, mean)
     n = len(header["rows"])
-    # All that the words are tinted by was sent before there were words: these triangles, and the grids' thumbnails.
+    # drawing the words needs no additional payload: these triangles and the thumbnails of the grids are sent anyway
     assert {name: array.nbytes for name, array in arrays.items()} == dict.fromkeys(
         ("live", "constant", "scores", "selected"), 4 * n * (n + 1) // 2)
     (name, tiles), = sent(app, "heads")[1].items()
@@ -52,7 +52,7 @@ def test_at_rest_the_words_are_about_what_is_asked(model: str, text: str, ask: s
 
 
 def growth(trace: models.Trace) -> float:
-    """How much the mean entropy of all heads grows with ln n, nats."""
+    """Returns the slope of the mean entropy of all heads against ln n, in nats."""
     nats = numpy.concatenate([row_entropy(maps) for maps in trace.weights["self"]]).mean(0)
     places = numpy.log(numpy.arange(1, len(nats) + 1))
     return float(numpy.polyfit(places[3:], nats[3:], 1)[0])

@@ -1,4 +1,4 @@
-"""Tests of lessons: format of the files, conditions, opening and completing steps, and leaving without loss of state.
+"""Tests of lessons: file format, conditions, opening and completing steps, and leaving without loss of state.
 
     pytest tests/app/test_lessons.py
 """
@@ -36,13 +36,13 @@ NUMBER = re.compile(r"\d+(?:[.,]\d+)*\s*%|\d+\.\d+")
 
 
 def words_of(step: Step) -> list[Words]:
-    """All that a step says."""
+    """Returns all texts of a step."""
     asked = [step.question.ask, step.question.because, *step.question.choices] if step.question else []
     return [step.title, step.text, step.task, *asked]
 
 
 def after(place: Place) -> LabState:
-    """The state of somebody who has done a step, with the right answer."""
+    """Returns the visitor's state after a step, with the right answer."""
     step = lesson_files.step_at(place)
     state, problems = read_query({"page": "explore", **step.opens, **step.does})
     assert not problems
@@ -100,7 +100,7 @@ def test_the_last_step_of_each_lesson_asks_what_the_lesson_taught():
 
 
 def broken(entry: dict[str, Any], path: tuple[Any, ...], value: Any) -> str:
-    """The file's text with something else at a place; None removes it."""
+    """Returns the file's text with the value at one path replaced; None removes it."""
     entry = copy.deepcopy(entry)
     at = entry
     for part in path[:-1]:
@@ -179,7 +179,7 @@ def test_what_came_of_it_counts(condition: dict[str, Any], outcome_: Outcome, ho
 
 @pytest.fixture
 def visitor(monkeypatch) -> History:
-    """A session without Streamlit."""
+    """Yields the history of a session without Streamlit."""
     past = History(LabState("stories-softmax", "my own text", HeadPlan().constant("self", 0, 1)))
     visiting(monkeypatch, past)
     return past
@@ -206,7 +206,8 @@ def test_an_answer_is_given_once_and_there_again_when_one_comes_back(visitor: Hi
     place = next(place for place in PLACES if lesson_files.step_at(place).question)
     lesson_events.take_step(place)
     lesson_events.on_lesson({"type": "answer", "choice": 0})
-    lesson_events.on_lesson({"type": "answer", "choice": 1})  # nothing has been told yet
+    # the question has not been shown yet, so an answer to it is ignored
+    lesson_events.on_lesson({"type": "answer", "choice": 1})
     assert visitor.present.answer == "b"
     visit.current().ticked.add(place)
     lesson_events.on_lesson({"type": "answer", "choice": 0})
@@ -295,5 +296,5 @@ def test_in_large_type_sections_stand_only_where_a_step_asks_for_one():
     taken = LabState(lesson=Place("constant", 2), teach=True)
     assert not taken.offers_sections
     assert replace(taken, teach=False).offers_sections
-    assert replace(taken, section="entropy").offers_sections  # the way back
+    assert replace(taken, section="entropy").offers_sections  # the link that leads back shows the section again
     assert replace(taken, lesson=Place("roles", 3)).offers_sections

@@ -1,4 +1,4 @@
-"""Links of older versions, and links to models that are not here.
+"""Tests of links of older versions, and of links to models that are not installed.
 
     pytest tests/app/test_links.py
 """
@@ -59,10 +59,11 @@ def test_a_scope_is_of_one_kind():
     assert Selection(1, 1, "column", "cross").heads(THREE) == [("cross", layer, 1) for layer in range(3)]
     assert len(Selection(0, 0, "all", "encoder").heads(THREE)) == 8
     assert Selection(2, 3, "head", "encoder").within(THREE) == Selection(1, 3, "head", "encoder")
-    assert Selection(2, 3, "row").within(THREE) == Selection(1, 3, "row", "encoder")  # it has no `self`
+    # this model has no block named `self`
+    assert Selection(2, 3, "row").within(THREE) == Selection(1, 3, "row", "encoder")
 
 
-# Links as they were copied before heads had kinds in the browser, and the state that they gave.
+# links from before a head's address contained its block, each with the state that it opens
 OLD = [
     ({"model": "assignment-selective", "text": "x=1; x=?", "plan": "self-0.3c", "at": "0.3", "view": "mask"},
      LabState("assignment-selective", "x=1; x=?", HeadPlan().constant("self", 0, 3), Selection(0, 3), "mask")),
@@ -85,7 +86,7 @@ def test_old_links_open_as_they_did(query: dict[str, str], state: LabState):
 
 
 class Params(dict):
-    """As st.query_params."""
+    """A replacement for st.query_params."""
 
     def to_dict(self) -> dict[str, str]:
         return dict(self)
@@ -93,7 +94,7 @@ class Params(dict):
 
 @pytest.fixture
 def visitor(monkeypatch) -> Any:
-    """A session without Streamlit: .session_state and .query_params."""
+    """Yields a session without Streamlit: .session_state and .query_params."""
     streamlit = SimpleNamespace(session_state={}, query_params=Params(),
                                 context=SimpleNamespace(locale=None, cookies={}))
     for module in (session, visit, channel):
@@ -120,7 +121,7 @@ def test_the_address_of_the_first_page_is_no_page(visitor):
     assert session.history().present == opened_by(None)
     session.history().do(LabState(page="about"))
     session.remember_address("page=about", session.history().present)
-    session.follow_address("explore")  # the browser lags behind: still the address of the visit's beginning
+    session.follow_address("explore")  # the browser's address lags behind: it still is the address of the first page
     assert session.history().present.page == "about"
 
 
@@ -198,7 +199,7 @@ def test_a_model_that_is_not_here_leads_to_where_it_can_be_opened(visitor):
 
 
 def test_what_its_link_said_is_there_once_it_is_open(visitor, monkeypatch):
-    """Stands in for the Hub: opening gives a model of ours the address's name."""
+    """The fields of a link apply once its model is open. The Hub is replaced: the id opens one of our models."""
     from models import catalogue
 
     visitor.query_params |= WANTED
@@ -228,7 +229,7 @@ def test_another_model_than_the_wanted_one_opens_with_the_present_state(visitor)
 
 
 def test_models_beside_may_have_blanks_in_their_names(monkeypatch):
-    """Names stand in a link with blanks between them; folders are called as people like."""
+    """Model names in a link are separated by blanks, although folder names can contain blanks."""
     names = ("folder:gpt2 copy", "folder:a%20b", "folder:gpt2")
     monkeypatch.setattr(catalogue, "family", lambda name: [name, *names])
     (field,) = (its for its in FIELDS if its.key == "with")
@@ -255,7 +256,7 @@ def test_a_host_names_the_models_that_it_does_not_open(visitor, monkeypatch):
 @pytest.mark.parametrize("long", ["The cat [sat] on the mat. " * 200, "[x]" * 3000, "[" * 5000, "a" * 3998 + "[bc] d",
                                   "a " * 1990 + "[a long phrase is hidden] " + "b " * 900])
 def test_a_long_texts_link_shows_no_word_that_was_hidden(long: str):
-    """What a link holds of a text never ends inside brackets: half a pair would hide nothing."""
+    """A link's text is never cut inside brackets, because half a pair of brackets would reveal a hidden word."""
     again = read_query(dict(parse_qsl(query_of(LabState("masked-softmax", long)))))[0].text
     assert long.startswith(again) and len(again) <= MAX_LINK_TEXT
     assert again.count("[") == again.count("]") or "]" not in long

@@ -1,4 +1,4 @@
-"""A text of several megabytes costs only its own visitor, and only as much as the page can show of it.
+"""A text of several megabytes slows down only its own visitor, and only by the work for the part that is shown.
 
     pytest tests/app/test_long_texts.py
 """
@@ -26,7 +26,7 @@ FAMILY = {"model": "stories-softmax", "with": "stories-selective stories-log-n s
 
 @pytest.fixture
 def readings(monkeypatch) -> Iterator[list[int]]:
-    """How many characters each tokenization of stories was given."""
+    """Yields a list of the number of characters in each call of the stories tokenizer."""
     found: list[int] = []
     task = catalogue.reader_named("stories")
     encode = task.typed
@@ -34,7 +34,7 @@ def readings(monkeypatch) -> Iterator[list[int]]:
     class Counted:
         def encode(self, text: str, **options: object) -> object:
             found.append(len(text))
-            assert not serving._drawing.is_mine()  # others draw meanwhile
+            assert not serving._drawing.is_mine()  # other visitors can draw meanwhile
             return encode.encode(text, **options)
 
         def __getattr__(self, name: str) -> object:
@@ -48,8 +48,10 @@ def readings(monkeypatch) -> Iterator[list[int]]:
 
 @pytest.mark.parametrize(("page", "limits"), [("compare", 1), ("length", 2)])
 def test_four_models_tokenize_a_long_text_once(page: str, limits: int, readings: list[int]):
-    """For each number of tokens that is read at most: on Length, tables end before the others do."""
-    text = EMOJI[:40_000]  # more than a link may hold is told by its own
+    """The text is tokenized once per length limit; on Length there are two, because models with tables have a shorter
+    one.
+    """
+    text = EMOJI[:40_000]  # a longer text gets an additional message, because a link cannot contain it
     app = opened(page=page, text=text, **FAMILY)
     assert not app.exception
     assert readings == [LONGEST_TEXT] * limits
@@ -73,7 +75,7 @@ def test_what_is_read_is_bounded_before_it_is_tokenized(reader: str, text: str):
     began = time.process_time()
     try:
         prompt: Prompt = task.read(text, 128)
-    except ValueError:  # no assignment
+    except ValueError:  # a text that contains no assignment
         assert reader == "assignment" and "x" not in text[:1]
         return
     finally:

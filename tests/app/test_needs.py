@@ -27,7 +27,7 @@ def button(app: AppTest, key: str):
 
 
 def searched(app: AppTest) -> AppTest:
-    """Presses the button and waits for the answer."""
+    """Presses the search button and waits for the result."""
     button(app, "find out").click().run()
     until = time.monotonic() + 120
     while app.session_state[session.SEARCH].job.running:
@@ -61,7 +61,7 @@ def test_the_fewest_heads_become_a_plan():
 
 
 def test_the_button_is_given_no_model_and_no_trace(monkeypatch: pytest.MonkeyPatch):
-    """Streamlit keeps what it was given for as long as the session lasts: names and texts, nothing that is large."""
+    """The button's arguments are names and texts only, because Streamlit keeps them until the session ends."""
     given: list[object] = []
     monkeypatch.setattr(minimal_heads, "_start", lambda *its: given.extend(its))
     button(opened(model="stories-softmax", text=TYPED, open="needs"), "find out").click().run()

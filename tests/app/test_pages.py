@@ -1,6 +1,6 @@
 """Tests of the pages without a browser: the payloads for the components, for valid and invalid states.
 
-A component's data are read back with the packer's own inverse; clicks on components are tested in tests/e2e.
+A payload is unpacked by the packer's own inverse. Clicks on components are tested in tests/e2e.
 
     pytest tests/app/test_pages.py
 """
@@ -27,7 +27,7 @@ from tests.browser import ROOT
 
 
 def opened(**link: str) -> AppTest:
-    """The app at a link; without one, the free lab (an address without anything is a first visit)."""
+    """Returns the app at a link; without fields it is the free lab, since an empty address is a first visit."""
     app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60)
     for key, value in (link or {"page": "explore"}).items():
         app.query_params[key] = value
@@ -35,13 +35,13 @@ def opened(**link: str) -> AppTest:
 
 
 def all_sent(app: AppTest, name: str) -> list[tuple[dict[str, Any], dict[str, numpy.ndarray]]]:
-    """Headers and arrays of what every component `name` was sent."""
+    """Returns the headers and arrays that were sent to every component `name`."""
     return [unpack(element.proto.bytes) for element in app.get("bidi_component")
             if element.proto.component_name.endswith(f"attention_lab_{name}")]
 
 
 def sent(app: AppTest, name: str) -> tuple[dict[str, Any], dict[str, numpy.ndarray]]:
-    """The same of the only one."""
+    """Returns the headers and arrays that were sent to the only component `name`."""
     (found,) = all_sent(app, name)
     return found
 
@@ -56,12 +56,14 @@ def test_no_exception_on_the_default_page():
 
 
 def shared_out() -> list[tuple[str, str]]:
-    """Every model with one example at least, and every example of a task with one of its models: all with all would
-    be a minute, and tests/models/test_contract.py runs them through the models."""
+    """Returns (model, text) pairs that cover every model and every example of its task.
+
+    All models with all examples would take a minute; tests/models/test_contract.py runs them without pages.
+    """
     pairs = []
     for task in TASKS:
         names = [name for name in models.names() if name.startswith(f"{task}-")]
-        if not names:  # a task whose models are still to be trained
+        if not names:  # the models of this task are not trained yet
             continue
         texts = [text for _, text in TASKS[task].reader.examples]
         pairs += [(names[i % len(names)], texts[i % len(texts)]) for i in range(max(len(names), len(texts)))]
@@ -88,7 +90,7 @@ def test_a_plan_reaches_the_computation_and_the_panel():
     assert sent(app, "effect")[0]["predictions"][-1]["kl"] > 0
     _, arrays = sent(app, "head_map")
     n = len(trace.tokens)
-    # The used weights are the constant matrix's lower triangle, row after row.
+    # the attention of these heads is the lower triangle of the constant matrix, row by row
     rows, columns = numpy.tril_indices(n)
     numpy.testing.assert_allclose(arrays["constant"], lab.constant["self"][0, 0, :n, :n].numpy()[rows, columns])
     assert sent(app, "head_map")[0]["used"] == "constant"
@@ -118,7 +120,7 @@ def test_typing_undo_and_redo():
 
 
 def test_a_browser_that_lags_behind_does_not_undo_typing():
-    """Every run carries the address that the browser knew: while typing, an older one of this session."""
+    """Each run carries the address that the browser had, which during typing is an older one of the same session."""
     app = opened(model="assignment-selective", text="a=1; a=?")
     app.text_input(key="text").set_value("a=2; a=?").run()
     assert app.query_params["text"] == "a=1; a=?"
@@ -157,7 +159,7 @@ def test_events_that_no_browser_of_ours_sends_change_nothing(event, monkeypatch)
 
 
 def continued(app: AppTest) -> list[str]:
-    """What is written once it has ended: as trained, and under the plan where there is one."""
+    """Returns the continuations on the page: unmodified, and under the plan if there is one."""
     for _ in range(400):
         if app.button(key="continue").label != "Stop":
             return [text.value for text in app.text]
@@ -175,7 +177,7 @@ def test_continuation_as_trained_and_under_the_plan():
 
 
 def test_a_seed_of_the_link_decides_what_is_written():
-    """To the model's limit, by numbers of chance that the link holds."""
+    """The seed in the link determines the continuation, up to the model's length limit."""
     link = {"model": "stories-softmax", "text": "The dog " * 50}
     (text,) = continued(opened(draw="0.9-0.95-4", **link).button(key="continue").click().run())
     lab = models.load("stories-softmax")
@@ -200,7 +202,7 @@ def test_the_way_of_drawing_is_set_behind_a_button():
     assert "temperature" not in [slider.key for slider in app.slider]
 
     def behind_it() -> AppTest:
-        """The app with its popover open, which AppTest closes with every other run."""
+        """Returns the app with its popover open; AppTest closes it at every second run."""
         while "greedy" not in [box.key for box in app.checkbox]:
             app.session_state["sampling"] = True
             app.run()

@@ -31,8 +31,10 @@ HEADS = LAB.kinds[0].addresses
 
 @pytest.fixture(autouse=True)
 def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
-    """Numbers of texts, whatever was measured of the model: heads go from the last one to the first by their loss, and
-    from the first to the last by confidence."""
+    """Replaces the model's measurements by invented ones.
+
+    By loss the heads are pruned from the last to the first, by confidence from the first to the last.
+    """
     losses = [[-(8.0 * layer + head) for head in range(8)] for layer in range(4)]
     confidence = [[8.0 * layer + head for head in range(8)] for layer in range(4)]
     role = {"kind": "self", "layer": 3, "share": 0.95, "role": "position -1"}
@@ -52,7 +54,9 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture
 def go(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """go(app, x, drag=True) has the slider, or with key="pruning chart" the chart, go to a place; the page follows."""
+    """Returns go(app, x, drag=True), which moves the slider, or the chart with key="pruning chart", to x; the page
+    follows.
+    """
     hearing: dict[str, OnEvent] = {}
 
     def listening(draw: Callable[..., None]) -> Callable[..., None]:
@@ -76,14 +80,14 @@ def go(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def dials(app: AppTest) -> dict[str, dict[str, Any]]:
-    """What the slider and the one that follows it were sent: all are at one place."""
+    """Returns the payloads of the slider and of the component that follows it; both are at the same position."""
     found = {"slider" if header["label"] else "numbers": header for header, _ in all_sent(app, "dial")}
     assert {(its["group"], its["at"]) for its in found.values()} == {(found["slider"]["group"], left_of(app))}
     return found
 
 
 def left_of(app: AppTest) -> int:
-    """Heads left, as the slider and the chart have it."""
+    """Returns the number of heads left, which the slider and the chart agree on."""
     (slider,) = (header for header, _ in all_sent(app, "dial") if header["label"])
     assert slider["places"] == list(range(len(slider["places"])))
     for header, _ in all_sent(app, "chart"):
@@ -96,13 +100,13 @@ def plan_of(app: AppTest) -> HeadPlan:
 
 
 def said(app: AppTest) -> str:
-    """What stands on the page, with what the dials say at their place."""
+    """Returns the visible text of the page, including the text of each dial at its position."""
     told = [header["told"][header["at"]] for header in dials(app).values()]
     return "\n".join([*told, *(its.value for its in (*app.markdown, *app.caption))])
 
 
 def test_curves_of_another_order_are_not_shown(measured: dict[str, dict[str, Any]]):
-    """Losses alone may have been measured again since."""
+    """Losses may be measured again without the curves; curves of the old order are then hidden."""
     told = []
     for order in (HEADS[::-1], HEADS):
         measured["pruning"]["scopes"]["all"]["orders"]["alone"] = pruning_orders.written(order)
@@ -128,12 +132,12 @@ def test_the_slider_prunes_in_the_order_that_is_shown(go: Callable[..., None]):
     assert "**28** of 32 heads are left." in told and "position -1 (-1) 1 of 2" in told
     assert all(number in told for number in ("**4.250** nats", "5.250", "4.000"))
     assert all(share in told for share in ("**96%**", "88%", "**97%**"))
-    # What is said elsewhere is there already.
+    # the texts for all other positions are already in the browser
     assert "**31** of 32" in dials(app)["slider"]["told"][31] and "**4.062** nats" in dials(app)["numbers"]["told"][31]
 
 
 def test_a_drag_is_one_step_of_undo(go: Callable[..., None]):
-    """And so is a run of keys: what follows quickly. A drag that has ended is none with the next one."""
+    """One drag is one undo step, and so are key presses in quick succession. Two separate drags are two steps."""
     app = opened(page="pruning", model=NAME, text=TYPED)
     history = app.session_state["visit"].history
     for left, drag in ((28, True), (20, True), (20, False), (18, True), (10, True)):
@@ -147,7 +151,7 @@ def test_a_drag_is_one_step_of_undo(go: Callable[..., None]):
 
 
 def test_a_study_that_was_stopped(measured: dict[str, dict[str, Any]]):
-    """Points are missing, that of all heads among them: what is there is drawn, and nothing is said of the rest."""
+    """The points of an unfinished study are drawn; missing points, even that of all heads, cause no message."""
     its = measured["pruning"]["scopes"]["all"]
     its["curves"] = {"alone": its["curves"]["alone"][:20:4], "random": []}
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-2.0~7g0-3.0~7g0")
@@ -170,7 +174,7 @@ def test_seeds_that_left_as_many_heads_are_one_point(measured: dict[str, dict[st
 
 
 def test_another_order_keeps_the_number():
-    """Of a plan that follows the order before; one made by hand stays as it is."""
+    """With another order a plan that followed the old order keeps its number of heads; a plan made by hand stays."""
     app = opened(page="pruning", model=NAME, text=TYPED, plan="self-3.6~7g0")
     app.selectbox(key=session.ORDER).set_value("confidence").run()
     assert str(plan_of(app)) == "self-0.0~1g0"
@@ -185,7 +189,7 @@ def test_another_order_keeps_the_number():
 
 
 def test_by_this_text(go: Callable[..., None]):
-    """The order is that of the losses on the text when each head is pruned alone; and the curve that of its plans."""
+    """The order is that of the losses on the input text when each head alone is pruned; the curve shows its plans."""
     app = opened(page="pruning", model=NAME, text=TYPED, order="text.all")
     assert not app.exception
     before = models.run(LAB, TYPED)
@@ -218,7 +222,7 @@ def test_a_place_in_the_chart(go: Callable[..., None]):
 
 @pytest.mark.parametrize("name", ["assignment-selective", "masked-gau-relu2", "masked-softmax", "stories-selective"])
 def test_models_of_which_nothing_is_measured(name: str, go: Callable[..., None]):
-    """They have the order by the typed text, and chance."""
+    """Models without measurements offer the order by the input text and a random order."""
     app = opened(page="pruning", model=name)
     assert not app.exception
     assert app.selectbox(key=session.ORDER).options == [ORDERS["text"], ORDERS["random"]]
@@ -237,12 +241,12 @@ def test_the_view_is_a_link():
             PruningView.parse(text)
     app = opened(page="pruning", model=NAME, order="by hand.all")
     assert not app.exception and "which is not here" in str(sent(app, "notice")[0]["messages"])
-    app = opened(page="pruning", model=NAME, order="confidence.encoder")  # it has no such kind
+    app = opened(page="pruning", model=NAME, order="confidence.encoder")  # this model has no block named `encoder`
     assert not app.exception and left_of(app) == 32 and dials(app)["slider"]["label"] == "Heads left, of 32"
 
 
 def test_other_heads_are_other_places(go: Callable[..., None]):
-    """Of one kind there are as many places as it has heads; the plan of the others stays."""
+    """The slider has as many positions as the selected block has heads; the plan of the other blocks stays."""
     app = opened(page="pruning", model="translation-softmax", text="A dog runs.", order="random.encoder",
                  plan="decoder-0.0g0")
     assert not app.exception and dials(app)["slider"]["group"] == "pruning encoder" and left_of(app) == 24

@@ -1,5 +1,4 @@
-"""Tests of the Results page without a browser: every statement with its verdict, tables, charts and commands, and the
-page without measurements.
+"""Tests of the Results page without a browser: statements, verdicts, tables, charts, commands, missing measurements.
 
     pytest tests/app/test_results.py
 """
@@ -57,14 +56,14 @@ def waiting(app: AppTest) -> list[str]:
 
 
 def level(text: str) -> str:
-    """With ordinary spaces, and one sign for hyphen and minus."""
+    """Returns a text with ordinary spaces, and with the same sign for hyphen and minus."""
     return text.replace("\u00a0", " ").replace("-", "−")
 
 
 def texts(app: AppTest) -> str:
     shown = "\n".join(element.value for kind in ("markdown", "caption", "subheader")
                       for element in app.get(kind)).replace("\\", "")
-    return re.sub(r"\[([^\]]*)\]\(https://[^)]*\)", r"\1", shown)  # a paper's number is a link
+    return re.sub(r"\[([^\]]*)\]\(https://[^)]*\)", r"\1", shown)  # a paper's number is the text of a link
 
 
 @pytest.mark.parametrize("claim", read(), ids=lambda claim: claim.key)
@@ -79,8 +78,8 @@ def test_each_claim_is_shown_with_what_is_measured_now(claim: Claim):
         assert statement.source in shown
         assert statement.basis in shown and statement.ours.replace("-", "−") in level(shown)
     assert {element.value for element in app.code} >= {statement.command for statement in claim.statements}
-    # Beside the statements: the models of the claim, and the rates that were tried for them.
-    # A table that two statements share is shown once, and the second one says where.
+    # the page also has tables of the claim's models and of the learning rates that were swept; a table that two
+    # statements share is shown once, and the second statement refers to it
     tables = [its.table for its in claim.statements]
     distinct = [table for place, table in enumerate(tables) if table not in tables[:place]]
     parts = sum(bool(its.parts) for its in claim.statements)
@@ -123,7 +122,8 @@ def test_a_broken_link_is_told_where_there_is_no_text_box(page: str):
 
 def test_an_empty_repository_has_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "_found", lambda stamp: keyed(judge(Evidence(tmp_path, tmp_path, tmp_path))))
-    monkeypatch.setattr(results, "_stamp", lambda: 0)  # or charts of the real one, which are remembered by it, come
+    # otherwise the page shows cached charts of the real claims, which have the same stamp
+    monkeypatch.setattr(results, "_stamp", lambda: 0)
     app = opened()
     assert not app.exception
     assert OPEN in texts(app)
@@ -159,7 +159,7 @@ GRADES = (FADES, ONCE, BUILT)
 
 
 def made_up() -> list[Claim]:
-    """A statement of each verdict, with and without charts and test."""
+    """Returns a statement of each verdict, with and without charts and tests."""
     tested = ("", "a second training", *[""] * 6)
     verdicts = zip((HOLDS, PART, FAILS, OPEN, UNSURE, *GRADES), itertools.cycle(CHARTS), tested,
                    strict=False)
@@ -176,12 +176,14 @@ def test_verdicts_are_words_and_reasons_say_whether_they_were_tested(monkeypatch
     shown = texts(app)
     for word in (HOLDS, PART, FAILS, OPEN, UNSURE, *GRADES):
         assert f"{word}: 1" in shown
-        assert f": {word}]" in shown  # of a badge
-    assert shown.count("Likeliest explanation") == 3  # only where a statement does not hold, in part, or fades
+        assert f": {word}]" in shown  # the verdict is the text of a badge
+    # an explanation is shown only for statements that do not hold, hold in part, or fade
+    assert shown.count("Likeliest explanation") == 3
     assert "tested: a second training" in shown
     assert "a guess, not tested" in shown
     assert "Statement 0 is $1 *bold*" in shown
-    assert "\\*bold\\*" in "".join(element.value for element in app.markdown)  # text, not Markdown
+    # stars in a text are not read as Markdown
+    assert "\\*bold\\*" in "".join(element.value for element in app.markdown)
 
 
 def test_charts_hold_every_number():
@@ -190,13 +192,16 @@ def test_charts_hold_every_number():
         [(point["name"], point["which"], point["value"]) for point in CHARTS[0].points]
     assert dots["rule"] == {"at": 1.0, "label": "equal"}
     (panel,) = lines["panels"]
-    assert [line["points"] for line in panel["lines"]] == [[[64, 32.0], [128, 64.0]]] * 2  # the means of two seeds
+    # the points are the means of two seeds
+    assert [line["points"] for line in panel["lines"]] == [[[64, 32.0], [128, 64.0]]] * 2
     assert {(seed["x"], seed["y"], seed["note"]) for seed in panel["seeds"]} == {
         (x, x / 2, f"seed {seed}") for x in (64, 128) for seed in (0, "source")}
 
 
 def test_a_name_has_one_look_on_all_pages_and_what_stands_together_differs():
-    """Never colour alone: two series of a chart differ in colour or in dashes, which forms go with."""
+    """Two series of one chart differ in colour or in dashes, and a dash has its own marker; a model looks alike
+    everywhere.
+    """
     for claim in read():
         for statement in claim.statements:
             series = results.drawn(statement.chart)["series"] if statement.chart else []

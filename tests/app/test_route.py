@@ -1,4 +1,4 @@
-"""The events route: the same state and payloads as a run of the Streamlit script, and nothing for strangers.
+"""Tests of the events route: its state and payloads equal those of a Streamlit run, and strangers get no answer.
 
     pytest tests/app/test_route.py
 """
@@ -26,11 +26,13 @@ from tests.app.test_pages import opened
 
 Payloads = dict[str, tuple[dict[str, Any], dict[str, numpy.ndarray]]]
 ENVELOPE = ("sequence", "answered", "visit", "serial", "text", "language", "key", "direct",
-            "mode")  # beside a payload's own header; and of the address: a new entry is made once
+            # header fields that differ between the two answers: the answer's own, and whether the address is a new
+            # entry
+            "mode")
 
 
 def blocks(answer: bytes) -> list[tuple[dict[str, Any], dict[str, numpy.ndarray]]]:
-    """The payloads of an answer, the first one being about the answer."""
+    """Returns the payloads of an answer; the first describes the answer itself."""
     found, at = [], 0
     while at < len(answer):
         (length,) = struct.unpack_from("<I", answer, at)
@@ -40,7 +42,7 @@ def blocks(answer: bytes) -> list[tuple[dict[str, Any], dict[str, numpy.ndarray]
 
 
 def post(now: Visit, events: list[dict[str, Any]], seen: int = 0) -> tuple[dict[str, Any], Payloads]:
-    """What the route answers: about the answer, and the payloads by component."""
+    """Returns the answer of the route: its description, and the payloads by component."""
     first, late = route.answer(now, seen, [(event["key"], event) for event in events])
     found = blocks(first + (late() if late else b""))
     if not found:
@@ -49,13 +51,13 @@ def post(now: Visit, events: list[dict[str, Any]], seen: int = 0) -> tuple[dict[
 
 
 def mounted(app: Any) -> Payloads:
-    """What Streamlit mounted, by component."""
+    """Returns the payloads that Streamlit mounted, by component."""
     found = [unpack(element.proto.bytes) for element in app.get("bidi_component") if element.proto.bytes]
     return {header["key"]: (header, arrays) for header, arrays in found if "key" in header}
 
 
 def content(payload: tuple[dict[str, Any], dict[str, numpy.ndarray]]) -> Any:
-    """A payload without what it says of the answer that brought it."""
+    """Returns a payload without the fields that describe its answer."""
     header, arrays = payload
     return ({name: value for name, value in header.items() if name not in ENVELOPE},
             {name: (array.dtype.name, array.tolist()) for name, array in arrays.items()})
@@ -91,8 +93,9 @@ def test_only_what_changed_is_sent_again_unless_an_answer_was_lost():
     about, parts = post(now, [click(1, layer=1)])
     assert {"heads", "map", "effect"} <= set(parts)
     second, parts = post(now, [click(2, layer=2)], seen=about["serial"])
-    assert {"heads", "map", "toolbar"} <= set(parts) and "effect" not in parts  # another head predicts the same
-    third, parts = post(now, [], seen=about["serial"])  # the second answer never arrived
+    # another head gives the same predictions, so the effect panel is not sent
+    assert {"heads", "map", "toolbar"} <= set(parts) and "effect" not in parts
+    third, parts = post(now, [], seen=about["serial"])  # the browser has not received the second answer
     assert {"heads", "map", "toolbar"} <= set(parts) and third["serial"] > second["serial"]
 
 
@@ -185,7 +188,7 @@ def test_visitors_of_fifty_threads_see_their_own_state():
                 shown = parts["map"][0]
                 assert (shown["layer"], shown["head"]) == (number % 4, (number + turn) % 8)
                 assert about["visit"] == now.channel.id
-        except BaseException as error:  # a thread's failure is the test's
+        except BaseException as error:  # an error in a thread fails the test
             errors.append(error)
 
     threads = [threading.Thread(target=act, args=(number, now)) for number, now in enumerate(visits)]
@@ -212,7 +215,7 @@ others = st.sampled_from([
 
 @pytest.fixture(scope="module")
 def pair() -> Any:
-    """Two visits of one page: one answered by the route, the other by Streamlit."""
+    """Returns two visits of the same page: one is answered by the route, the other by Streamlit."""
     return [opened(model="stories-softmax", text="The cat sat.") for _ in range(2)]
 
 
@@ -226,10 +229,10 @@ def test_route_and_fallback_come_to_the_same(pair: Any, events: list[dict[str, A
     number = max(direct.channel.newest, fallback.channel.newest)
     numbered = [event | {"sequence": number + place} for place, event in enumerate(events, 1)]
     shown: Payloads = {}
-    for event in numbered:  # one request each
+    for event in numbered:  # each event is a separate request
         shown |= post(direct, [event], seen=direct.channel.serial)[1]
     shown |= post(direct, [], seen=direct.channel.serial)[1]
-    with visit.use(fallback):  # Streamlit hands all that waits to the same handlers, and mounts
+    with visit.use(fallback):  # Streamlit passes all waiting events to the same handlers and mounts the components
         fallback.channel.receive([(event["key"], event) for event in numbered])
     pair[1].run()
     assert direct.history.present == fallback.history.present

@@ -94,7 +94,7 @@ def test_any_link_opens(query):
     assert state.model in models.names()
     assert all(isinstance(problem, str) and problem for problem in problems)
     assert fit(state.plan, state.models) == (state.plan, [])
-    for name in state.models:  # each of them can be shown alone, and first
+    for name in state.models:  # each compared model can also be shown alone and first
         alone = state.alone(name)
         shape = models.load(name).shape
         assert alone.plan.within(shape, policies_of(find(name).kinds)) == (alone.plan, [])
@@ -105,14 +105,18 @@ def test_any_link_opens(query):
 
 
 def test_what_no_model_has_is_told_and_what_one_has_is_kept():
-    """4 layers of 8 heads beside 8 layers of 1: neither has layer 7, head 6; each keeps its own."""
+    """A plan's head that no model has is reported; a head that only one of the models has is kept.
+
+    The models have 4 layers of 8 heads and 8 layers of one head, so neither has head 6 of layer 7.
+    """
     beside = {"model": "masked-softmax", "with": "masked-gau-relu2"}
     state, problems = read_query(beside | {"plan": "self-6.5c"})
     assert not state.plan and "layer 7, head 6" in problems[0]
     state, problems = read_query(beside | {"plan": "self-6.0g0-1.5c"})
     assert str(state.plan) == "self-1.5c-6.0g0" and not problems
     assert str(state.alone("masked-softmax").plan) == "self-1.5c"
-    assert str(state.with_model("masked-log-n").plan) == "self-1.5c-6.0g0"  # the unit still stands beside it
+    # the gated attention unit is still compared, so its part of the plan stays
+    assert str(state.with_model("masked-log-n").plan) == "self-1.5c-6.0g0"
 
 
 @pytest.mark.parametrize(("query", "told"), [
@@ -206,7 +210,7 @@ def test_who_comes_back_to_a_family_finds_what_was_left_there():
     history.go_to_model("assignment-softmax")
     assert "=" in history.present.text and not history.present.plan and not history.present.compared
     history.do(replace(history.present, text="k=4; k=?", page="compare", form="matrix"))
-    history.go_to_model("stories-log-n")  # another model of the first family, on the page where one is now
+    history.go_to_model("stories-log-n")  # another model of the first family, which is opened on the current page
     assert history.present == replace(left, model="stories-log-n", page="compare", form="matrix")
     history.go_to_model("assignment-log-n")
     assert (history.present.text, history.present.page) == ("k=4; k=?", "compare")

@@ -38,7 +38,7 @@ from tools.extract import forms, values
 
 @pytest.fixture
 def chinese():
-    """Says everything in Chinese for one test."""
+    """Sets the language to Chinese for one test."""
     texts.speak("zh")
     yield
     texts.speak(ENGLISH)
@@ -114,13 +114,13 @@ def test_a_browsers_locale_says_the_language(locale, language):
 
 @pytest.mark.parametrize("language", [key for key in LANGUAGES if key != ENGLISH])
 def test_the_catalogues_are_what_extraction_writes(language):
-    """`python -m tools.extract` was run after the last text was changed."""
+    """The catalogues are up to date: `python -m tools.extract` changes nothing."""
     assert extract.as_file(extract.renewed(extract.template(), texts.catalogue(language))) == \
         (texts.FOLDER / language / "LC_MESSAGES" / "app.po").read_bytes()
 
 
 def catalogue_of(*messages):
-    """A catalogue with these (text, translation)."""
+    """Returns a catalogue with these (text, translation) pairs."""
     made = Catalog(locale="zh")
     for text, translation in messages:
         made.add(text, translation, [("app", 1)])
@@ -135,7 +135,8 @@ def test_an_edited_text_keeps_its_translation_as_fuzzy():
     assert (edited.string, edited.fuzzy) == ("剪{n}", True)
     assert edited.user_comments == ["was: Press the button to prune {n} heads of this model."]
     assert (new["Undo"].string, new["Undo"].fuzzy) == ("撤销", False)
-    assert not new["No"].string and not new["No"].fuzzy  # a short text that only resembles another
+    # a short text gets no translation from another one that only resembles it
+    assert not new["No"].string and not new["No"].fuzzy
     assert len(new) == 3
     written = extract.as_file(new)
     assert extract.as_file(extract.renewed(texts_now, read_po(io.BytesIO(written), locale="zh"))) == written
@@ -181,7 +182,7 @@ def test_plural_forms(chinese):
 
 
 def test_numbers_have_a_minus():
-    """No hyphen, in whatever way a number comes into a text; what is no number stays as it is."""
+    """Negative numbers have a minus sign instead of a hyphen in every text; hyphens of words stay."""
     assert _("{drop:.1%} of {name}", drop=-0.003, name="GPT-2") == "−0.3% of GPT-2"
     assert _(message("{drop:.1%} of {name}", drop=numpy.float32(-0.003), name="GPT-2")) == "−0.3% of GPT-2"
     assert ngettext("{n} token, {loss:+.2f}", "{n} tokens, {loss:+.2f}", 2, loss=-1.5) == "2 tokens, −1.50"
@@ -189,23 +190,24 @@ def test_numbers_have_a_minus():
 
 
 def test_tokens_that_stand_for_no_text_are_translated(chinese):
-    """Those alone: a word that somebody typed stays what it is."""
+    """Special tokens are translated; a typed word that looks like one is not."""
     tokens = models.load("assignment-softmax").read("x=1; x=?").tokens
     assert spelt(tokens) == ["起始", "x=", "1", "x=?"] and list(tokens)[0] == "start"
     assert spelt(["start", *tokens[1:]]) == ["start", "x=", "1", "x=?"]
 
 
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
-# What is the same in every language: names, formulas, units and what holds no word.
+# texts that are the same in every language: names, formulas, units, and texts without words
 NAMES = {"BLEU", "KL", "softmax", "random", "dense", "log n", "CSV", "random + dense", "dense + softmax",
          "random + softmax", "{title} / softmax", "ln Z", "GAU softmax", "GAU log n", "GAU relu²/n", "GAU relu²/c"}
 
 
-COMPLETE = {"zh": 0.97}  # a language that is not named here may lack any number of translations
+# the smallest share of translated texts per language; a language that is not listed has no limit
+COMPLETE = {"zh": 0.97}
 
 
 def texts_of(language: str):
-    """(entry, English) of each text with a confirmed translation; of a plural the form for several."""
+    """Returns (entry, English text) of each text with a confirmed translation; for a plural the form for several."""
     return [(entry, extract.english(entry)) for entry in texts.catalogue(language)
             if entry.id and extract.translated(entry) and not entry.fuzzy]
 
@@ -229,7 +231,7 @@ def test_a_translation_has_the_values_of_its_text(language):
         for form in forms(entry):
             if "{" in english or "{" in form:
                 assert values(form) == values(english), english
-            # What Markdown would show as code or follow as a link is the same.
+            # code and links in Markdown are the same in a translation
             assert sorted(re.findall(r"`[^`]+`|https?://\S+", form)) == \
                 sorted(re.findall(r"`[^`]+`|https?://\S+", english)), english
 
@@ -237,7 +239,7 @@ def test_a_translation_has_the_values_of_its_text(language):
 def test_a_plural_has_its_languages_forms():
     for language in OTHERS:
         count = texts.catalogue(language).num_plurals
-        assert count <= 2  # more than components/core/texts.js knows
+        assert count <= 2  # components/core/texts.js supports at most two plural forms
         for entry, _english in texts_of(language):
             assert isinstance(entry.id, str) or len(forms(entry)) == count
 
@@ -247,7 +249,7 @@ def sources(ending: str) -> list[Path]:
 
 
 ALLOWED = {"Attention Lab", "# Attention Lab", "/home/me/models/mine"}
-# Of the keyboard, of Streamlit's themes, and columns of files for programs.
+# names of keys, of Streamlit's themes, and of columns in files for programs
 KEYS = {"Escape", "Home", "End", "Enter", "Tab", "System", "query token", "key token"}
 
 
@@ -284,7 +286,7 @@ def test_an_f_string_is_no_text():
 
 @pytest.mark.parametrize("path", sources("py"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_what_may_run_alone_says_its_language_first(path):
-    """A fragment's thread may be a new one."""
+    """A fragment sets its language first, because it can run in a new thread."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.FunctionDef) and any("fragment" in ast.dump(its) for its in node.decorator_list):
             first = node.body[1] if isinstance(node.body[0].value if isinstance(node.body[0], ast.Expr) else None,
@@ -322,15 +324,17 @@ def test_every_page_opens_in_chinese(state):
                       for element in app.get(kind))
     said = [header["language"] for component in app.get("bidi_component") if component.proto.bytes
             for header, _arrays in [unpack(component.proto.bytes)] if "language" in header]
-    assert len(said) > 2 and set(said) == {"zh"}  # the browser speaks as the last one does that arrives
+    # the browser uses the language of the last component, so all have the same one
+    assert len(said) > 2 and set(said) == {"zh"}
     assert dict(sent(app, "navigation")[0]["pages"])["explore"] == "探索"
-    for line in shown.splitlines():  # a line of prose that is all English was not looked up
+    for line in shown.splitlines():  # a line with only English words was not looked up in the catalogue
         prose = re.sub(r"`[^`]*`|\[[^\]]*\]\([^)]*\)|\*\*", "", line)
         assert len(re.findall(r"\b[a-z]{3,}\b", prose)) < 6 or re.search(r"[\u4e00-\u9fff]", prose) \
             or any(name in line for name in CITED), line
 
 
-CITED = ("Standard Ebooks", "TinyStories", "Tatoeba", "tatoeba")  # whose credits stay as they ask for them
+# data sets whose credits stay in the wording that they ask for
+CITED = ("Standard Ebooks", "TinyStories", "Tatoeba", "tatoeba")
 
 
 def test_another_script_gets_a_note():
@@ -342,13 +346,15 @@ def test_another_script_gets_a_note():
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_stars_are_never_shown(language):
-    """Where CommonMark closes no emphasis, as between a full-width mark and a letter, the page would show the stars."""
+    """No page shows stars, which happens where CommonMark closes no emphasis, as between a full-width mark and a
+    letter.
+    """
     shown = [(english, re.sub(r"<code>.*?</code>|<[^>]+>", "", MarkdownIt().render(form)))
              for entry, english in texts_of(language) for form in forms(entry) if "**" in form]
     assert len(shown) > 20 and not [english for english, text in shown if "*" in text]
 
 
-# One word for one thing: an English word -> what its translation must hold.
+# one translation per term: an English word -> a pattern that its translation must contain
 SAME_WORDS = {"zh": {
     r"\bentrop(y|ies)\b": "熵", r"\bnats\b": "奈特", r"\btokens?\b": "词元", r"\bperplexit(y|ies)\b": "困惑度",
     r"\bquer(y|ies)\b": "查询", r"\bprun(e|ed|es|ing)\b": "剪", r"\bseeds?\b": "种子", r"\bmask F\b": "掩码 F",
@@ -367,7 +373,7 @@ def test_one_word_for_one_thing(language):
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_translation_names_controls_as_they_are(language):
-    """*Prune* in an English sentence is the button's label in the other language."""
+    """A control named between stars, as *Prune*, has in a translation the label of the translated control."""
     labels = {english: forms(entry)[-1] for entry, english in texts_of(language)}
     wrong = [(name, labels[name], forms(entry)[-1]) for entry, english in texts_of(language)
              for name in re.findall(r"(?<!\*)\*([A-Z][^*]*)\*(?!\*)", english)
@@ -376,7 +382,7 @@ def test_a_translation_names_controls_as_they_are(language):
 
 
 def test_a_new_language_needs_no_translation(monkeypatch):
-    """An empty catalogue has every text, and all are shown in English."""
+    """An empty catalogue contains every text, and all are shown in English."""
     empty = extract.renewed(extract.template(), Catalog(locale="de"))
     assert len(empty) == len(texts.catalogue("zh")) and not any(map(extract.translated, [m for m in empty if m.id]))
     monkeypatch.setattr(texts, "catalogue", lambda language: empty)

@@ -22,7 +22,7 @@ PATIENCE = 20  # seconds after which a thread counts as stuck
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Waits for it; fails after PATIENCE."""
+    """Waits until a condition holds; fails after PATIENCE seconds."""
     end = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < end, "it never happens"
@@ -30,7 +30,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def threads(work: Callable[[int], None], count: int) -> list[threading.Thread]:
-    """`count` threads that do work(number), started."""
+    """Starts `count` threads that call work(number), and returns them."""
     made = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(count)]
     for thread in made:
         thread.start()
@@ -38,7 +38,7 @@ def threads(work: Callable[[int], None], count: int) -> list[threading.Thread]:
 
 
 def joined(made: list[threading.Thread]) -> None:
-    """Waits for all of them; fails if one is stuck."""
+    """Waits for all threads; fails if one is stuck."""
     end = time.monotonic() + PATIENCE
     for thread in made:
         thread.join(max(0.0, end - time.monotonic()))
@@ -85,7 +85,10 @@ def test_no_more_have_a_turn_than_there_are_places(places: int):
 
 
 def test_who_asks_again_and_again_keeps_nobody_out():
-    """threading.Lock fails this: who has just released it takes it again before the others wake."""
+    """A thread that requests turns again and again does not block others.
+
+    threading.Lock fails this test: a thread that has released it takes it again before the others wake.
+    """
     turns, order, enough = Turns(1), [], threading.Event()
     turns.acquire()
 
@@ -102,7 +105,7 @@ def test_who_asks_again_and_again_keeps_nobody_out():
     greedy.start()
     until(lambda: turns.queue == 1)
     made = threads(once, 5)
-    until(lambda: turns.queue == 6)  # all wait, the greedy one first: no clock comes into it
+    until(lambda: turns.queue == 6)  # all threads wait, the greedy one first, so the test needs no clock
     turns.release()
     joined(made)
     enough.set()
@@ -129,11 +132,11 @@ def test_an_error_inside_gives_the_turn_on():
 
 
 class Interrupted(BaseException):
-    """As KeyboardInterrupt, which comes while a thread waits."""
+    """An exception like KeyboardInterrupt, raised while a thread waits."""
 
 
 class Impatient(threading.Event):
-    """Its wait is interrupted, before or after the turn was given to it."""
+    """An event whose wait is interrupted, before or after the turn was given."""
 
     def __init__(self, given: bool) -> None:
         super().__init__()
@@ -171,13 +174,13 @@ def test_who_is_interrupted_while_waiting_loses_no_turn(given: bool, monkeypatch
     turns.release()
     joined([*first, *second])
     assert (stopped, served, turns.queue) == ([False], [0], 0)
-    with turns:  # and the place is free again
+    with turns:  # the turn is free again
         pass
 
 
 @pytest.fixture
 def fresh(monkeypatch):
-    """serving with turns of its own."""
+    """Gives the module `serving` new turns for one test."""
     monkeypatch.setattr(serving, "_drawing", Turns(1))
     monkeypatch.setattr(serving, "_pages", Turns(4))
     monkeypatch.setattr(serving, "_computing", Turns(1))
@@ -203,11 +206,11 @@ def test_who_computes_lets_others_draw_and_gets_the_turn_back(fresh):
 
 
 def test_a_light_pass_stays_within_the_turn_to_draw(fresh):
-    with serving._computing, serving.drawing():  # whoever else computes is not waited for
+    with serving._computing, serving.drawing():  # a light pass does not wait for another visitor's computation
         with serving.computing(light=True):
             assert serving._drawing.is_mine()
         assert serving._drawing.is_mine()
-    with serving.computing(light=True):  # without a turn to draw it takes one to compute
+    with serving.computing(light=True):  # without a turn to draw, a light pass takes a turn to compute
         assert serving._computing.is_mine()
     assert not serving._drawing.is_mine() and not serving._computing.is_mine()
 
@@ -229,7 +232,7 @@ def test_short_texts_of_our_own_models_are_light(monkeypatch, name, text, light)
 
 
 def test_no_more_pages_are_under_way_than_there_are_places(fresh):
-    """Each holds the maps that it is about to draw, while it waits for a pass, too."""
+    """The number of pages in progress is bounded, because each holds its maps even while it waits for a pass."""
     under_way, most, lock = 0, 0, threading.Lock()
 
     def page(number: int) -> None:
@@ -299,4 +302,4 @@ def test_twenty_threads_draw_and_compute_one_at_a_time_and_all_end(fresh):
 
     joined(threads(work, 20))
     assert most == {"drawing": 1, "computing": 1}
-    assert together == 2  # one draws while another computes
+    assert together == 2  # one page draws while another computes

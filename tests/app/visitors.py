@@ -11,7 +11,7 @@ from components import channel
 
 
 def visiting(monkeypatch: pytest.MonkeyPatch, history: History | None = None) -> Visit:
-    """A new visit, which is the current one until the test ends."""
+    """Makes a new visit, which is the current one until the test ends."""
     now = Visit(history=history or History())
     monkeypatch.setattr(visit, "current", lambda: now)
     monkeypatch.setattr(channel, "current", lambda: now.channel)

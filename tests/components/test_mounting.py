@@ -1,4 +1,4 @@
-"""How events arrive from the browser: each once, in order, none lost, and nothing raised whatever comes.
+"""Events arrive from the browser once, in order and without loss, and no event raises an error.
 
     pytest tests/components/test_mounting.py
 """
@@ -23,7 +23,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict:
 
 
 def listen(key: str, on_event: channel.OnEvent | None) -> Callable[[], None]:
-    """The callback of a component whose events go to `on_event`."""
+    """Returns the callback of a component whose events are passed to `on_event`."""
     channel.current().listen(key, on_event)
     return dispatch(key)
 
@@ -76,7 +76,7 @@ def test_more_events_than_one_message_may_bring_wait_and_are_not_lost(session):
 
 
 def test_events_of_several_components_keep_their_order(session):
-    """Whichever component's callback comes first; a component that draws no more is not asked."""
+    """Events keep their order whichever component's callback runs first; a removed component receives none."""
     seen = []
     hear = {key: listen(key, lambda event, key=key: seen.append((event["sequence"], key))) for key in "abc"}
     session |= {"a": message(4, 7), "b": message(5), "c": {"event": None}}

@@ -1,4 +1,4 @@
-"""What is packed for the browser is what arrives; thumbnails show each map's largest weights.
+"""A payload is the same after packing and unpacking; thumbnails show the largest weights of each map.
 
     pytest tests/components
 """
@@ -68,7 +68,7 @@ def test_lower_triangle_row_after_row():
 
 
 def test_styles_travel_with_the_library_alone(monkeypatch: pytest.MonkeyPatch):
-    """Streamlit would send them again with each answer."""
+    """The styles are sent only with the library; otherwise Streamlit would send them again with every answer."""
     parts: dict[str, str] = {}
     monkeypatch.setattr(streamlit.components.v2, "component", lambda name, **its: parts.update(its))
     monkeypatch.setattr(mounting, "_mounts", {})

@@ -1,4 +1,4 @@
-"""The JavaScript's tests: `python -m tests.js [file ...]` writes the fixtures anew and runs `node --test`."""
+"""Runs the JavaScript tests: `python -m tests.js [file ...]` writes the fixtures and runs `node --test`."""
 
 import sys
 

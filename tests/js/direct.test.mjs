@@ -1,4 +1,4 @@
-// The events route's answers, and when a request may go.
+// Tests of components/core/direct.js: the answers of the events route, and when the next request may be sent.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -77,7 +77,7 @@ test('how far the answer moved, the surprise at the text, and whether it is wors
     [SURPRISE, '2.250 → 2.000 ', '▼ −0.250, better'],
   ]);
   assert.equal(texts({ before: 2, after: 2.0001 }, { kl: 0 })[1][2], '= ±0.000, no change');
-  // Of the numbers as they are shown, which whoever looks can take from each other.
+  // the difference is that of the rounded numbers on the screen, so that a visitor can check it
   assert.deepEqual(texts({ before: 4.0284, after: 4.2166 }, { kl: 1 })[1].slice(1), [
     '4.028 → 4.217 ',
     '▲ +0.189, worse',

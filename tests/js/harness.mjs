@@ -1,4 +1,4 @@
-// What the tests share: the app's colours, the fixtures that Python wrote, and comparing numbers.
+// Helpers that the tests share: the app's colours, the fixtures written by Python, and a comparison of numbers.
 
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,12 +10,12 @@ const FIXTURES = process.env.FIXTURES ?? join(ROOT, 'runs', 'fixtures');
 
 pageData.colours = JSON.parse(readFileSync(join(ROOT, 'assets', 'colours.json'), 'utf8'));
 
-/** What `python -m tests.js` has written: JSON by name. */
+/** Reads a fixture that `python -m tests.js` has written, by name. */
 export const fixture = name => JSON.parse(readFileSync(join(FIXTURES, `${name}.json`), 'utf8'));
 
 export const bytes = name => new Uint8Array(readFileSync(join(FIXTURES, `${name}.bin`)));
 
-/** Fails if two numbers, or two rows of them, differ by more than float32 does. */
+/** Fails if two numbers, or two lists of numbers, differ by more than the rounding error of float32. */
 export function close(actual, expected, tolerance = 1e-5) {
   const [a, b] = [actual, expected].map(value => (typeof value === 'number' ? [value] : Array.from(value)));
   if (a.length !== b.length) throw new Error(`${a.length} numbers, expected ${b.length}`);

@@ -25,7 +25,7 @@ const DATA = {
   scale: { policy: 'trained', base: 64 },
 };
 const heads = (kind, layer, head, scope, change) => ({ type: 'heads', kind, layer, head, scope, ...change });
-/** The addresses of the heads for which `test` holds. */
+/** Returns the addresses of the heads for which `test` holds. */
 const where = (now, test) =>
   Object.entries(now.heads).flatMap(([kind, rows]) =>
     rows.flatMap((row, l) => row.flatMap((state, h) => (test(state) ? [`${kind} ${l} ${h}`] : []))),

@@ -1,4 +1,4 @@
-// core/lessons.js: what a step of a lesson shows, and which keys lead on.
+// Tests of components/core/lessons.js: the texts of a lesson's step, and the keys that open the next step.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

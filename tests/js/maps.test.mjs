@@ -1,4 +1,4 @@
-// core/picture.js: a picture to take away holds every cell and every token, in the colours of the screen's light theme.
+// Tests of the picture of a map: a downloaded picture has every cell and token, in the colours of the light theme.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -26,7 +26,7 @@ test('each cell that there is, with its colour, its place and its words', () => 
   const { nodes } = mapPicture(map(['<s>', 'the', 'cat'], ['<s>', 'the', 'cat'], true));
   const found = cells(nodes);
   assert.equal(found.length, 6);
-  const [, attributes, [, , words]] = found[3]; // query 3, key 1
+  const [, attributes, [, , words]] = found[3]; // the cell of query 3 and key 1
   assert.equal(words, 'query 3 “cat” → key 1 “<s>”: 0.3000');
   assert.equal(attributes.fill, hexColour(false, 'sequential', weightStep(0.3)));
   assert.equal(attributes.y, 2 * attributes.height);
@@ -50,7 +50,7 @@ test('differences have their own scale; a pruned head is faded and crossed out',
   assert.equal(cells(difference)[1][1].fill, hexColour(false, 'diverging', 255));
   assert.ok(texts(difference).includes('constant is higher'));
   const pruned = mapPicture(map(['a'], ['a'], true, { pruned: true })).nodes;
-  // Both ways: one stroke alone is a causal matrix's own diagonal.
+  // a pruned head has two strokes, because a single stroke would look like the diagonal of a causal map
   assert.deepEqual(
     all(pruned, 'line').map(([, { y1, y2 }]) => Math.sign(y1 - y2)),
     [-1, 1],

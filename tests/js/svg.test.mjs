@@ -1,4 +1,4 @@
-// core/svg.js, core/csv.js, core/standalone.js: what is taken away is safe, whole, and says where it comes from.
+// Tests of SVG, CSV and HTML files for download: they are safe and complete, and name their source.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// core/texts.js: looking texts up, and filling in their values.
+// Tests of components/core/texts.js: looking up translations and filling in values.
 
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';

@@ -1,4 +1,4 @@
-// core/words.js: how much each word attends to each other word.
+// Tests of components/core/words.js: the attention of each word to each other word.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +23,7 @@ import { pageData } from '../../components/core/page_data.js';
 import { setLanguage } from '../../components/core/texts.js';
 import { close, fixture } from './harness.mjs';
 
-const ROUNDED = 0.005; // what 255 steps of a root leave of a weight
+const ROUNDED = 0.005; // largest rounding error of a weight that is sent as the square root in 255 steps
 
 for (const [name, its] of Object.entries(fixture('means'))) {
   const mean = (layer, gates = its.gates) => meanPattern({ ...its, gates }, its.packed, layer, its.queries, its.keys);
@@ -37,7 +37,7 @@ for (const [name, its] of Object.entries(fixture('means'))) {
     for (const [layer, expected] of [...its.layer.entries(), [null, its.all]]) {
       const found = mean(layer);
       assert.equal(found.exact, whole);
-      // Beyond 64 tokens a thumbnail holds the largest weight of a block: no mean is below what it is of.
+      // above 64 tokens each pixel of a thumbnail is the maximum of a block, so every mean is at least the true mean
       each(found, (value, i, j) =>
         whole
           ? close(value, expected[i][j], ROUNDED)
@@ -168,7 +168,7 @@ test('marks of the reader are told from words', () => {
   setLanguage('en');
 });
 
-// Two lines of three and of two words.
+// positions of words in two lines: three words in the first, two in the second
 const BOXES = [10, 50, 90].map(x => ({ x, y: 0 })).concat([30, 95].map(x => ({ x, y: 40 })));
 
 test('arrows walk through the words as they stand', () => {
@@ -192,6 +192,6 @@ test('what closes a clause stays on the line of the word before it', () => {
   const tokens = ['start', 'dark', '.', ' One', ' day', ',', ' he', '\n', '.', ' (', 'a', ')'];
   const stay = tokens.filter((_, i) => joinsPrevious(tokens)[i]);
   assert.deepEqual(stay, ['.', ',', ')']);
-  assert.ok(!joinsPrevious(tokens)[8]); // a line that was broken before it stays broken
-  assert.deepEqual(joinsPrevious(['start', '.']), [false, false]); // not with what is no text
+  assert.ok(!joinsPrevious(tokens)[8]); // a token after a line break does not join the previous line
+  assert.deepEqual(joinsPrevious(['start', '.']), [false, false]); // a full stop does not join a special token
 });
