@@ -1,6 +1,8 @@
-"""What a plan should do to a foreign model, done by other means: hooks on transformers' own eager model, which know
-nothing of ours. Weights are exchanged where softmax returns them, heads are zeroed where the output projection reads
-them."""
+"""Applies a plan's changes to a foreign model a second way: by hooks on transformers' own eager model.
+
+The hooks use none of our code. They replace weights where softmax returns them, and set heads to zero where the output
+projection reads them.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,14 @@ OUTPUTS = ("out_lin", "dense", "o", "c_proj", "out_proj", "o_proj")
 
 @dataclass
 class Change:
-    """What is done to one layer.
+    """The changes of one layer.
 
     Attributes:
-        heads: H.
+        heads: number of heads H.
         gates: head -> factor on its slice before the output projection.
-        constant: head -> (N, M) its weights.
-        factor: (N or 1, 1) on the scores without bias and mask.
-        bias: what the model adds to its scores, (H, N, M).
+        constant: head -> its attention weights (N, M).
+        factor: (N or 1, 1), multiplies the scores before bias and mask.
+        bias: (H, N, M), added to the scores by the model itself.
     """
 
     heads: int
@@ -36,7 +38,7 @@ class Change:
 
 
 def layers_of(model: nn.Module, encodes_and_decodes: bool) -> list[tuple[str, nn.Module, nn.Module]]:
-    """(kind, attention, its output projection) in the order of the layers."""
+    """Returns (block, attention module, its output projection) for each layer, in order."""
     named = dict(model.named_modules())
     found = []
     for name, module in named.items():
@@ -54,7 +56,7 @@ def layers_of(model: nn.Module, encodes_and_decodes: bool) -> list[tuple[str, nn
 
 @contextmanager
 def changed(model: nn.Module, changes: Mapping[tuple[str, int], Change]) -> Iterator[None]:
-    """The model under these changes, by (kind, layer)."""
+    """Yields the model under these changes, which are keyed by (block, layer)."""
     running: list[tuple[str, int]] = []
     ran: dict[str, int] = {}
     latest: dict[nn.Module, tuple[str, int]] = {}
@@ -103,7 +105,7 @@ def changed(model: nn.Module, changes: Mapping[tuple[str, int], Change]) -> Iter
 
 
 def bias_of(model: nn.Module, kind: str, n: int, m: int) -> Tensor | float:
-    """(H, N, M) what T5 and MPNet add to the scores of every layer of a kind; 0 of others."""
+    """Returns the bias (H, N, M) that T5 and MPNet add to the scores of every layer of a block; 0 for other models."""
     if model.config.model_type == "mpnet":
         return model.mpnet.encoder.compute_position_bias(torch.zeros(1, n, 1))[0]
     if model.config.model_type == "t5" and kind != "cross":

@@ -1,5 +1,6 @@
-"""Foreign models, one matrix over every architecture: what a plan does equals the same change made by hooks on
-transformers' own eager model, maps equal its `output_attentions`, and nothing stays on a model.
+"""Foreign models, every architecture: a plan equals the same change made by hooks on transformers' own eager model.
+
+Maps equal its `output_attentions`, and nothing is left on a model.
 
     pytest tests/models/test_foreign.py
 """
@@ -28,13 +29,14 @@ from models.labs.foreign.running.writing import TargetPrompt, with_target
 from models.prompt import Prompt
 from models.trace import bytes_of_maps, sketch_of
 
-BASE = 9  # of log n: not the length of any text here
-FEW = ("bert", "albert", "deberta-v2", "gpt2", "mistral", "t5", "vit")  # one of each way to attend
+BASE = 9  # base of log n that is not the length of any text here
+# one architecture for each way to compute attention
+FEW = ("bert", "albert", "deberta-v2", "gpt2", "mistral", "t5", "vit")
 
 
 @pytest.fixture(params=ARCHITECTURES)
 def name(request: pytest.FixtureRequest) -> str:
-    """Each architecture."""
+    """Returns the name of each architecture in turn."""
     return request.param
 
 
@@ -44,7 +46,7 @@ def lab(name: str) -> ForeignLab:
 
 
 def with_random_constant(lab: ForeignLab) -> ForeignLab:
-    """With constant matrices for texts of its longest, or 64 tokens."""
+    """Returns the Lab with random constant matrices for texts of at most 64 tokens."""
     random = torch.Generator().manual_seed(1)
     size = min(lab.limit, 64)
     return lab.with_constant({kind: torch.randn(*shape, size, size, generator=random).mul(2).softmax(-1)
@@ -52,7 +54,9 @@ def with_random_constant(lab: ForeignLab) -> ForeignLab:
 
 
 def prompt_of(lab: ForeignLab) -> Prompt:
-    """A text that asks for something; with a decoder's row where there is a decoder, so that maps have one size."""
+    """Returns a prompt with a prediction; for models with a decoder with a given target, so that maps have a fixed
+    size.
+    """
     if isinstance(lab.task, PictureReader):
         return lab.read_picture(picture())
     prompt = lab.read(TEXT.replace("mat", "[mat]") if isinstance(lab.task, MaskedReader) else TEXT)
@@ -63,7 +67,7 @@ def prompt_of(lab: ForeignLab) -> Prompt:
 
 
 def eagerly(name: str, lab: ForeignLab, prompt: Prompt, changes: dict[tuple[str, int], Change]) -> Any:
-    """What transformers' own model says under the changes."""
+    """Returns the output of transformers' own model under the changes."""
     inputs = dict(lab.task.inputs(prompt))
     if isinstance(prompt, TargetPrompt):
         inputs["decoder_input_ids"] = torch.tensor([prompt.target])
@@ -73,14 +77,14 @@ def eagerly(name: str, lab: ForeignLab, prompt: Prompt, changes: dict[tuple[str,
 
 
 def answers(trace: Trace) -> torch.Tensor:
-    """What a trace says, as one tensor."""
+    """Returns the predictions of a trace as one tensor."""
     if trace.vectors is not None:
         return torch.tensor(trace.vectors)
     return torch.tensor(numpy.stack([output.distribution for output in trace.outputs]))
 
 
 def expected(trace: Trace, result: Any) -> torch.Tensor:
-    """The same of transformers' result."""
+    """Returns the predictions of transformers' result as one tensor."""
     if trace.vectors is not None:
         return result.last_hidden_state[0]
     logits = result.logits if result.logits.ndim == 3 else result.logits[:, None]
@@ -88,25 +92,26 @@ def expected(trace: Trace, result: Any) -> torch.Tensor:
 
 
 def attentions(result: Any, kind: str) -> torch.Tensor:
-    """(L, H, N, M) what transformers returns of a kind."""
+    """Returns the attention maps (L, H, N, M) of one block from transformers' result."""
     key = {"self": "attentions", "encoder": "encoder_attentions", "decoder": "decoder_attentions",
            "cross": "cross_attentions"}[kind]
     return torch.cat(tuple(result[key]))
 
 
 def check(name: str, lab: ForeignLab, plan: HeadPlan, changes: dict[tuple[str, int], Change]) -> None:
-    """The plan and the changes do the same, and something."""
+    """Asserts that plan and changes have the same effect, and that there is one."""
     prompt = prompt_of(lab)
     trace, result = run_prompt(lab, prompt, plan), eagerly(name, lab, prompt, changes)
     assert_close(answers(trace), expected(trace, result), rtol=1e-3, atol=1e-5)
     for kind in lab.shape:
         assert_close(torch.tensor(trace.weights[kind]), attentions(result, kind), rtol=1e-3, atol=1e-5)
     untouched = answers(run_prompt(lab, prompt))
-    assert float((answers(trace) - untouched).abs().max()) > 1e-4  # else this test could not fail
+    # the plan has an effect, otherwise the test could not fail
+    assert float((answers(trace) - untouched).abs().max()) > 1e-4
 
 
 def some(lab: ForeignLab) -> list[tuple[str, int, int]]:
-    """A head of the first and one of the last layer of every kind."""
+    """Returns a head of the first and one of the last layer of every block."""
     return [address for kind, (layers, heads) in lab.shape.items() for address in ((kind, 0, 1), (kind, layers - 1, 0))
             if heads > 1]
 
@@ -136,7 +141,8 @@ def test_a_constant_head_is_its_weights_replaced(name: str, lab: ForeignLab):
 
 
 def test_log_n_is_a_factor_on_the_scores(name: str, lab: ForeignLab):
-    """By the keys that each query sees, which a window bounds; what is added to scores is not multiplied."""
+    """Scores are multiplied by log n of the keys that each query sees, also within a window; biases are not multiplied.
+    """
     prompt, model = prompt_of(lab), eager_of(name)
     changes = {}
     for kind in lab.kinds:
@@ -151,7 +157,7 @@ def test_log_n_is_a_factor_on_the_scores(name: str, lab: ForeignLab):
 
 
 def test_maps_are_those_of_output_attentions(name: str, lab: ForeignLab):
-    """Bit by bit: the same operations in the same order. Scores give the weights, and -inf stands where none is."""
+    """Maps equal output_attentions bit by bit; the scores give the weights, and are -inf where there is no weight."""
     prompt = prompt_of(lab)
     trace, result = run_prompt(lab, prompt), eagerly(name, lab, prompt, {})
     for kind, (layers, heads) in lab.shape.items():
@@ -167,7 +173,7 @@ def test_maps_are_those_of_output_attentions(name: str, lab: ForeignLab):
 
 
 def test_a_gate_of_one_changes_nothing(name: str, lab: ForeignLab):
-    """Beside another head that is gated, and by itself."""
+    """A gate of 1 changes nothing, alone and together with a gated head."""
     prompt, kind = prompt_of(lab), lab.kinds[0].name
     untouched, gated = (run_prompt(lab, prompt, plan) for plan in (HeadPlan(), HeadPlan().gate(kind, 0, 0, 0.5)))
     assert numpy.array_equal(untouched.norms[kind][0, 1:], gated.norms[kind][0, 1:])
@@ -196,7 +202,7 @@ def test_norms_are_of_what_the_projection_reads(name: str, lab: ForeignLab):
 
 
 def test_a_plan_leaves_no_trace(name: str, lab: ForeignLab):
-    """Neither in weights nor in anything that hangs on a module."""
+    """A plan changes neither the weights nor any attribute of a module."""
     def state() -> list[Any]:
         return [(key, sorted(vars(module)), [id(v) for v in vars(module).values()])
                 for key, module in lab.model.named_modules()]
@@ -234,7 +240,7 @@ def test_two_threads_do_not_disturb_each_other(name: str, lab: ForeignLab):
 
 
 def test_a_sketch_says_what_a_trace_says(name: str, lab: ForeignLab):
-    """And one layer on demand is that layer."""
+    """A sketch has the values of a trace, and a layer computed on demand equals that of the trace."""
     prompt = prompt_of(lab)
     plan = HeadPlan().with_heads(some(lab), constant=True, gate=0.5)
     trace, (sketch,) = run_prompt(lab, prompt, plan), lab.sketch(prompt, [plan])
@@ -256,7 +262,7 @@ def test_a_sketch_says_what_a_trace_says(name: str, lab: ForeignLab):
 
 @pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - {"vit"}))
 def test_the_longest_text_runs(name: str):
-    """What is over the positions is left out, and said to be."""
+    """Tokens beyond the model's positions are left out, and a message says so."""
     lab = lab_of(name)
     text = "the cat sat " * 300
     prompt = lab.read(text)
