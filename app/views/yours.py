@@ -176,7 +176,7 @@ def _start_folder() -> None:
     folder = Path(session.widget(session.FOLDER, str, ""))
     st.session_state[session.JOB_PROBLEM], st.session_state[session.LOOKED] = "", ("", "", False)
     visitor_models.set_job(Job(message("Opening {name}", name=folder.name),
-                               lambda tell, cancelled: models.load_folder(folder)).start())
+                               lambda tell, cancelled: models.load_folder(folder, cancelled)).start())
 
 
 def _ended(job: Job[Any]) -> None:

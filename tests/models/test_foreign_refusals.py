@@ -16,6 +16,7 @@ import pytest
 import torch
 import transformers
 from foreign_tiny import SHARED, WORDS, folder_of, made
+from test_hostile_folders import HOSTILE
 
 import models
 from models.labs.foreign import model_cache
@@ -199,11 +200,13 @@ def test_a_link_to_a_folder_that_was_not_opened():
 
 
 def test_every_cause_is_provoked():
-    """Every cause has a test, here or in test_foreign_hub.py; a cause that no architecture has is provoked by a change.
+    """Every cause has a test, here, in test_hostile_folders.py or in test_foreign_hub.py; a cause that no architecture
+    has is provoked by a change.
     """
     elsewhere = {"hosted", "folder unknown", "slow tokenizer", "does not run", "no softmax layer", "other keys",
-                 "uneven heads", "more than softmax", "history"}
-    assert {cause for cause, _ in CASES} | HUB | elsewhere == set(REFUSALS)
+                 "uneven heads", "more than softmax", "history", "slow", "memory", "crash"}
+    hostile = {cause for _, cause, _ in HOSTILE.values()}
+    assert {cause for cause, _ in CASES} | HUB | hostile | elsewhere == set(REFUSALS)
 
 
 def test_the_page_of_architectures_is_written_by_its_command():

@@ -8,6 +8,7 @@ from typing import Any
 
 from models.kind import TARGET, Kind, Traits
 from models.labs.foreign.errors import ForeignError
+from models.labs.foreign.opening.numbers import check_numbers
 from models.labs.foreign.reading.readers import CausalReader, ClassReader, MaskedReader, Seq2SeqReader, TextReader
 from models.labs.foreign.reading.vision import PictureClassReader, PictureReader
 from models.labs.foreign.refusals import refuse, version
@@ -53,6 +54,7 @@ def read_config(folder: Path) -> Any:
         raise _why(folder) from error
     if getattr(config, "quantization_config", None):
         raise refuse("quantised")
+    check_numbers(config.to_dict())
     return config
 
 
