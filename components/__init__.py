@@ -1,4 +1,4 @@
-"""Components that the browser draws, one function each; of the app they import the texts only."""
+"""Components that the browser draws, one function per component. They import only the texts of the app."""
 
 from components.chart import chart
 from components.chooser import catalogue, chooser

@@ -1,12 +1,12 @@
-// The texts and lengths of the effect panel: rows of a prediction, facts, the strip of tokens.
+// The texts and lengths of the effect panel: rows of a prediction, facts, and the strip of tokens.
 
 import { differenceStep, weightStep } from './attention/scales.js';
 import { formatNumber, formatPercent, quoteToken, tokenText, truncate } from './format.js';
 import { _ } from './texts.js';
 
-const SAME = 0.0005; // nats, or another unit; a smaller change rounds to 0 and counts as none
-const RANGE = 2; // nats; the strongest colour stands for at least this change
-const LEAST = 0.01; // the same for other units
+const SAME = 0.0005; // smallest change, in nats or another unit, that counts as one; a smaller change rounds to 0
+const RANGE = 2; // smallest change in nats that the strongest colour stands for
+const LEAST = 0.01; // smallest change that the strongest colour stands for, in other units than nats
 
 /** Returns the percentage that formatPercent shows, as a number, so that shown differences match shown values. */
 const shownPercent = value => {

@@ -3,9 +3,9 @@
 
 import { pageData } from './page_data.js';
 
-let language = 'en'; // of the last payload
+let language = 'en'; // the language of the last payload
 
-/** The visitor's language. */
+/** Returns the visitor's language. */
 export const currentLanguage = () => language;
 
 export function setLanguage(value) {

@@ -76,7 +76,8 @@ function update(state, data) {
   state.rows.hidden = !predicts;
   state.pager.style.visibility = total > 1 ? 'visible' : 'hidden';
   setText(state.count, _('{index} of {total}', { index: state.index + 1, total }));
-  setAttribute(state.back, 'aria-disabled', state.index <= 0); // not `disabled`, which would lose the focus
+  // the attribute is set and not `disabled`, which would lose the focus
+  setAttribute(state.back, 'aria-disabled', state.index <= 0);
   setAttribute(state.forth, 'aria-disabled', state.index >= total - 1);
   showKey(state, data);
   showRows(state, shown?.rows ?? [], data.changed);
@@ -168,7 +169,7 @@ const losses = changed => ({
 });
 
 function showStrip(state, data) {
-  // Most answers change nothing in the strip, or only its colours: up to 128 elements are reused.
+  // Elements of the strip (up to 128) are reused, because most answers change only their colours or nothing.
   const { tokens: sent, changed, strip: given } = data;
   const shown = JSON.stringify([sent, changed, given, state.dark]);
   if (state.shown === shown) return;
@@ -176,7 +177,8 @@ function showStrip(state, data) {
   const strip = given ?? losses(changed);
   const known = (changed || !given) && sent.some(({ after }) => after !== null);
   const tokens = changed ? sent : sent.map(entry => ({ ...entry, before: null }));
-  state.losses.style.visibility = known ? 'visible' : 'hidden'; // hidden, but keeps its space, so that nothing moves later
+  // the element is hidden but keeps its space, so that nothing moves later
+  state.losses.style.visibility = known ? 'visible' : 'hidden';
   state.strip.tabIndex = known ? 0 : -1;
   state.strip.dataset.size = stripSize(tokens.length);
   Object.assign(state, { tokens, about: strip });

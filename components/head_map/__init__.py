@@ -1,4 +1,4 @@
-"""One head, large: as words or as a matrix with readable values; for selective attention also its mask."""
+"""The map of the selected head, as words or as a matrix with readable values; for selective attention also its mask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// What the large map offers for download, and the names of its views.
+// The downloads of the large map, and the names of its views.
 
 import { cellValues } from '../core/attention/pattern.js';
 import { scopeName, stateName } from '../core/head_state.js';
@@ -13,7 +13,7 @@ export const VIEWS = {
   mask: N_('Mask F'),
 };
 
-/** What the menu of a large map offers. */
+/** Returns the content of the download menu of a large map. */
 export function mapOffer(state) {
   const { data, most } = state;
   const view = state.view === 'mask' ? 'used' : state.view;

@@ -1,4 +1,4 @@
-// The selected head, large: title, forms (words or a matrix), views, picture, readout and legend.
+// The large map of the selected head: title, forms (words or a matrix), views, picture, readout and legend.
 
 import { availableViews, cellValues, largestWeight } from '../core/attention/pattern.js';
 import { colourTable, differenceStep, weightStep } from '../core/attention/scales.js';
@@ -24,7 +24,7 @@ const WEIGHTS = {
 };
 const FORMS = { words: N_('Words'), matrix: N_('Matrix') };
 
-/** What one looks at under a tab. */
+/** Returns the description of the view, which is shown under the tabs. */
 const noteOf = (view, mean, { constant, gate }) => {
   if (mean !== 'head') return _('The pattern after your changes, averaged over several heads.');
   if (view === 'live') return _('The pattern that this head computes from your text.');
@@ -75,7 +75,7 @@ function create(state) {
   };
 }
 
-/** Tabs that send {type: name, [name]: what was chosen}; showTabs fills them. */
+/** Creates tabs that send {type: name, [name]: the chosen value}; showTabs fills them. */
 function tabList(state, name, label) {
   const list = make('div', { className: 'tabs', attributes: { role: 'tablist', 'aria-label': label } });
   const choose = tab => {
@@ -97,14 +97,14 @@ function tabList(state, name, label) {
   return list;
 }
 
-/** What the visitor chose last of `name`, though Python may not have answered yet. */
+/** Returns the visitor's last choice of `name`, even if Python has not answered yet. */
 const chosen = (state, name) => state.waiting().findLast(({ type }) => type === name)?.[name] ?? state.data[name];
 
 function update(state, data) {
-  data.columns ??= data.rows; // one row of tokens
+  data.columns ??= data.rows; // in self-attention queries and keys are the same tokens
   const views = availableViews(data);
   const [form, mean, view] = ['form', 'mean', 'view'].map(name => chosen(state, name));
-  const isMean = form === 'words' && mean !== 'head'; // which is of the weights as used
+  const isMean = form === 'words' && mean !== 'head'; // a mean exists only of the patterns after the plan
   Object.assign(state, { form, mean, view: views.includes(view) && !isMean ? view : 'used' });
   state.most = largestWeight(data);
   const name = scopeName({ ...data, scope: 'head' }, data.kind_title);
@@ -125,7 +125,7 @@ function update(state, data) {
   return words ? state.words.show() : showMatrix(state, data, name);
 }
 
-/** Sentences about properties of the head that the map does not show. */
+/** Shows sentences about properties of the head that the map does not show. */
 function showRemarks(element, remarks) {
   if (element.children.length !== remarks.length) element.replaceChildren(...remarks.map(() => make('p')));
   remarks.forEach((remark, index) => setStarredText(element.children[index], remark));
@@ -153,7 +153,7 @@ function drawing({ dark, view, values: value, most }, { rows, columns, causal, g
   };
 }
 
-/** With the tip of a word that a newcomer does not know; forms need none. */
+/** Adds the tip of a term that a newcomer may not know; names without an entry in the glossary get none. */
 const tipped = (tab, name) => (Object.hasOwn(pageData.glossary, name) ? addTip(tab, name) : tab);
 
 /** Shows `names` as tabs, one selected; with a `reason`, the others cannot be chosen. */

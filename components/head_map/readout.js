@@ -1,4 +1,4 @@
-// Below the picture of a head: two lines about the cell under the pointer, and the colour scale.
+// The lines below the picture of a head: two about the cell under the pointer, and the colour scale.
 
 import { cellValues, rowStatistics } from '../core/attention/pattern.js';
 import { colourTicks, cssGradient } from '../core/attention/scales.js';
@@ -7,7 +7,7 @@ import { _, N_ } from '../core/texts.js';
 import { make, setText } from '../widgets/dom.js';
 import { termElement } from '../widgets/tip.js';
 
-// The second line while no cell is pointed at.
+// The second line below the picture while the pointer is on no cell.
 const LOOKS = {
   used: N_('A row shows how one query spreads its weight over the keys.'),
   live: N_('The pattern that this head computes from your text, before any change.'),
@@ -46,7 +46,8 @@ export function createLegend() {
       );
       box.replaceChildren(bar, ...marks);
       const words = `${before.textContent}\n${after.textContent}`;
-      if (words !== said) element.replaceChildren(before, box, after); // otherwise the focus and an open tip stay
+      // an unchanged legend is not replaced, so that the focus and an open tip stay
+      if (words !== said) element.replaceChildren(before, box, after);
       said = words;
     },
   };

@@ -18,20 +18,22 @@ import { make, setAttribute, setText } from '../widgets/dom.js';
 import { rowReading, weightLegend } from './readout.js';
 import { createWordList } from './word_list.js';
 
-const TAKEN = [0, 0.25, 0.5, 0.75, 1].map(at => ({ at, label: `${100 * at}%` })); // ticks of the share that F masks
+// ticks of the colour scale for the share that F masks
+const TAKEN = [0, 0.25, 0.5, 0.75, 1].map(at => ({ at, label: `${100 * at}%` }));
 
 /** Creates {element, show(), refresh()}: `show` for new data or choices, `refresh` for new data of the grids. */
 export function createWordsPanel(state, readout, legend) {
   const words = createWordList(() => paint());
   const scopes = scopeButtons(state);
   const element = make('div', { className: 'reading' }, scopes.element, words.element);
-  let now = null; // {what, row(i): the numbers of query i, about, value}; null if there are none
+  let now = null; // the tinted numbers as {what, row(i): the numbers of query i, about, value}; null if there are none
 
   const paint = () => {
     const { data, dark } = state;
     const own = data.columns === data.rows;
     const [n, index] = [data.rows.length, words.at()];
-    const isKey = !own && index >= n; // a word of the second row: the queries that attend to it are tinted
+    // the word belongs to the second row, the keys: the queries that attend to it are tinted
+    const isKey = !own && index >= n;
     const row = !now ? [] : isKey ? data.rows.map((_, i) => now.row(i)[index - n]) : Array.from(now.row(index));
     const what = isKey && now?.what === 'share' ? 'seen' : now?.what;
     const first = own || isKey ? 0 : n; // position of the first tinted word

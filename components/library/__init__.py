@@ -1,4 +1,4 @@
-"""The JavaScript and the styles of all components, sent to the browser once a page."""
+"""The JavaScript and the styles of all components, sent to the browser once per page."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ENTRY = FOLDER / "main.js"
 def source() -> str:
     """Returns the library as one module, which starts itself and resolves `globalThis.attentionLab`.
 
-    A page that lives through an update of the app gets the library twice. The second one, if it differs, takes the
-    first one's place: components ask for the library whenever they are drawn.
+    A page that stays open during an update of the app receives the library twice. The second version, if it differs,
+    replaces the first, because components request the library whenever they are drawn.
     """
     code = bundle(ENTRY)
     data = (f"{{ colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}, "
@@ -42,5 +42,5 @@ _mount = st.components.v2.component("attention_lab_library", js=source(), css=":
 
 
 def library(*, key: str = "library") -> None:
-    """Sends the library. Call it once a visit, outside of fragments; until then, components stay empty."""
+    """Sends the library. Call it once per visit, outside of fragments; until then, components are empty."""
     _mount(key=key, data=True, height=1)

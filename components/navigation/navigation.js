@@ -1,4 +1,4 @@
-// The links to the pages. A plain click sends an event, in order with all others; other clicks follow the link.
+// The links to the pages. A plain click sends an event, in order with all other events; other clicks follow the link.
 
 import { _ } from '../core/texts.js';
 import { defineComponent } from '../runtime/component.js';
@@ -29,7 +29,7 @@ const shown = state => state.waiting().at(-1)?.page ?? state.data.present;
 const address = (query, page, first) => {
   const params = new URLSearchParams(query);
   params.delete('page');
-  // A link without parameters would open the first visit.
+  // A link without parameters would open the first page of a new visitor, so such a link names the page.
   return `?${new URLSearchParams(page === first && params.size ? params : [['page', page], ...params])}`;
 };
 

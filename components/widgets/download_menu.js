@@ -8,7 +8,7 @@ import { make } from './dom.js';
 import { createMenu } from './menu.js';
 import { OFFLINE_SCRIPT } from './offline_script.js';
 
-const SIDE = 16_000; // px, the longest side of a canvas that every browser can make
+const SIDE = 16_000; // side in px of the largest canvas that every browser can make
 const KEPT = 60_000; // ms until the URL of a saved file is revoked
 const ICON = 'M8 2v8M4.500 7L8 10.500 11.500 7M2.500 13.500h11';
 

@@ -5,11 +5,11 @@ import { _ } from '../texts.js';
 import { maskedShare } from './pattern.js';
 import { differenceStep, tileSteps, weightStep } from './scales.js';
 
-const LEAST = 0.01; // smaller shares are not mentioned
-const TOLD = 4; // words in a sentence
-const WRITTEN = 6; // words with their number beside them
+const LEAST = 0.01; // shares below this value are not mentioned in a sentence
+const TOLD = 4; // largest number of words that a sentence lists
+const WRITTEN = 6; // largest number of words that have their number beside them
 
-/** The patterns that the tint can show: one head, the mean of its layer, the mean of all heads. */
+/** The patterns that the tint can show: that of one head, the mean of its layer, the mean of all heads. */
 export const MEANS = ['head', 'layer', 'all'];
 
 /**
@@ -37,9 +37,12 @@ export function meanPattern(grid, tiles, layer, queries, keys) {
   return { value, exact: tall === 1 && wide === 1 };
 }
 
-const MOST_SIDE = 64; // px, the largest side of a thumbnail; MAX_SIDE in models/labs/thumbnails.py
+const MOST_SIDE = 64; // side of the largest thumbnail in px; MAX_SIDE in models/labs/thumbnails.py
 
-/** Whether a grid's thumbnails belong to maps of this size: grid and map may receive a new text at different times. */
+/**
+ * Returns whether a grid's thumbnails belong to maps of this size: grid and map may receive a new text at different
+ * times.
+ */
 export const fitsThumbnails = ({ rows, columns }, queries, keys) =>
   [
     [rows, queries],
@@ -122,8 +125,8 @@ export function wordSentence({ what, word: token, words: tokens, row, self = nul
 const MARK = /^(<[^<>]+>|\[(?!MASK\])[A-Z]+\])$/;
 
 /**
- * Whether a token is a special token that the tokenizer added at the beginning or the end. Those of the released models
- * are shown in the visitor's language.
+ * Returns whether a token is a special token that the tokenizer added at the beginning or the end. The special tokens
+ * of the released models are shown in the visitor's language.
  */
 export function isSpecialToken(tokens, index) {
   const token = tokens[index];

@@ -1,4 +1,4 @@
-// Pictures and tables for download: one head's map, and the grids of all heads.
+// Makes pictures and tables for download: one head's map, and the grids of all heads.
 
 import { colourTicks, differenceStep, hexColour, tileSteps, weightStep } from '../attention/scales.js';
 import { formatWeight, isolateDirection, quoteToken, tokenText, truncate } from '../format.js';
@@ -7,12 +7,12 @@ import { pageData } from '../page_data.js';
 import { _ } from '../texts.js';
 import { colourBar, PAPER, textWidth, toPx } from './svg.js';
 
-const CELL = [9, 36]; // px, the smallest and the largest cell
-const WHOLE = 560; // px of a map, within the limits of CELL
-const LABEL = 190; // px, the longest label of a token
-const TILE = 88; // px, a head's side in the grid
+const CELL = [9, 36]; // sides of the smallest and the largest cell in px
+const WHOLE = 560; // side of a map in px, within the limits of CELL
+const LABEL = 190; // width of the longest token label in px
+const TILE = 88; // side of a head's tile in px
 const GAP = 8;
-const FADED = 0.22; // of a pruned head's weights, as on the screen
+const FADED = 0.22; // opacity of a pruned head's weights, as on the screen
 
 /** Returns the cross over a pruned head; a single line could be read as a diagonal of the pattern. */
 const cross = (width, height) =>
