@@ -78,7 +78,7 @@ class History:
         self.do(returning(self.present, there, name))
 
     def do(self, state: LabState, merge: str = "") -> None:
-        """Makes `state` the present one and adds an undo step.
+        """Makes `state` the present one and adds an undo step, unless only the selection differs.
 
         Args:
             state: the new state; no change if it equals the present one.
@@ -86,6 +86,9 @@ class History:
                 slider; empty for a step of its own.
         """
         if state == self.present:
+            return
+        if replace(state, selection=self.present.selection) == self.present:  # a mere selection is no undo step
+            self.present, self.problems, self._merging = state, [], ""
             return
         now = time.monotonic()
         if not merge or merge != self._merging or now - self._changed > MERGE_SECONDS:

@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 from app.state.fields import FIELDS, MAX_LINK_TEXT
 from app.state.lab_state import FIRST_PAGE, START, LabState, default_model, unsaid_text
 from app.state.lessons.lesson_files import Place, step_at
+from app.state.pages.selection import Selection
 from models import catalogue
 
 # State of a first visit; tests/app/test_opening.py checks the measurements that it was chosen by.
@@ -55,7 +56,7 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
         The query without `?`; empty for the default state.
     """
     default = LabState(state.model)
-    default = replace(default, selection=default.selection.within(default.shape), model=default_model())
+    default = replace(default, selection=Selection.default(state.plan, default.shape), model=default_model())
     if len(state.text) > MAX_LINK_TEXT:
         state = replace(state, text=whole_brackets(state.text[:min(read_chars, MAX_LINK_TEXT)], state.text))
     said = {field: field.format(getattr(state, field.attribute)) for field in FIELDS
@@ -158,5 +159,5 @@ def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
             value, said = field.parse(params[field.key], state)
             state, problems = replace(state, **{field.attribute: value}), problems + said
         elif field.attribute == "selection":
-            state = replace(state, selection=state.selection.within(state.shape))
+            state = replace(state, selection=Selection.default(state.plan, state.shape))
     return state, problems

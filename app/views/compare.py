@@ -72,7 +72,7 @@ def parts(first: Lab, reading: Reading, state: LabState) -> list[Part]:
         shown.append(heads.grid_part(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0, led=False))
         serving.give_way()
         if state.part == "map":
-            shown.append(heads.large_part(one.lab, one.state, one.after, key=f"map {index}"))
+            shown.append(heads.large_part(one.lab, one.state, one.before, one.after, key=f"map {index}"))
         elif state.part == "prediction" and not state.hides_answer:
             shown.append(effect.part(one.lab, one.state, one.before, one.after, key=f"effect {index}"))
     return shown

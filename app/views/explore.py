@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -41,9 +42,10 @@ def parts(lab: Lab, reading: Reading, state: LabState) -> list[Part]:
     """What the page's components show, all but `late_parts`."""
     state = state.alone(lab.name)
     before, after = compute.traces_of(lab, reading.prompt, state.plan)
+    state = replace(state, asked=effect.shown_index(state, before, after))
     found = [heads.grid_part(lab, state, after, files=True)]
     if not sections.present(lab, state, after):
-        found.append(heads.large_part(lab, state, after))
+        found.append(heads.large_part(lab, state, before, after))
     if not state.hides_answer:
         found.append(effect.part(lab, state, before, after))
     return found

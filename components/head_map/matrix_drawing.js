@@ -1,5 +1,5 @@
 // Draws a matrix on two canvases: picture, grid lines and tokens on the lower, the crosshair on the upper. `matrix` is
-// {rows, columns (tokens), causal, pruned}; `size` is mapLayout's result with `level`: key tokens are not rotated.
+// {rows, columns (tokens), causal, pruned, opacity}; `size` is mapLayout's result with `level`: key tokens are not rotated.
 
 import { isolateDirection, tokenText, truncate } from '../core/format.js';
 import { _ } from '../core/texts.js';
@@ -11,7 +11,6 @@ const LABEL = 12; // px of an axis per token label
 const [SMALLEST, USUAL] = [11, 13];
 const MOST = 24; // characters of the longest token label
 const NET = 9; // side in px of the smallest cell with grid lines
-const FADED = 0.22; // opacity of a pruned head's weights, as on its tile
 
 /** Empties a canvas and returns its context, in CSS pixels. */
 function prepared(canvas, size) {
@@ -114,7 +113,7 @@ export function drawMatrix(canvas, picture, matrix, size, colours) {
   context.fillStyle = colours.panel;
   context.fillRect(x, y, right, bottom);
   context.imageSmoothingEnabled = false;
-  context.globalAlpha = matrix.pruned ? FADED : 1;
+  context.globalAlpha = matrix.opacity;
   context.drawImage(picture, x, y, right, bottom);
   context.globalAlpha = 1;
   context.strokeStyle = colours.line;

@@ -115,20 +115,19 @@ export function createWordList(onPoint) {
     },
     /**
      * @param {{dark: boolean, scale: string, steps: Map<number, number>, numbers: Map<number, string>,
-     *   faded: boolean, unseen: (index: number) => boolean}} shown by the words' places; one without a step has no tint
+     *   opacity: number, unseen: (index: number) => boolean}} shown by the words' places; one without a step has no tint
      */
-    paint({ dark, scale, steps, numbers, faded, unseen }) {
+    paint({ dark, scale, steps, numbers, opacity, unseen }) {
       const now = at();
-      element.classList.toggle('faded', faded);
       spans.forEach((word, index) => {
-        const step = steps.get(index) ?? 0;
-        const key = `${dark} ${scale} ${step} ${faded}`;
+        const step = Math.round((steps.get(index) ?? 0) * opacity);
+        const key = `${dark} ${scale} ${step}`;
         if (word.key !== key) {
           word.key = key;
           // A step with the page's background colour is left transparent.
           const bare = step === (scale === 'diverging' ? 128 : 0) || !steps.has(index);
           word.span.style.setProperty('--tint', bare ? '' : cssColour(dark, scale, step / 255));
-          word.span.style.color = bare || faded ? '' : contrastColour(dark, scale, step / 255);
+          word.span.style.color = bare ? '' : contrastColour(dark, scale, step / 255);
         }
         setText(word.number, numbers.get(index) ?? '');
         word.span.classList.toggle('unseen', unseen(index));

@@ -14,7 +14,7 @@ from app.state.handlers import head_events
 from app.state.lab_state import LAST, LabState
 from app.texts import _, spelt
 from components import Grid, Part, head_map, heads, mount
-from models import Kind, Lab, Output
+from models import Kind, Lab, Output, Trace
 from models.kind import policies_of
 from models.plan import MIN_BASE, Address, HeadPlan, HeadState, Scale
 
@@ -98,12 +98,13 @@ def _state(lab: Lab, plan: HeadPlan, address: Address) -> HeadState:
     return HeadState(gate=0.0) if address in lab.closed else plan.state(*address)
 
 
-def large_part(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> Part:
+def large_part(lab: Lab, state: LabState, before: Seen, trace: Seen, key: str = "map") -> Part:
     """Returns the large attention map of the selected head.
 
     Args:
         lab: the model.
         state: the visitor's state.
+        before: the baseline trace.
         trace: the trace under the plan.
         key: key of the component.
 
@@ -117,6 +118,10 @@ def large_part(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> Part
     voted = lab.selected(maps.scores)
     chosen = _state(lab, compute.usable(lab, state.plan), (kind.name, layer, head))
     asked = _asked(trace, state)
+    changed = before is not trace
+    # A sketch has no maps: another pass makes those of the baseline, but only for the view that shows them.
+    has_base = changed and (isinstance(before, Trace) or state.view == "change")
+    base = compute.layer_of(lab, before, HeadPlan(), kind.name, layer).weights[head] if has_base else None
     return head_map.part(
         key=key, queries=queries, keys=None if kind.query_row == kind.key_row else keys,
         kind_title=_(kind.title) if len(lab.kinds) > 1 else "", layer=layer, head=head, causal=kind.causal,
@@ -125,8 +130,8 @@ def large_part(lab: Lab, state: LabState, trace: Seen, key: str = "map") -> Part
         scores=None if voted is None else maps.scores[head], selected=voted,
         view=state.view, form=state.form, mean=state.mean,
         at=asked.position if asked is not None and asked.row == kind.query_row else None,
-        is_constant=chosen.constant, gate=chosen.gate, model=lab.name, remarks=remarks(lab, state),
-        on_event=head_events.on_map)
+        is_constant=chosen.constant, gate=chosen.gate, changed=changed, base=base, model=lab.name,
+        remarks=remarks(lab, state), on_event=head_events.on_map)
 
 
 def _asked(trace: Seen, state: LabState) -> Output | None:

@@ -103,14 +103,19 @@ const listed = (words, row, what, self) =>
  * @param {number | null} [reading.self] the position of the word itself in `words`
  * @param {boolean} [reading.about] the numbers are approximate
  * @param {boolean} [reading.pruned] the head's output is multiplied by 0
+ * @param {string} [reading.view] of changes: `change` by the plan, else constant less live
  */
-export function wordSentence({ what, word: token, words: tokens, row, self = null, about = false, pruned = false }) {
+export function wordSentence({ what, word: token, words: tokens, row, self = null, about, pruned, view }) {
   const word = quoteToken(token);
   const list = listed(tokens.map(quoteToken), row, what, self);
   const values = { word, list, n: row.length };
   if (pruned) return _('Pruned: the attention of {word} has no effect', values);
   if (what === 'taken')
     return list ? _('For query {word}, F masks {list}', values) : _('For query {word}, F masks nothing', values);
+  if (what === 'change' && view === 'change')
+    return list
+      ? _('{word}, after your changes against before, in points: {list}', values)
+      : _('{word}: the same as before your changes', values);
   if (what === 'change')
     return list
       ? _('{word}, constant against live, in points: {list}', values)
