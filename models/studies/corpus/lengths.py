@@ -137,7 +137,8 @@ def facts(lab: StackLab, prompt: Prompt, plan: HeadPlan) -> dict[str, float | No
     rows = _Rows(lab)
     targets = torch.tensor(prompt.targets)
     places = targets >= 0
-    hidden = lab.model(torch.tensor([prompt.ids]), lab.interventions(plan, len(prompt.ids)), rows)[0]
+    interventions = lab.interventions(plan, len(prompt.ids), lab.source_values(prompt, plan))
+    hidden = lab.model(torch.tensor([prompt.ids]), interventions, rows)[0]
     logits, answers = lab.model.logits(hidden[places]), targets[places]
     known = len(answers) > 0
     return {"loss": float(functional.cross_entropy(logits, answers)) if known else None,

@@ -35,12 +35,14 @@ class LayerRecord:
     Attributes:
         scores, live, weights: (H, N, M), as in Trace; `weights` is `live` itself where no head is constant.
         norms: (H, N) norm of each head's gated output, before W_O.
+        outputs: (H, N, D) the gated outputs.
     """
 
     scores: Tensor
     live: Tensor
     weights: Tensor
     norms: Tensor
+    outputs: Tensor
 
 
 Sink = Callable[[str, int, LayerRecord], None]  # kind, layer, what it did
@@ -92,7 +94,7 @@ class ForwardPass:
         outputs = gated(torch.matmul(weights, value), intervention)
         if self._sink is not None:
             self._sink(kind, layer, LayerRecord(scores[0], live[0], live[0] if weights is live else weights[0],
-                                         outputs[0].norm(dim=-1)))
+                                               outputs[0].norm(dim=-1), outputs[0]))
         return outputs, weights
 
 
