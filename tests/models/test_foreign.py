@@ -14,13 +14,13 @@ from typing import Any
 import numpy
 import pytest
 import torch
-from foreign_hooks import Change, bias_of, changed, layers_of
-from foreign_tiny import ARCHITECTURES, TEXT, eager_of, lab_of, picture
+from foreign_hooks import Change, bias_of, changed, layers_of, slices_of
+from foreign_tiny import TEXT, eager_of, lab_of, picture
 from torch.testing import assert_close
 
 import models
 from models import HeadPlan, Trace
-from models.kind import TARGET
+from models.kind import TARGET, policies_of
 from models.lab import run_prompt
 from models.labs.foreign.lab import ForeignLab
 from models.labs.foreign.reading.readers import MaskedReader, Seq2SeqReader
@@ -28,10 +28,13 @@ from models.labs.foreign.reading.vision import PictureReader
 from models.labs.foreign.running.writing import TargetPrompt, with_target
 from models.prompt import Prompt
 from models.trace import bytes_of_maps, sketch_of
+from tests.models.foreign_architectures import ARCHITECTURES
 
 BASE = 9  # base of log n that is not the length of any text here
+WINDOWED = ("longformer", "longformer-class", "led")  # their softmax has one column for each position in a window
+EXACT, WINDOW = {"rtol": 0.0, "atol": 0.0}, {"rtol": 1e-4, "atol": 1e-6}
 # one architecture for each way to compute attention
-FEW = ("bert", "albert", "deberta-v2", "gpt2", "mistral", "t5", "vit")
+FEW = ("bert", "albert", "deberta-v2", "gpt2", "mistral", "t5", "vit", "bloom", "longformer")
 
 
 @pytest.fixture(params=ARCHITECTURES)
@@ -70,7 +73,7 @@ def eagerly(name: str, lab: ForeignLab, prompt: Prompt, changes: dict[tuple[str,
     """Returns the output of transformers' own model under the changes."""
     inputs = dict(lab.task.inputs(prompt))
     if isinstance(prompt, TargetPrompt):
-        inputs["decoder_input_ids"] = torch.tensor([prompt.target])
+        inputs |= {"decoder_input_ids": torch.tensor([prompt.target]), "use_cache": False}
     model = eager_of(name)
     with torch.inference_mode(), changed(model, changes):
         return model(**inputs, output_attentions=True)
@@ -91,11 +94,26 @@ def expected(trace: Trace, result: Any) -> torch.Tensor:
     return logits[0, [output.position for output in trace.outputs]].softmax(-1)
 
 
-def attentions(result: Any, kind: str) -> torch.Tensor:
-    """Returns the attention maps (L, H, N, M) of one block from transformers' result."""
-    key = {"self": "attentions", "encoder": "encoder_attentions", "decoder": "decoder_attentions",
-           "cross": "cross_attentions"}[kind]
-    return torch.cat(tuple(result[key]))
+def attentions(name: str, result: Any, kind: str) -> torch.Tensor:
+    """Returns the attention maps (L, H, N, M) of one block from transformers' result.
+
+    SqueezeBERT returns scores. Longformer returns windows of nine keys, preceded by the key of a global token; the
+    queries of global tokens are returned separately.
+    """
+    given = torch.cat(tuple(result[{"self": "attentions"}.get(kind, f"{kind}_attentions")]))
+    if name == "squeezebert":
+        return given.softmax(-1)
+    if name not in WINDOWED or kind not in ("self", "encoder"):
+        return given
+    n = given.shape[2]
+    full = torch.zeros(*given.shape[:3], n + 8)
+    for i in range(n):
+        full[:, :, i, i:i + 9] = given[:, :, i, -9:]
+    full = full[..., 4:-4]
+    if given.shape[-1] > 9:
+        full[..., 0] += given[..., 0]
+        full[:, :, 0] = torch.cat(tuple(result.global_attentions))[..., 0]
+    return full
 
 
 def check(name: str, lab: ForeignLab, plan: HeadPlan, changes: dict[tuple[str, int], Change]) -> None:
@@ -103,8 +121,8 @@ def check(name: str, lab: ForeignLab, plan: HeadPlan, changes: dict[tuple[str, i
     prompt = prompt_of(lab)
     trace, result = run_prompt(lab, prompt, plan), eagerly(name, lab, prompt, changes)
     assert_close(answers(trace), expected(trace, result), rtol=1e-3, atol=1e-5)
-    for kind in lab.shape:
-        assert_close(torch.tensor(trace.weights[kind]), attentions(result, kind), rtol=1e-3, atol=1e-5)
+    for kind in lab.shape if name != "squeezebert" else ():  # its scores are no pattern after a plan
+        assert_close(torch.tensor(trace.weights[kind]), attentions(name, result, kind), rtol=1e-3, atol=1e-5)
     untouched = answers(run_prompt(lab, prompt))
     # the plan has an effect, otherwise the test could not fail
     assert float((answers(trace) - untouched).abs().max()) > 1e-4
@@ -132,6 +150,7 @@ def test_a_gate_is_a_factor_on_the_slice(name: str, lab: ForeignLab):
     check(name, lab, plan, {(kind, layer): Change(lab.shape[kind][1], {head: 0.25}) for kind, layer, head in some(lab)})
 
 
+@pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - set(WINDOWED)))
 def test_a_constant_head_is_its_weights_replaced(name: str, lab: ForeignLab):
     prompt = prompt_of(lab)
     sizes = {kind: maps.shape[-2:] for kind, maps in run_prompt(lab, prompt).weights.items()}
@@ -140,6 +159,7 @@ def test_a_constant_head_is_its_weights_replaced(name: str, lab: ForeignLab):
     check(name, lab, HeadPlan().with_heads(some(lab), constant=True, gate=0.5), changes)
 
 
+@pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - set(WINDOWED) - {"deberta"}))
 def test_log_n_is_a_factor_on_the_scores(name: str, lab: ForeignLab):
     """Scores are multiplied by log n of the keys that each query sees, also within a window; biases are not multiplied.
     """
@@ -163,13 +183,15 @@ def test_maps_are_those_of_output_attentions(name: str, lab: ForeignLab):
     for kind, (layers, heads) in lab.shape.items():
         live = torch.tensor(trace.live[kind])
         assert live.shape[:2] == (layers, heads) and trace.weights[kind] is trace.live[kind]
-        assert torch.equal(live, attentions(result, kind))
+        assert_close(live, attentions(name, result, kind), **(WINDOW if name in WINDOWED else EXACT))
         assert_close(torch.tensor(trace.scores[kind]).softmax(-1), live)
         hidden = numpy.isneginf(trace.scores[kind])
         assert not trace.live[kind][hidden].any() and (trace.scores[kind][~hidden] > -1e30).all()
         assert len(trace.rows[lab.kind(kind).query_row]) == live.shape[2]
         assert len(trace.rows[lab.kind(kind).key_row]) == live.shape[3]
-    assert torch.equal(answers(trace), expected(trace, result))
+    if name not in WINDOWED:  # one product in place of many
+        assert torch.equal(answers(trace), expected(trace, result))
+    assert_close(answers(trace), expected(trace, result))
 
 
 def test_a_gate_of_one_changes_nothing(name: str, lab: ForeignLab):
@@ -186,19 +208,20 @@ def test_norms_are_of_what_the_projection_reads(name: str, lab: ForeignLab):
     prompt, model = prompt_of(lab), eager_of(name)
     read: dict[str, list[torch.Tensor]] = {}
     hooks = [output.register_forward_pre_hook(
-        lambda _, arguments, kind=kind: read.setdefault(kind, []).append(arguments[0][0]) and None)
+        lambda its, arguments, kind=kind: read.setdefault(kind, []).append(
+            slices_of(its, arguments[0], lab.shape[kind][1])[0]) and None)
         for kind, _, output in layers_of(model, isinstance(lab.task, Seq2SeqReader))]
     inputs = dict(lab.task.inputs(prompt))
     if isinstance(prompt, TargetPrompt):
-        inputs["decoder_input_ids"] = torch.tensor([prompt.target])
+        inputs |= {"decoder_input_ids": torch.tensor([prompt.target]), "use_cache": False}
     with torch.inference_mode():
         model(**inputs)
     for hook in hooks:
         hook.remove()
     trace = run_prompt(lab, prompt)
-    for kind, (_, heads) in lab.shape.items():
-        norms = torch.stack([part.unflatten(-1, (heads, -1)).norm(dim=-1).T for part in read[kind]])
-        assert_close(torch.tensor(trace.norms[kind]), norms)
+    for kind in lab.shape:
+        norms = torch.stack([part.norm(dim=-1).T for part in read[kind]])
+        assert_close(torch.tensor(trace.norms[kind]), norms[..., :trace.norms[kind].shape[-1]])  # without padding
 
 
 def test_a_plan_leaves_no_trace(name: str, lab: ForeignLab):
@@ -211,7 +234,8 @@ def test_a_plan_leaves_no_trace(name: str, lab: ForeignLab):
     before = answers(run_prompt(lab, prompt))
     weights = {key: tensor.clone() for key, tensor in lab.model.state_dict().items()}
     attached = state()
-    run_prompt(lab, prompt, HeadPlan().with_heads(some(lab), constant=True, gate=0.5).with_scale("logn", BASE))
+    plan = HeadPlan().with_heads(some(lab), constant=True, gate=0.5)
+    run_prompt(lab, prompt, plan.with_scale("logn", BASE) if "logn" in policies_of(lab.kinds) else plan)
     assert state() == attached
     assert all(torch.equal(tensor, weights[key]) for key, tensor in lab.model.state_dict().items())
     assert torch.equal(answers(run_prompt(lab, prompt)), before)
@@ -272,7 +296,7 @@ def test_the_longest_text_runs(name: str):
     models.run(lab, text)
 
 
-@pytest.mark.parametrize("name", ["t5", "bart", "marian"])
+@pytest.mark.parametrize("name", ["t5", "bart", "marian", "fsmt", "led", "mvp"])
 def test_what_was_written_is_the_row(name: str):
     lab = lab_of(name)
     trace = models.run(lab, TEXT)

@@ -18,7 +18,7 @@ import numpy
 import pytest
 import torch
 import transformers
-from foreign_tiny import ENCODER, SEQUENCE, SHARED, TEXT, made
+from foreign_tiny import TEXT, made
 
 import models
 from models.analysis import head_groups, minimal_heads
@@ -27,6 +27,7 @@ from models.lab import run_prompt
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening.folder import open_folder
 from models.labs.foreign.reading.readers import TextReader
+from tests.models.foreign_architectures import ENCODER, SEQUENCE, SHARED
 
 NTK = {**SHARED, "max_position_embeddings": 16,
        "rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0}}

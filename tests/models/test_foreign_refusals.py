@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from foreign_tiny import SHARED, WORDS, folder_of, made
+from foreign_tiny import folder_of, made
 from test_hostile_folders import HOSTILE
 
 import models
@@ -23,6 +23,7 @@ from models.labs.foreign import model_cache
 from models.labs.foreign.errors import ForeignError
 from models.labs.foreign.opening import hub
 from models.labs.foreign.refusals import REFUSALS
+from tests.models.foreign_architectures import SHARED, WORDS
 
 HUB = {"no id", "not allowed", "gated", "no repository", "hub file missing", "hub damaged", "hub error",
        "unreachable", "too large"}  # the causes that test_foreign_hub.py provokes
@@ -156,6 +157,8 @@ CASES: list[tuple[str, Callable[[Path], Path]]] = [
     ("no heads", other("mamba", "AutoModelForCausalLM", hidden_size=32, num_hidden_layers=2, vocab_size=384,
                        state_size=4)),
     ("no heads", other("rwkv", "AutoModelForCausalLM", hidden_size=32, num_hidden_layers=2, vocab_size=384)),
+    ("approximation", other("fnet", "AutoModelForMaskedLM", hidden_size=32, num_hidden_layers=2, intermediate_size=48,
+                            vocab_size=160)),
     ("own attention", other("xlnet", "AutoModelForCausalLM", d_model=32, n_layer=2, n_head=4, d_inner=48,
                             vocab_size=384)),
     ("pictures of no fixed size", other("resnet", "AutoModelForImageClassification", embedding_size=8,

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
-from foreign_tiny import ARCHITECTURES, TEXT, eager_of, folder_of, lab_of, picture
+from foreign_tiny import TEXT, eager_of, folder_of, lab_of, picture
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -32,6 +32,7 @@ from models.labs.foreign.reading.vision import open_picture
 from models.labs.foreign.running import writing
 from models.labs.foreign.running.vector_shift import vector_shift
 from models.labs.foreign.running.writing import with_target
+from tests.models.foreign_architectures import ARCHITECTURES
 
 READING = sorted(set(ARCHITECTURES) - {"vit"})
 

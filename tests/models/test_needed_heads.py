@@ -13,7 +13,7 @@ import math
 import numpy
 import pytest
 import torch
-from foreign_tiny import ARCHITECTURES, TEXT, lab_of, picture
+from foreign_tiny import TEXT, lab_of, picture
 from tiny import make_model, prompt_of, random_ids
 from tiny_pairs import TEXT_TYPED, make_lab
 from torch import Tensor
@@ -33,6 +33,7 @@ from models.plan import HeadPlan
 from models.prompt import Prompt
 from models.studies.corpus.minimal_heads import backward, sign_test
 from models.tasks.assignment import AssignmentReader
+from tests.models.foreign_architectures import ARCHITECTURES
 
 SOFTMAX = Traits("Softmax")
 FOREIGN = sorted(set(ARCHITECTURES) - {"bert-bare", "deberta-v3"})  # foreign models that predict something

@@ -90,6 +90,8 @@ REFUSALS: dict[str, Refusal] = {
     # Attention
     "does not run": Refusal(N_("transformers {version} cannot run a text through it with this config.json"),
                             N_("Check the numbers in config.json against the model's page")),
+    "approximation": Refusal(N_("a model of type {kind} approximates attention or replaces it, and computes no softmax "
+                                "over all tokens"), OTHER_MODEL),
     "own attention": Refusal(N_("transformers computes the attention of {kind} in code of its own, for which "
                                 "Attention Lab has no adapter"), OTHER_MODEL),
     "no softmax layer": Refusal(N_("no layer of {kind} computes a softmax over the text's tokens"), OTHER_MODEL),

@@ -90,6 +90,9 @@ def _load(reader: TextReader, folder: Path) -> nn.Module:
     finally:
         logging.set_verbosity(level)
     _check_missing(reader, info)
+    for module in list(model.modules()):
+        if hasattr(module, "set_attention_type"):  # BigBird changes to it at its first short text
+            module.set_attention_type("original_full")
     return model.eval().requires_grad_(False)
 
 
