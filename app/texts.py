@@ -93,6 +93,22 @@ def _(text: str, /, **values: Any) -> str:
     return _NUMBERS.vformat(_found(text), (), values) if values else _found(text)
 
 
+def translated(value: Any) -> Any:
+    """Returns a value of JSON, with each message of models.messages in it translated.
+
+    Args:
+        value: dictionaries, lists, texts and numbers; texts that are not messages stay as they are.
+
+    Returns:
+        A copy; keys stay as they are.
+    """
+    if isinstance(value, dict):
+        return {key: translated(its) for key, its in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [translated(its) for its in value]
+    return _(value) if hasattr(value, "template") else value
+
+
 def number(value: float, form: str) -> str:
     """Returns a formatted number with a minus sign instead of a hyphen.
 

@@ -6,6 +6,7 @@ import { comparison } from './comparison/comparison.js';
 import { pageData } from './core/page_data.js';
 import { dial } from './dial/dial.js';
 import { effect } from './effect/effect.js';
+import { figure } from './figure/figure.js';
 import { head_map } from './head_map/head_map.js';
 import { heads } from './heads/heads.js';
 import { lesson } from './lesson/lesson.js';
@@ -25,6 +26,7 @@ const components = {
   comparison,
   dial,
   effect,
+  figure,
   head_map,
   heads,
   lesson,

@@ -17,8 +17,9 @@ from app.server import caches, serving
 from app.state import session
 from app.state.handlers import events
 from app.texts import _
-from components import chart, charts
-from components.charts import Spec
+from components import figure, spec_of
+from components.figure import Spec
+from figures import claims as claim_charts
 from models.storage.damage import CheckpointError
 from models.studies import claims, series
 from models.studies.claims import (
@@ -107,8 +108,7 @@ def _trainings(claim: Claim, spec: Spec | None) -> None:
             st.caption(_("These weights were trained before learning curves were kept."))
         else:
             st.markdown(_("**Learning curves**: loss on texts that are neither trained on nor reported."))
-            chart(key="learning curves", spec=spec, title=_("Learning curves"), models=[claim.key], what="curves",
-                  alt=_("Learning curves"))
+            figure(key="learning curves", spec=spec, title=_("Learning curves"), models=[claim.key], what="curves")
         if claim.rates:
             st.markdown(_("**Rates that were tried**: loss after a short training, on the validation split."))
             _table(claim.rates)
@@ -173,7 +173,7 @@ def _details(statement: Statement, spec: Spec | None, above: Statement | None) -
         _table(statement.table)
     if statement.chart is not None and spec is not None:
         what = _(statement.chart.title)
-        chart(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
+        figure(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
               what="results", about=[what], alt=_(statement.chart.alt))
     with st.container(horizontal=True, vertical_alignment="top"):
         st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv",
@@ -202,13 +202,18 @@ def as_csv(statement: Statement) -> str:
     return file.getvalue()
 
 
-def drawn(its: Chart) -> Spec:
-    """The picture of a chart's numbers."""
-    percent = its.form.endswith("%")
+def drawn(its: Chart, learning: bool = False) -> Spec:
+    """The Vega-Lite specification of a chart's numbers; `learning` for learning curves."""
+    words = {name: _(name) for point in its.points for name in (point["name"], point.get("which")) if name}
+    rule = None if its.rule is None else (its.rule[0], _(its.rule[1]))
+    percent, title = its.form.endswith("%"), _(its.title)
     if its.kind == "dots":
-        return charts.dots_chart(its.points, its.title, its.rule, percent)
+        return spec_of(claim_charts.dots(its.points, title, rule, percent, words))
     styles = {name: series.style(name) for name in {point["name"] for point in its.points}}
-    return charts.lines_chart(its.points, its.title, its.across, styles, its.rule, percent, its.kind == "scatter")
+    if learning:
+        return spec_of(claim_charts.learning_curves(its.points, title, _(its.across), styles, words))
+    return spec_of(claim_charts.seed_lines(its.points, title, _(its.across), styles, rule, percent,
+                                           its.kind == "scatter", words))
 
 
 @caches.remembered(8, worded=True)
@@ -216,7 +221,7 @@ def _specs(key: str, stamp: int) -> dict[str, Spec]:
     """Key of a statement of this claim -> its chart."""
     claim = _found(stamp)[key]
     found = {s.key: s.chart for s in claim.statements} | {CURVES: claim.curves}
-    return {name: drawn(its) for name, its in found.items() if its is not None}
+    return {name: drawn(its, name == CURVES) for name, its in found.items() if its is not None}
 
 
 def _stamp() -> int:

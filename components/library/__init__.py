@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from app import texts
 from components.colours import COLOURS
 from components.library.bundle import bundle
 from components.mounting import FOLDER, styles
+from figures import scripts, theme
 
 ENTRY = FOLDER / "main.js"
 
@@ -23,7 +25,8 @@ def source() -> str:
     """
     code = bundle(ENTRY)
     data = (f"{{ colours: {json.dumps(COLOURS)}, texts: {texts.for_browser()}, "
-            f"glossary: {json.dumps(texts.glossary())}, styles: {json.dumps(styles())} }}")
+            f"glossary: {json.dumps(texts.glossary())}, styles: {json.dumps(styles())}, "
+            f"figures: {json.dumps(_figures())} }}")
     version = hashlib.sha256((code + data).encode()).hexdigest()[:12]
     return f"""'use strict';
 const waiting = (globalThis.attentionLab ??= Promise.withResolvers());
@@ -36,6 +39,12 @@ if (waiting.version !== '{version}') {{
 }}
 export default () => undefined;
 """
+
+
+def _figures() -> dict[str, Any]:
+    """Returns what the browser needs to draw charts: the address of Vega, the themes, and the colours that differ."""
+    return {"script": f"app/static/{scripts.vega().name}", "recolouring": theme.recolouring("dark"),
+            "themes": {name: theme.config(name) for name in ("light", "dark", "print")}}
 
 
 _mount = st.components.v2.component("attention_lab_library", js=source(), css=":host { display: none }")
