@@ -10,6 +10,7 @@ first visit. Parsing never fails: a field that cannot be parsed gets its default
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import urlencode
@@ -66,7 +67,15 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
     elif all(field.is_setting for field in said):  # such a query would open another state: name the page, too
         said = {FIELDS[0]: FIRST_PAGE} | said
     # UTF-8 cannot encode a lone surrogate; the link contains a question mark instead.
-    return urlencode({field.key: text for field, text in said.items()}, errors="replace")
+    return _linked(urlencode({field.key: text for field, text in said.items()}, errors="replace"))
+
+
+def _linked(query: str) -> str:
+    """Returns a query that programs which find links in a text leave whole: it ends in a letter or a digit, has no sign
+    of emphasis in chats (_ * ~), and no two full stops or hyphens in a row."""
+    query = re.sub(r"\+$", "%20", query)
+    query = re.sub(r"[_*~]|(?<=[-.])[-.]|[-.]$", lambda sign: f"%{ord(sign[0]):02X}", query)
+    return f"{query}&view=used" if query.endswith("=") else query  # the default view, after an empty text
 
 
 def opened_by(place: Place | None) -> LabState:

@@ -3,6 +3,7 @@
 import { toCsv } from '../core/csv.js';
 import { standalonePage } from '../core/picture/standalone.js';
 import { fileName, framePicture, toMarkup } from '../core/picture/svg.js';
+import { linkQuery } from '../core/query.js';
 import { _, currentLanguage, N_ } from '../core/texts.js';
 import { make } from './dom.js';
 import { createMenu } from './menu.js';
@@ -17,7 +18,7 @@ export function stateLink() {
   const query = new URLSearchParams(location.search);
   query.delete('embed');
   query.delete('embed_options');
-  const text = query.toString();
+  const text = linkQuery(query);
   return location.origin + location.pathname + (text ? `?${text}` : '');
 }
 

@@ -211,7 +211,7 @@ def test_a_first_visit_shows_the_point_in_one_press(visit: Callable[..., Page]):
     shown.locator('button[data-plan="self-0.0~3g0"]').click()
     expect(shown.locator(".digit")).to_have_text("3")
     expect(shown.locator(".verdict")).to_have_text("✗ wrong")
-    page.wait_for_function("location.search.includes('plan=self-0.0~3g0')")
+    page.wait_for_function("location.search.includes('plan=self-0.0%7E3g0')")
     page.reload()
     expect(shown.locator(".digit")).to_have_text("3", timeout=30_000)
     shown.locator('button[data-plan="self-1.1g0"]').click()
