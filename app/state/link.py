@@ -21,7 +21,7 @@ from app.state.lessons.lesson_files import Place, step_at
 from app.state.pages.selection import Selection
 from models import catalogue
 
-# State of a first visit; tests/app/test_opening.py checks the measurements that it was chosen by.
+# The first state of a new visitor; tests/app/test_opening.py checks the measurements for which it was chosen.
 FIRST_VISIT = {"page": START, "model": "assignment-selective", "text": "x=1; x=7; y=3; x=?"}
 # State after skipping the first visit: the text contains the right prediction, and the selected head attends to it.
 FIRST_LAB = {"page": FIRST_PAGE, "at": "2.4",
@@ -64,7 +64,8 @@ def query_of(state: LabState, read_chars: int = MAX_LINK_TEXT) -> str:
             if getattr(state, field.attribute) != getattr(default, field.attribute)}
     if settled(state, opened_by(state.lesson)) == state:
         said = {field: text for field, text in said.items() if field.is_setting}
-    elif all(field.is_setting for field in said):  # such a query would open another state: name the page, too
+    # a query of settings alone would open another state, so it also names the page
+    elif all(field.is_setting for field in said):
         said = {FIELDS[0]: FIRST_PAGE} | said
     # UTF-8 cannot encode a lone surrogate; the link contains a question mark instead.
     return _linked(urlencode({field.key: text for field, text in said.items()}, errors="replace"))
@@ -162,7 +163,7 @@ def _read(params: Mapping[str, str]) -> tuple[LabState, list[str]]:
     state = LabState()
     problems: list[str] = []
     for field in FIELDS:
-        if field.attribute == "text":  # the default text depends on the model, which was parsed just before
+        if field.attribute == "text":  # the default text depends on the model, which the previous field sets
             state = replace(state, text=unsaid_text(state.model))
         if field.key in params:
             value, said = field.parse(params[field.key], state)

@@ -1,4 +1,4 @@
-"""The Results page: every statement with the source's number, ours and a verdict; details, chart and command folded."""
+"""The Results page: every statement with the source's number, our number and a verdict; details can be unfolded."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _claims() -> None:
 
 
 def _summary(statements: Sequence[Statement]) -> None:
-    """Draws the number of statements per verdict with a legend, which one can read in a minute."""
+    """Draws the number of statements per verdict, with a legend."""
     words = [its.verdict.word for its in statements]
     with st.container(horizontal=True, gap="small", key="verdicts"):
         for word in dict.fromkeys(words):
@@ -101,7 +101,7 @@ def _summary(statements: Sequence[Statement]) -> None:
 
 
 def _trainings(claim: Claim, spec: Spec | None) -> None:
-    """What the claim's models were trained on, for how long, with how many seeds; and their learning curves."""
+    """Draws the training data, steps and seeds of the claim's models, and their learning curves."""
     with st.expander(_("How long, how many seeds, how many texts: the models of this claim")):
         _table(claim.trainings)
         if spec is None:
@@ -122,18 +122,20 @@ def _table(rows: list[dict[str, str]]) -> None:
 
 
 _TOGETHER = re.compile(r"\S+ ± \S+|\([^()]{1,16}\)")
-_HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # that is a minus
+_HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # a hyphen before a number is a minus
 
 
 def _unbroken(cell: str) -> str:
-    """A cell as it is shown: a minus is one, and no line breaks around ± or within a bracket."""
+    """Returns a cell with minus signs for hyphens, and without line breaks around ± or within a bracket."""
     return _TOGETHER.sub(lambda its: its[0].replace(" ", "\u00a0"), _HYPHEN.sub("−", cell))
 
 
 def _statement(statement: Statement, spec: Spec | None, above: Statement | None) -> None:
-    """Draws one statement: verdict, source and our number; details folded.
+    """Draws one statement: verdict, source and our number; details can be unfolded.
 
     Args:
+        statement: the statement.
+        spec: its chart, or None.
         above: an earlier statement with the same table, which is not shown again.
     """
     verdict = statement.verdict
@@ -184,16 +186,16 @@ def _details(statement: Statement, spec: Spec | None, above: Statement | None) -
 
 
 METHOD = Path(__file__).parents[2] / "assets" / "method.md"
-CURVES = "learning curves"  # among a claim's charts
+CURVES = "learning curves"  # the key of the learning curves among a claim's charts
 
 
 def columns_of(statement: Statement) -> list[str]:
-    """Of its table."""
+    """Returns the columns of the statement's table."""
     return list(dict.fromkeys(name for row in statement.table for name in row))
 
 
 def as_csv(statement: Statement) -> str:
-    """The statement's table, as a file."""
+    """Returns the statement's table as a CSV file."""
     file = io.StringIO()
     columns = columns_of(statement)
     writer = csv.DictWriter(file, columns, restval="")
@@ -203,7 +205,7 @@ def as_csv(statement: Statement) -> str:
 
 
 def drawn(its: Chart, learning: bool = False) -> Spec:
-    """The Vega-Lite specification of a chart's numbers; `learning` for learning curves."""
+    """Returns the Vega-Lite specification of a chart; `learning` for learning curves."""
     words = {name: _(name) for point in its.points for name in (point["name"], point.get("which")) if name}
     rule = None if its.rule is None else (its.rule[0], _(its.rule[1]))
     percent, title = its.form.endswith("%"), _(its.title)
@@ -218,19 +220,19 @@ def drawn(its: Chart, learning: bool = False) -> Spec:
 
 @caches.remembered(8, worded=True)
 def _specs(key: str, stamp: int) -> dict[str, Spec]:
-    """Key of a statement of this claim -> its chart."""
+    """Returns key of a statement of this claim -> its chart."""
     claim = _found(stamp)[key]
     found = {s.key: s.chart for s in claim.statements} | {CURVES: claim.curves}
     return {name: drawn(its, name == CURVES) for name, its in found.items() if its is not None}
 
 
 def _stamp() -> int:
-    """Changes when verdicts.json does; 0 while it is missing."""
+    """Returns a number that changes with verdicts.json; 0 while the file is missing."""
     path = verdict_file.VERDICTS
     return path.stat().st_mtime_ns if path.exists() else 0
 
 
 @caches.remembered(2)
 def _found(stamp: int) -> dict[str, Claim]:
-    """Returns the claims by key; raises CheckpointError where verdicts.json cannot be read."""
+    """Returns the claims by key; raises CheckpointError if verdicts.json cannot be read."""
     return {claim.key: claim for claim in claims.read()}

@@ -78,8 +78,7 @@ def _studentised(values: Sequence[float] | ndarray) -> tuple[float, float, ndarr
     """Returns the mean, its standard error, and (draws,) t-values; None for fewer than two texts.
 
     A t-value is the distance of a drawn mean from the mean, divided by the standard error of that draw. The standard
-    error
-    is 0 if all values are equal.
+    error is 0 if all values are equal.
     """
     values = numpy.asarray(values, float)
     mean, count = values.mean(), len(values)

@@ -159,8 +159,7 @@ class AssignmentMetric(Metric):
         """Returns the share of right answers by number of events and by the number of assignments to the variable.
 
         Long texts also have it by the quarter of the question, and for questions after an event with another variable.
-        `blind`
-        is the baseline that repeats the last digit.
+        `blind` is the baseline that repeats the last digit.
         """
         by_quarter: dict[str, list[float]] = {}
         by_overwrites: dict[str, float] = {}

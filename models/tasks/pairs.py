@@ -192,8 +192,7 @@ class PairCorpus(Corpus):
         """Returns the pairs by shape, each (count, M + N) int16.
 
         A row is the encoder's input, then the decoder's targets, both padded. The decoder's input is `start` and the
-        targets
-        without the last token.
+        targets without the last token.
         """
         rows: list[list[list[int]]] = [[] for _ in self.shapes]
         for text, target in self.encode(pairs):

@@ -180,10 +180,9 @@ def faster_precision(device: torch.device) -> str:
     It is bfloat16 on a GPU, with AMX, and on AMD's Zen 5. A resumed run keeps its precision, see precision_for.
 
     A compiled step of stories-softmax on one core takes 716 ms in float32 and 920 ms in bfloat16 on a Xeon with
-    AVX512_BF16
-    and without AMX; 640 and 266 ms on a Zen 5, whose float32 products have half its width. The results differ about as
-    much
-    as those of two seeds: after 4,800 steps the perplexity of one seed is 35.8 and 35.4, and the learning curves cross.
+    AVX512_BF16 and without AMX; 640 and 266 ms on a Zen 5, whose float32 products have half its width. The results
+    differ about as much as those of two seeds: after 4,800 steps the perplexity of one seed is 35.8 and 35.4, and the
+    learning curves cross.
     """
     if device.type == "cuda":
         return "bfloat16"

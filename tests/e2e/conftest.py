@@ -32,8 +32,7 @@ def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
     """Returns visit(**state), which opens a link in a new browser profile and waits for its picture.
 
     Without arguments it opens the free lab; visit(phone=True) opens a phone, visit(first=True) the bare address. The
-    test
-    fails afterwards if a page logged an error, opened a dialog, or sent a request to another host.
+    test fails afterwards if a page logged an error, opened a dialog, or sent a request to another host.
     """
     contexts, complaints = [], []
 

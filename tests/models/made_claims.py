@@ -215,8 +215,7 @@ def heads_as_the_source_has_them(made: Made) -> None:
     """Writes measurements of heads for which the claims about heads hold.
 
     Important heads have roles, confidence and relevance agree on them, gates of three seeds leave few encoder heads,
-    and
-    models trained to disagree do so.
+    and models trained to disagree do so.
     """
     made.card(heads.PRUNED, {"bleu": 39.8})
     bleu = {"translation-softmax": 40.0, **disagreement.BLEU}

@@ -93,8 +93,7 @@ def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, cau
     """Scores, weights and outputs equal those of oracles.py in float64.
 
     Scores of a causal model are -inf above the diagonal; the weights are the normalised scores minus F; rows sum to 1
-    if
-    the type says so.
+    if the type says so.
     """
     module, x = module_and_input(attention, causal)
     output, record = record_of(module, x)

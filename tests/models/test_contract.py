@@ -125,8 +125,7 @@ def test_training_helped(lab: models.Lab):
     """Each model solves its task better than random weights do.
 
     Selective attention finds the overwritten value, a model of stories prefers a story to its shuffled words, a model
-    of
-    masked words predicts some of them. A random Synthesizer cannot find a value by its content.
+    of masked words predicts some of them. A random Synthesizer cannot find a value by its content.
     """
     if lab.task.name == "masked":
         losses = [models.run(lab, text).loss for _, text in lab.task.examples if "[MASK]" not in text]

@@ -56,8 +56,7 @@ def test_against_the_rules_in_loops():
     """The relevance of the last layer's heads equals the rules by hand.
 
     From the logit through the norm's constant scale, the MLP's constant ratios and W_O, each step is w(u -> v) = W u /
-    v,
-    with R divided among the terms of v.
+    v, with R divided among the terms of v.
     """
     lab = stack("softmax")
     prompt = prompt_of(random_ids(1, 5)[0])

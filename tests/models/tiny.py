@@ -48,10 +48,8 @@ def make_model(attention: str, seed: int = 0, causal: bool = True, length: int =
     """Returns a model with random weights twice as large as LeCun's and with a larger embedding.
 
     Scores then have standard deviation 4, so attention is far from uniform, F (the mask of selective attention) is far
-    from
-    0, and so are the predictions. Parameters that normally start at zero or one are random too, because such values
-    could
-    hide a mistake.
+    from 0, and so are the predictions. Parameters that normally start at zero or one are random too, because such
+    values could hide a mistake.
     """
     torch.manual_seed(seed)
     model = Transformer(make_config(attention, causal, length), initial_std=2 * WIDTH**-0.5).requires_grad_(False)

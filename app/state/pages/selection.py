@@ -9,7 +9,7 @@ from models.kind import Shape
 from models.plan import KINDS, Address, HeadPlan
 
 SCOPES = ("head", "row", "column", "all")
-FIRST_KIND, CROSS = "self", "cross"  # attention block of a link that names none; the same of an encoder-decoder
+FIRST_KIND, CROSS = "self", "cross"  # attention block of a link that names none; the block for an encoder-decoder
 
 _TEXT = re.compile(rf"(?:({'|'.join(KINDS)})-)?(\d{{1,3}})\.(\d{{1,3}})(?:\.({'|'.join(SCOPES[1:])}))?", re.ASCII)
 
@@ -53,7 +53,7 @@ class Selection:
         Returns:
             A selection within the shape.
         """
-        # A translator's cross-attention has the clearest patterns: it aligns the words of both languages.
+        # The cross-attention of a translation model has the clearest patterns: it aligns the words of both languages.
         kind = self.kind if self.kind in shape else CROSS if CROSS in shape else next(iter(shape))
         layers, heads = shape[kind]
         return replace(self, kind=kind, layer=min(self.layer, layers - 1), head=min(self.head, heads - 1))
@@ -74,7 +74,7 @@ class Selection:
         return cls().within(shape)
 
     def __str__(self) -> str:
-        """`1.2`, `1.2.row`, `cross-1.2`"""
+        """Returns the link's field: `1.2`, `1.2.row`, `cross-1.2`."""
         kind = "" if self.kind == FIRST_KIND else f"{self.kind}-"
         return f"{kind}{self.layer}.{self.head}" + ("" if self.scope == "head" else f".{self.scope}")
 

@@ -6,8 +6,7 @@
 
 There is one file per family, models/training/sweeps/FAMILY.json, written by `python -m models.training.sweep`. Every
 attention type of a family is trained with the same rates, the same steps and the same seed; its score is the loss on
-the
-validation split in nats.
+the validation split in nats.
 
 The rule: the learning rate with the lowest loss at the usual table rate; then, for types that have tables, the table
 rate with the lowest loss at that learning rate. Short trainings favour high rates. So some families have a second
