@@ -16,7 +16,7 @@ from models.info import ModelInfo, Variant
 from models.labs import foreign
 from models.messages import message
 from models.nets.attention import TYPES, kinds_of
-from models.storage import checkpoint
+from models.storage import checkpoint, released
 from models.tasks import TASKS
 from models.tasks.base import Metric, Reader
 
@@ -52,11 +52,13 @@ def find(name: str) -> ModelInfo:
     """
     if foreign.is_foreign(name):
         return foreign.entry(name)
-    # Names come from links: one that is no plain name must never reach the file system.
-    changed = _stamp(checkpoint.CHECKPOINTS, name, _moment()) if _NAME.fullmatch(name) else (0,)
+    if not _NAME.fullmatch(name):  # names come from links: one that is no plain name must never reach the file system
+        raise ValueError(released.unknown(name, names()))
+    folder = checkpoint.folder_of(name)
+    changed = _stamp(folder, _moment())
     if not any(changed):
-        raise ValueError(f"no model is called {name!r}; there are {', '.join(names())}")
-    return _find(checkpoint.CHECKPOINTS, name, changed)
+        raise ValueError(released.unknown(name, names()))
+    return _find(folder, changed)
 
 
 def describe(name: str) -> ModelInfo | None:
@@ -73,18 +75,17 @@ def _moment() -> int:
 
 
 @functools.lru_cache(256)
-def _stamp(checkpoints: Path, name: str, moment: int) -> tuple[int, ...]:
-    return checkpoint.stamp(f"{checkpoints}/{name}")
+def _stamp(folder: Path, moment: int) -> tuple[int, ...]:
+    return checkpoint.stamp(folder)
 
 
 @functools.lru_cache(128)
-def _find(checkpoints: Path, name: str, changed: tuple[int, ...]) -> ModelInfo:
-    folder = checkpoints / name
+def _find(folder: Path, changed: tuple[int, ...]) -> ModelInfo:
     config, card = checkpoint.read_config(folder), checkpoint.read_card(folder)
     task = _reader_of_card(folder, card)
     longest = TYPES[config.attention].longest(config)
-    return ModelInfo(name, task, kinds_of(config), config.trained_length, min(task.limit, longest or task.limit),
-                     _steps(checkpoints, card), _variant(folder, card))
+    return ModelInfo(folder.name, task, kinds_of(config), config.trained_length, min(task.limit, longest or task.limit),
+                     _steps(folder.parent, card), _variant(folder, card))
 
 
 def _variant(folder: Path, card: dict[str, Any]) -> Variant | None:

@@ -63,7 +63,7 @@ _held: OrderedDict[str, Lab] = OrderedDict()
 def _load(name: str) -> Lab:
     reader = catalogue.reader_named(catalogue.find(name).task.name)
     _ = reader.labels  # reads the tokenizer, so that a missing file is reported on loading
-    model, constant, card = checkpoint.read(checkpoint.CHECKPOINTS / name, reader.limit, reader.target_limit)
+    model, constant, card = checkpoint.read(checkpoint.folder_of(name), reader.limit, reader.target_limit)
     if isinstance(model, Seq2Seq) and isinstance(reader, PairReader):
         return Seq2SeqLab(name, reader, model, constant, card)
     return StackLab(name, reader, model, constant, card)

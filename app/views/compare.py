@@ -1,8 +1,5 @@
-"""The Compare page: up to four models of a family on one text, with one selection and one plan for all.
-
-The results are at the top, beside the heads that the plan changes. Below them, one part of the results is shown, at
-the same height for all models.
-"""
+"""The Compare page: up to four models of a family on one text, with one selection and one plan for all. What came of it
+stands on top, beside the heads that are acted on; below, one thing at a time, level for all models."""
 
 from __future__ import annotations
 
@@ -44,11 +41,11 @@ def page() -> None:
 
 @dataclass(frozen=True)
 class Compared:
-    """One of the models with the text as tokenized for it.
+    """One of the models with the text as it reads it.
 
     Attributes:
         state: with the part of the plan and the selection that this model has heads for.
-        before, after: the baseline trace and the trace under the plan.
+        before, after: as trained and under the plan.
     """
 
     lab: Lab
@@ -58,9 +55,7 @@ class Compared:
 
 
 def depends(first: Lab, reading: Reading, state: LabState) -> Hashable:
-    """Returns a key of everything that the page's Streamlit elements depend on; while it is the same, the route
-    answers.
-    """
+    """What the Streamlit elements of the page depend on: the events route answers while it stays the same."""
     there = _readable(_read_all(reading, state))
     entropies = state.part == "entropy" and (state, reading.shown)
     return (tuple(one.lab.identity for one in there), state.part, entropies, state.hides_answer,
@@ -68,7 +63,7 @@ def depends(first: Lab, reading: Reading, state: LabState) -> Hashable:
 
 
 def parts(first: Lab, reading: Reading, state: LabState) -> list[Part]:
-    """Returns the page's components, except `late_parts`."""
+    """What the page's components show, all but `late_parts`."""
     found = _read_all(reading, state)
     there = _readable(found)
     shown = [comparison.part(key="comparison", rows=[row(name, one, there) for name, one in found.items()],
@@ -77,14 +72,14 @@ def parts(first: Lab, reading: Reading, state: LabState) -> list[Part]:
         shown.append(heads.grid_part(one.lab, one.state, one.after, key=f"heads {index}", bare=index > 0, led=False))
         serving.give_way()
         if state.part == "map":
-            shown.append(heads.large_part(one.lab, one.state, one.before, one.after, key=f"map {index}"))
+            shown.append(heads.large_part(one.lab, one.state, one.after, key=f"map {index}"))
         elif state.part == "prediction" and not state.hides_answer:
             shown.append(effect.part(one.lab, one.state, one.before, one.after, key=f"effect {index}"))
     return shown
 
 
 def late_parts(first: Lab, reading: Reading, state: LabState) -> list[Callable[[], Part]]:
-    """Returns functions that make the parts which take longer than the pictures: the translations."""
+    """What takes longer than the pictures: the translations."""
     if state.part != "prediction":
         return []
     return [partial(translation.part, one.lab, one.state, one.before, one.after, key=f"written {index}")
@@ -133,7 +128,7 @@ def _draw(first: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _read_all(reading: Reading, state: LabState) -> dict[str, Compared | str]:
-    """Returns each model with the text, or the reason why it cannot read the text."""
+    """Each model with the text, or the reason why it cannot read the text."""
     return {name: read(name, state, reading.shown) for name in state.models}
 
 
@@ -142,18 +137,14 @@ def _readable(found: Mapping[str, Compared | str]) -> list[Compared]:
 
 
 def _beside(there: Sequence[Compared], what: str) -> list[DeltaGenerator]:
-    """Returns a column for each model, and at least two, so that the first column keeps its width when a model is
-    added.
-
-    On a narrow screen style.css sets two columns in a row.
-    """
+    """A column for each model; at least two, so that a first model has its width before a second one comes. Where there
+    is no room for all, style.css sets two in a row."""
     with st.container(key=f"beside-{what}"):
         return st.columns(max(2, len(there)), gap="small")
 
 
 def _name(one: Compared) -> None:
-    # a heading, because everything up to the next one is about this model
-    st.markdown(f"##### {literal(model_label(one.lab.name))}")
+    st.markdown(f"##### {literal(model_label(one.lab.name))}")  # a heading: what follows it is of this model
 
 
 def _entropies(there: Sequence[Compared]) -> None:
@@ -169,7 +160,7 @@ def _entropies(there: Sequence[Compared]) -> None:
 
 
 def read(name: str, state: LabState, shown: str) -> Compared | str:
-    """Returns a model with the text; or, in words, the reason why it cannot read the text."""
+    """A model with the text; or, in words, why it cannot read it."""
     serving.give_way()
     try:
         lab = visitor_models.opened(name)
@@ -184,7 +175,7 @@ def read(name: str, state: LabState, shown: str) -> Compared | str:
 
 
 def trained_unequally(there: Sequence[Compared]) -> str:
-    """Returns the models' training steps in words if they differ; then attention is not the only difference."""
+    """How long each was trained, if that differs: then what differs is not the kind of attention alone."""
     steps = {one.lab.name: catalogue.find(one.lab.name).steps for one in there}
     if len(set(steps.values())) < 2 or not all(steps.values()):
         return ""
@@ -193,7 +184,7 @@ def trained_unequally(there: Sequence[Compared]) -> str:
 
 
 def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:
-    """Returns the results of one model on the text."""
+    """What came of the text in one model."""
     its: Row = {"name": model_label(name), "title": "", **style(name),  # type: ignore[typeddict-item]  # colour and dash
                 "answer": None, "loss": None, "moved": None, "apart": None, "problem": ""}
     if isinstance(one, str):
@@ -211,7 +202,7 @@ def row(name: str, one: Compared | str, there: Sequence[Compared]) -> Row:
 
 
 def answer(before: Output, after: Output) -> Answer:
-    """Returns the top-1 label before and after, and whether it is right if that is known."""
+    """The likeliest label before and after, whether it is right where that is known."""
     first, now = before.order[0], after.order[0]
     known = before.target >= 0
     return {"before": before.names[first], "p_before": float(before.distribution[first]),
@@ -221,13 +212,13 @@ def answer(before: Output, after: Output) -> Answer:
 
 
 def asked_of(one: Compared, seen: Seen) -> Output | None:
-    """Returns the prediction on display, by default the last one."""
+    """The prediction that is shown, the last one by default."""
     outputs = seen.outputs
     return (outputs[one.state.asked] if 0 <= one.state.asked < len(outputs) else outputs[-1]) if outputs else None
 
 
 def asked(there: Sequence[Compared]) -> str:
-    """Returns the title of the prediction, in the words of the first model's task."""
+    """What the answers answer, as the first model's task puts it."""
     for one in there:
         shown = asked_of(one, one.before)
         if shown is not None:
@@ -236,13 +227,13 @@ def asked(there: Sequence[Compared]) -> str:
 
 
 def where(one: Compared) -> str:
-    """Returns the model and its selected head; a model of another shape has the nearest head selected."""
+    """The model and its selected head: models of other shapes take the nearest one they have."""
     return _("{model}, layer {layer}, head {head}", model=model_label(one.lab.name),
              layer=one.state.selection.layer + 1, head=one.state.selection.head + 1)
 
 
 def entropies(one: Compared) -> list[float]:
-    """Returns (N,) entropies in nats of the selected head's rows; rows of relu² are normalised to sum to 1 first."""
+    """(N,) nats of the selected head's rows; a row of relu² is made to sum to 1 first."""
     at = one.state.selection
     maps = compute.layer_of(one.lab, one.after, one.state.plan, at.kind, at.layer)
     return row_entropy(maps.weights[at.head]).tolist()

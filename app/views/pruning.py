@@ -1,7 +1,5 @@
-"""The Pruning page: heads are pruned one after another, in a measured order.
-
-It shows the predictions without them, the loss on held-out texts, and the saved time.
-"""
+"""The Pruning page: heads go one after another, in an order that was measured; what the model says without them, what
+it loses on held-out texts, and what is saved."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
     measured = measures.over_a_corpus(lab)
     left = left_of(state.plan, chosen.order)
     said = st.container() if translation.is_offered(before) else None
-    with st.container(key="work"):  # style.css arranges the parts on a narrow screen, as on Explore
+    with st.container(key="work"):  # as on Explore: style.css says where its parts stand on a narrow screen
         grid, middle, panel = st.columns([32, 40, 28], gap="medium")
     with grid:
         _choose(lab, state, chosen, left)
@@ -62,7 +60,7 @@ def _draw(lab: Lab, reading: Reading, state: LabState) -> None:
 
 
 def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
-    """Draws the choice of the order, of the heads to prune, and of the number of heads left."""
+    """The order, which heads may go, and how many are left."""
     count = len(chosen.order)
     st.session_state[session.ORDER], st.session_state[session.SCOPE] = chosen.name, chosen.scope
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -80,7 +78,7 @@ def _choose(lab: Lab, state: LabState, chosen: Choice, left: int) -> None:
 
 
 def _group(chosen: Choice) -> str:
-    """Returns the group of the slider and the charts; it includes the scope, because a position depends on it."""
+    """Of the slider and the charts. Which heads may go is part of it: a place among others would mean another plan."""
     return f"pruning {chosen.scope}"
 
 
@@ -89,7 +87,7 @@ def _hear(chosen: Choice) -> OnEvent:
 
 
 def _roles(measured: dict[str, Any], state: LabState, chosen: Choice) -> None:
-    """Draws the roles of the heads that are left."""
+    """Which roles are left."""
     its = [role for role in measured.get("roles", [])
            if chosen.scope in (ALL, role["kind"])]
     if not its:
@@ -103,7 +101,7 @@ def _roles(measured: dict[str, Any], state: LabState, chosen: Choice) -> None:
 
 
 def _curves(lab: Lab, before: Seen, chosen: Choice, found: dict[str, Any], left: int) -> None:
-    """Draws the loss and the saving at each number of heads, on held-out texts and on the input text."""
+    """What is lost and saved at each number of heads, on held-out texts and on the typed one."""
     panels: list[dict[str, Any]] = []
     if found:
         its = pruning.curves(found)
@@ -131,15 +129,14 @@ def _curves(lab: Lab, before: Seen, chosen: Choice, found: dict[str, Any], left:
     if found:
         dial(key="pruning numbers", group=_group(chosen), places=range(len(chosen.order) + 1), at=left,
              told=_numbers(found, chosen))
-    # the corpora are English, so models of other languages and of assignments have no measurements
-    elif not lab.task.only_english:
+    elif not lab.task.only_english:  # foreign models, and variables: the corpora are of English
         st.caption(_("Curves over many texts exist only for our language models."))
     else:
         st.caption(_("Not measured yet: `{command}`", command=f"python -m models.studies.corpus.pruning {lab.name}"))
 
 
 def _measured(found: dict[str, Any]) -> str:
-    """Returns the texts on which the curves were measured, in words."""
+    """What the curves were measured on."""
     told = _("Here a pruned head is removed from the model instead of multiplied by 0: the answers are the same, and "
              "time is saved. No model is trained again. Loss: {texts:,} held-out texts, {n:,} predictions. Bars: "
              "standard error of the loss difference; for the random order, standard deviation of {draws} draws.",
@@ -150,17 +147,17 @@ def _measured(found: dict[str, Any]) -> str:
 
 
 def _numbers(found: dict[str, Any], chosen: Choice) -> list[str]:
-    """Returns the measured values at each number of heads, in words."""
+    """What was measured at each number of heads."""
     its, chance = ({point[0]: point[1] for point in found["curves"].get(name, [])} for name in (chosen.name, RANDOM))
     most = len(chosen.order)
-    # an unfinished study lacks some points
+    # Of a study that was stopped some points are missing.
     lost = [_lost(its[most], its[left], left, chance.get(left)) if left in its and most in its else ""
             for left in range(most + 1)]
     return ["\n".join(filter(None, (lost[left], _saving(found, left)))) for left in range(most + 1)]
 
 
 def _lost(before: float, after: float, left: int, chance: float | None) -> str:
-    """Returns the loss on held-out texts in words: of all heads, in the chosen order, and in a random order."""
+    """The loss on held-out texts of all heads, at a number of heads by the order that is chosen, and by chance."""
     told = {"before": before, "after": after, "left": left, "chance": chance}
     if chance is None:
         return _("**{left}** heads in this order: loss **{after:.3f}** nats on held-out texts; all heads "
@@ -170,7 +167,7 @@ def _lost(before: float, after: float, left: int, chance: float | None) -> str:
 
 
 def _saving(found: dict[str, Any], left: int) -> str:
-    """Returns the saving at the nearest number of heads that was timed, in words."""
+    """What the nearest number of heads that was timed saves."""
     near, whole = min(found["costs"], key=lambda its: abs(its["left"] - left)), found["costs"][-1]
     if near is whole:
         return _("With all heads a pass over {tokens} tokens takes {n:.1f} million multiplications and {ms:.1f} "
@@ -186,7 +183,7 @@ def _saving(found: dict[str, Any], left: int) -> str:
 
 
 def _told(found: dict[str, Any], typed: Curve, left: int) -> str:
-    """Returns the chart at the present number of heads, in words."""
+    """The chart at the present number of heads, in words."""
     parts = []
     for name, points in found.get("curves", {}).items():
         parts += [_("loss by {order}: {loss:.3f} nats", order=_(ORDERS[name]), loss=its[1])

@@ -1,4 +1,4 @@
-"""The Results page: every statement with the source's number, our number and a verdict; details can be unfolded."""
+"""The Results page: every statement with the source's number, ours and a verdict; details, chart and command folded."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from app.server import caches, serving
 from app.state import session
 from app.state.handlers import events
 from app.texts import _
-from components import figure, spec_of
-from components.figure import Spec
-from figures import claims as claim_charts
+from components import chart, charts
+from components.charts import Spec
 from models.storage.damage import CheckpointError
 from models.studies import claims, series
 from models.studies.claims import (
@@ -89,7 +88,7 @@ def _claims() -> None:
 
 
 def _summary(statements: Sequence[Statement]) -> None:
-    """Draws the number of statements per verdict, with a legend."""
+    """Draws the number of statements per verdict with a legend, which one can read in a minute."""
     words = [its.verdict.word for its in statements]
     with st.container(horizontal=True, gap="small", key="verdicts"):
         for word in dict.fromkeys(words):
@@ -101,14 +100,15 @@ def _summary(statements: Sequence[Statement]) -> None:
 
 
 def _trainings(claim: Claim, spec: Spec | None) -> None:
-    """Draws the training data, steps and seeds of the claim's models, and their learning curves."""
+    """What the claim's models were trained on, for how long, with how many seeds; and their learning curves."""
     with st.expander(_("How long, how many seeds, how many texts: the models of this claim")):
         _table(claim.trainings)
         if spec is None:
             st.caption(_("These weights were trained before learning curves were kept."))
         else:
             st.markdown(_("**Learning curves**: loss on texts that are neither trained on nor reported."))
-            figure(key="learning curves", spec=spec, title=_("Learning curves"), models=[claim.key], what="curves")
+            chart(key="learning curves", spec=spec, title=_("Learning curves"), models=[claim.key], what="curves",
+                  alt=_("Learning curves"))
         if claim.rates:
             st.markdown(_("**Rates that were tried**: loss after a short training, on the validation split."))
             _table(claim.rates)
@@ -122,20 +122,18 @@ def _table(rows: list[dict[str, str]]) -> None:
 
 
 _TOGETHER = re.compile(r"\S+ ± \S+|\([^()]{1,16}\)")
-_HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # a hyphen before a number is a minus
+_HYPHEN = re.compile(r"(?<![\w-])-(?=\d)")  # that is a minus
 
 
 def _unbroken(cell: str) -> str:
-    """Returns a cell with minus signs for hyphens, and without line breaks around ± or within a bracket."""
+    """A cell as it is shown: a minus is one, and no line breaks around ± or within a bracket."""
     return _TOGETHER.sub(lambda its: its[0].replace(" ", "\u00a0"), _HYPHEN.sub("−", cell))
 
 
 def _statement(statement: Statement, spec: Spec | None, above: Statement | None) -> None:
-    """Draws one statement: verdict, source and our number; details can be unfolded.
+    """Draws one statement: verdict, source and our number; details folded.
 
     Args:
-        statement: the statement.
-        spec: its chart, or None.
         above: an earlier statement with the same table, which is not shown again.
     """
     verdict = statement.verdict
@@ -175,7 +173,7 @@ def _details(statement: Statement, spec: Spec | None, above: Statement | None) -
         _table(statement.table)
     if statement.chart is not None and spec is not None:
         what = _(statement.chart.title)
-        figure(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
+        chart(key=f"chart {statement.key}", spec=spec, title=_(statement.text), models=[statement.key],
               what="results", about=[what], alt=_(statement.chart.alt))
     with st.container(horizontal=True, vertical_alignment="top"):
         st.download_button(_("Table as CSV"), as_csv(statement), file_name=f"{statement.key}.csv",
@@ -186,16 +184,16 @@ def _details(statement: Statement, spec: Spec | None, above: Statement | None) -
 
 
 METHOD = Path(__file__).parents[2] / "assets" / "method.md"
-CURVES = "learning curves"  # the key of the learning curves among a claim's charts
+CURVES = "learning curves"  # among a claim's charts
 
 
 def columns_of(statement: Statement) -> list[str]:
-    """Returns the columns of the statement's table."""
+    """Of its table."""
     return list(dict.fromkeys(name for row in statement.table for name in row))
 
 
 def as_csv(statement: Statement) -> str:
-    """Returns the statement's table as a CSV file."""
+    """The statement's table, as a file."""
     file = io.StringIO()
     columns = columns_of(statement)
     writer = csv.DictWriter(file, columns, restval="")
@@ -204,35 +202,30 @@ def as_csv(statement: Statement) -> str:
     return file.getvalue()
 
 
-def drawn(its: Chart, learning: bool = False) -> Spec:
-    """Returns the Vega-Lite specification of a chart; `learning` for learning curves."""
-    words = {name: _(name) for point in its.points for name in (point["name"], point.get("which")) if name}
-    rule = None if its.rule is None else (its.rule[0], _(its.rule[1]))
-    percent, title = its.form.endswith("%"), _(its.title)
+def drawn(its: Chart) -> Spec:
+    """The picture of a chart's numbers."""
+    percent = its.form.endswith("%")
     if its.kind == "dots":
-        return spec_of(claim_charts.dots(its.points, title, rule, percent, words))
+        return charts.dots_chart(its.points, its.title, its.rule, percent)
     styles = {name: series.style(name) for name in {point["name"] for point in its.points}}
-    if learning:
-        return spec_of(claim_charts.learning_curves(its.points, title, _(its.across), styles, words))
-    return spec_of(claim_charts.seed_lines(its.points, title, _(its.across), styles, rule, percent,
-                                           its.kind == "scatter", words))
+    return charts.lines_chart(its.points, its.title, its.across, styles, its.rule, percent, its.kind == "scatter")
 
 
 @caches.remembered(8, worded=True)
 def _specs(key: str, stamp: int) -> dict[str, Spec]:
-    """Returns key of a statement of this claim -> its chart."""
+    """Key of a statement of this claim -> its chart."""
     claim = _found(stamp)[key]
     found = {s.key: s.chart for s in claim.statements} | {CURVES: claim.curves}
-    return {name: drawn(its, name == CURVES) for name, its in found.items() if its is not None}
+    return {name: drawn(its) for name, its in found.items() if its is not None}
 
 
 def _stamp() -> int:
-    """Returns a number that changes with verdicts.json; 0 while the file is missing."""
+    """Changes when verdicts.json does; 0 while it is missing."""
     path = verdict_file.VERDICTS
     return path.stat().st_mtime_ns if path.exists() else 0
 
 
 @caches.remembered(2)
 def _found(stamp: int) -> dict[str, Claim]:
-    """Returns the claims by key; raises CheckpointError if verdicts.json cannot be read."""
+    """Returns the claims by key; raises CheckpointError where verdicts.json cannot be read."""
     return {claim.key: claim for claim in claims.read()}

@@ -1,3 +1,3 @@
-// The data that Python sends with the code: colours, texts, the glossary, style sheets, and the themes of charts.
+// What Python sends with the code: colours, catalogues of texts, the glossary and style sheets.
 
-export const pageData = { colours: {}, texts: {}, glossary: {}, styles: {}, figures: {} };
+export const pageData = { colours: {}, texts: {}, glossary: {}, styles: {} };

@@ -4,17 +4,13 @@ import { effectPeek } from '../core/effect_text.js';
 import { keySelector } from '../runtime/streamlit.js';
 import { make, setText } from '../widgets/dom.js';
 
-const SEEN = 0.25; // the line is hidden if more than this share of the prediction's rows is visible
+const SEEN = 0.25; // visible share of the prediction's rows above which the line is hidden
 
-/**
- * Creates {show(data, prediction), stop()}: the line of a panel whose rows are `rows`. It exists only on pages with a
- * grid of heads.
- */
+/** Creates {show(data, prediction), stop()}: the line of a panel whose rows are `rows`; only beside the heads. */
 export function createEffectPeek(root, rows) {
   const around = root.parentNode;
   const beside = root.getRootNode().host?.closest(keySelector('work'));
-  // an older version of the library may have left its line
-  for (const old of around.querySelectorAll('.peek')) old.remove();
+  for (const old of around.querySelectorAll('.peek')) old.remove(); // another version of the library's
   const [title, text, verdict] = ['name', 'says', 'verdict'].map(className => make('span', { className }));
   const element = make(
     'div',
@@ -24,7 +20,7 @@ export function createEffectPeek(root, rows) {
     verdict,
   );
   element.addEventListener('click', () => root.scrollIntoView({ block: 'start' }));
-  // The line is placed beside the root, because inside it `position: fixed` would be relative to the container.
+  // Beside the root: its container is what `fixed` would be measured from.
   root.after(element);
   const observer = new IntersectionObserver(
     ([{ intersectionRatio, boundingClientRect, rootBounds }]) => {

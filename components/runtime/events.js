@@ -1,34 +1,31 @@
-// Queues of events for Python. While Python is busy, Streamlit keeps only the last message of a component, so each
-// message repeats all events that Python has not acknowledged (mounting.py), and no event is lost.
+// Events on their way to Python. While Python is busy, Streamlit keeps only the last message of a component, so each
+// message repeats all events that Python has not acknowledged (mounting.py), and nothing gets lost.
 
 import { affectedPart, createFolding } from '../core/pending.js';
 import { isDirect, postEvents } from './direct.js';
 import { choices, markStale, mounted, questions, typing } from './stale.js';
 
 const PAUSE = 60; // ms between two messages of a drag
-const PATIENCE = 600; // ms without an answer after which the next message is sent without waiting
-const LOST = 5000; // ms after which an unacknowledged message is considered lost and sent again
+const PATIENCE = 600; // ms without an answer after which the next message goes out all the same
+const LOST = 5000; // ms after which a message that an answer knows nothing of is taken for lost, and sent again
 const RETRY = 3100; // ms after which events that did not reach the route are sent again
-// largest number of events in one message, oldest first; MAX_EVENTS in mounting.py; the remaining events follow the
-// answer
-const BATCH = 256;
+const BATCH = 256; // events of one message, the oldest first; MAX_EVENTS in mounting.py. The rest follows the answer.
 
-// The last event number. It starts at the time, so that it increases over remounts and reloads of the page: a session
-// must never receive a number twice.
+// Counts on over remounts and reloads of the page: a session must never see a number twice.
 let last = Date.now();
 const queues = new Set();
 const fold = createFolding();
 
 let drawAnswer = (_about, _payloads) => {};
-let again = 0; // timer that sends unanswered events again
+let again = 0; // timer
 
-/** Sets the function that draws an answer of the events route: `draw(about, payloads)`. */
+/** Sets what draws an answer of the events route: `draw(about, payloads)`. */
 export function onAnswer(draw) {
   drawAnswer = draw;
 }
 
 const route = {
-  // Every request has all waiting events, so that a request that overtakes another one misses none.
+  // Every request has all events that wait, so that one that overtakes another misses none.
   gather: ({ onlyNew = false } = {}) =>
     [...queues]
       .flatMap(queue => queue.take(onlyNew).map(event => ({ ...event, key: queue.key })))
@@ -46,26 +43,23 @@ const route = {
   },
 };
 
-/** Shows in the toolbar whether the server can be reached. */
+/** Shows, in the toolbar, whether the server can be reached. */
 export function showConnection(isThere) {
   for (const state of mounted) state.showConnection?.(isThere);
 }
 
-/** Sends events again that nobody has answered. */
+/** What nobody has answered goes out again. */
 function sendAgain() {
   for (const queue of queues) if (queue.waiting.length) queue.again();
 }
 
-/** Leaves the waiting events to Streamlit, which draws the whole page. */
+/** Leaves the events that wait to Streamlit, which draws the whole page. */
 function handOver() {
   const waiting = [...queues].filter(queue => queue.waiting.length);
   for (const queue of waiting) queue.push();
 }
 
-/**
- * Sends the waiting events of all components, the oldest first: an undo must not reach Python before the change that it
- * undoes.
- */
+/** Sends what waits in all components, the oldest first: Python must not meet an undo before what it undoes. */
 export function flushEvents() {
   if (isDirect()) {
     postEvents(route);
@@ -74,11 +68,11 @@ export function flushEvents() {
   for (const queue of [...queues].sort((a, b) => a.first() - b.first())) queue.flush();
 }
 
-/** Creates the queue of a component; `trigger` is Streamlit's setTriggerValue, renewed with every render. */
+/** A queue; `trigger` is Streamlit's setTriggerValue, renewed with every render. */
 export function createQueue() {
-  let waiting = []; // events that are not acknowledged yet, sent or not
+  let waiting = []; // sent or not, not yet acknowledged
   let sent = 0; // sequence number of the last event that was sent
-  let answered = 0; // sequence number of the last event that was acknowledged
+  let answered = 0; // and of the last one that was acknowledged
   let sentAt = 0;
   let timer = 0;
   const unsent = () => waiting.filter(event => event.sequence > sent);
@@ -90,7 +84,7 @@ export function createQueue() {
     sent = Math.max(sent, batch.at(-1).sequence);
     queue.trigger?.('event', batch);
   };
-  // Only one message is sent at a time, so that a key held down requests no more than Python can answer.
+  // One message is under way at a time: a key held down asks Python for no more than it can answer.
   const schedule = pause => {
     clearTimeout(timer);
     if (isDirect()) {
@@ -104,15 +98,15 @@ export function createQueue() {
   };
   const queue = {
     trigger: null,
-    key: '', // key of the component's mount
-    /** Returns the events for a request to the events route, and marks them as sent. */
+    key: '', // of its component's mount
+    /** The events for a request to the events route, which from now on count as sent. */
     take(onlyNew) {
       const taken = onlyNew ? unsent() : waiting.slice(0, BATCH);
       if (!onlyNew && taken.length) [sent, sentAt] = [Math.max(sent, taken.at(-1).sequence), performance.now()];
       return taken;
     },
     push: send,
-    /** Returns the events whose effect is not included in the server's data yet, oldest first. */
+    /** Events whose effect the server's data do not show yet, oldest first. */
     get waiting() {
       return waiting;
     },
@@ -122,14 +116,14 @@ export function createQueue() {
       if (unsent().length) schedule(waiting.at(-1).drag ? PAUSE : 0);
       else if (waiting.length && performance.now() - sentAt > LOST) send();
     },
-    /** Sends an event and returns its number; an event of a drag (`drag: true`) is sent at most every 60 ms. */
+    /** Sends an event, and returns its number; `drag: true` marks one of many, sent at most every 60 ms. */
     send(event) {
       last += 1;
       waiting = fold(waiting, { ...event, sequence: last });
       questions.ask(last, affectedPart(event));
       if (['undo', 'redo', 'address'].includes(event.type)) typing.turn();
       schedule(event.drag ? PAUSE : 0);
-      // A new position is drawn first, because dimming the tiles takes another frame.
+      // A place that is gone to is drawn first: tiles that look old cost a frame of their own.
       if (event.type === 'at') requestAnimationFrame(() => setTimeout(markStale));
       else markStale();
       return last;
@@ -138,12 +132,12 @@ export function createQueue() {
     flush() {
       if (unsent().length) send();
     },
-    /** Sends all waiting events to a new session, which has received none. */
+    /** To a new session, which has seen nothing. */
     again() {
       [sent, answered] = [0, 0];
       schedule(0);
     },
-    /** Closes the queue of a component that has left the page: its waiting events can reach nobody. */
+    /** The component has gone: what waits can reach no one, and a page that has gone must not be called. */
     close() {
       clearTimeout(timer);
       queues.delete(queue);
@@ -156,7 +150,7 @@ export function createQueue() {
   return queue;
 }
 
-/** Handles a new Python session, which has no state of this page: the server restarted, or another server answers. */
+/** Python's session has no memory of this page: it was restarted, or the connection came to another one. */
 export function restartSession() {
   const open = [...queues].flatMap(queue => queue.waiting.map(event => event.sequence));
   questions.restart(open);

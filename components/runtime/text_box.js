@@ -1,22 +1,21 @@
-// Tracks Streamlit's text box, to know whether an answer is about the text in it.
+// Streamlit's own text box: whether an answer is about what stands in it.
 
 import { fingerprint } from '../core/payload.js';
 import { markStale, typing } from './stale.js';
 import { keySelector } from './streamlit.js';
 
-const BOX = keySelector('text'); // selector of the text box
-// ms after a key or an answer at which the box is checked; Streamlit updates it with a delay
-const SETTLE = [300, 1500];
-const LONGEST = 20_000; // ms after which an unanswered text is no longer waited for
+const BOX = keySelector('text'); // the widget
+const SETTLE = [300, 1500]; // ms after a key or an answer when the box is looked at; Streamlit fills it in its own time
+const LONGEST = 20_000; // ms; a text that nobody answered by then is not waited for
 
-let box = null; // the input element in which the visitor typed
+let box = null; // the input that was typed in
 let patience = 0;
 let looks = [];
 
-/** Returns the fingerprint of the text in the box; null if the box has left the page. */
+/** The fingerprint of what stands in the box that was typed in; null if it has gone. */
 export const boxText = () => (box?.isConnected ? fingerprint(box.value) : null);
 
-/** Checks the box later: Python may have replaced the text, or the text or the box may be gone. */
+/** Looks at the box in a while: Python may have put another text into it, what was typed may be gone, or the box. */
 function lookLater() {
   for (const look of looks) clearTimeout(look);
   looks = SETTLE.map(delay =>
@@ -28,14 +27,14 @@ function lookLater() {
   );
 }
 
-/** Handles an answer about `text`. */
+/** An answer about `text` came. */
 export function acknowledgeText(text) {
   if (text === null) return;
   typing.answered(text, boxText());
   if (typing.open) lookLater();
 }
 
-/** Records a text that is being typed. */
+/** Takes note of what is typed. */
 export function onTextInput(event) {
   const target = event.composedPath()[0];
   if (!(target instanceof HTMLElement) || !target.closest(BOX)) return;

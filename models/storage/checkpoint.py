@@ -29,10 +29,11 @@ from models.nets.attention import TYPES, kinds_of
 from models.nets.config import Config, PairConfig
 from models.nets.seq2seq import Seq2Seq
 from models.nets.transformer import Model, Transformer
+from models.storage import released
 from models.storage.damage import CheckpointError as CheckpointError
 from models.storage.damage import broken
 
-CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
+CHECKPOINTS = released.checkpoints()
 # A list without lists, dicts or texts in it, as json.dumps indents it; a text has no line breaks of its own there.
 _NUMBERS = re.compile(r"\[\n\s+([^\[\]{}\"]+?)\n\s*\]")
 FILES = ("config.json", "model.safetensors", "constant.safetensors", "card.json")
@@ -125,6 +126,11 @@ class Unfilled(TorchFunctionMode):
         if getattr(func, "__module__", "") == "torch.nn.init" or getattr(func, "__name__", "") in FILLING:
             return args[0] if args else kwargs["tensor"]
         return func(*args, **kwargs)
+
+
+def folder_of(name: str) -> Path:
+    """Returns the folder of a released model; raises ValueError as released.folder_of does."""
+    return released.folder_of(name, CHECKPOINTS)
 
 
 def stamp(folder: Path | str) -> tuple[int, ...]:

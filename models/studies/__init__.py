@@ -1,1 +1,1 @@
-"""Measurements over corpora: each study has a measure, a file of numbers, and a command."""
+"""What is measured over corpora: each study a measure, a file of numbers, and a command."""

@@ -45,8 +45,7 @@ class Texts:
         return numpy.array_equal(self.counts, other.counts)
 
 
-# a function that reads values per text from a training's metric; raises KeyError if there are none, ValueError if
-# damaged
+# Reads values per text from a training's metric; raises KeyError if there are none, ValueError if damaged.
 Reader = Callable[[Mapping[str, Any]], Texts]
 
 

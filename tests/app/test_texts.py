@@ -245,8 +245,7 @@ def test_a_plural_has_its_languages_forms():
 
 
 def sources(ending: str) -> list[Path]:
-    return [path for folder in ("app", "components", "figures") for path in sorted((ROOT / folder).rglob(f"*.{ending}"))
-            if path.parent.name != "static"]  # a library
+    return [path for folder in ("app", "components") for path in sorted((ROOT / folder).rglob(f"*.{ending}"))]
 
 
 ALLOWED = {"Attention Lab", "# Attention Lab", "/home/me/models/mine"}

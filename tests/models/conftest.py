@@ -12,29 +12,28 @@ from models.labs.stack import StackLab
 from models.nets.attention import TYPES
 from tests.models.made_claims import Made
 
-# one thread, because tiny products gain nothing from more and other tests may run at the same time
-torch.set_num_threads(1)
+torch.set_num_threads(1)  # tiny products gain nothing from threads, and other tests may run beside these
 
 
 @pytest.fixture(scope="session")
 def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns a folder for --runs whose texts are tokenized once per process, for all tests."""
+    """A folder for --runs whose texts are tokenized once, for all tests of a process."""
     return tmp_path_factory.getbasetemp() / "runs"
 
 
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
-    """Returns a folder for invented cards, seeds and measurements, from which verdicts are computed."""
+    """Cards, seeds and measurements that a test makes up, and the verdicts of them."""
     return Made(tmp_path)
 
 
 @pytest.fixture(params=sorted(TYPES))
 def attention(request: pytest.FixtureRequest) -> str:
-    """Returns the name of an attention type."""
+    """Name of an attention type."""
     return request.param
 
 
 @pytest.fixture
 def lab(attention: str) -> StackLab:
-    """Returns a tiny Lab of each attention type."""
+    """A tiny Lab of each attention type."""
     return make_lab(attention)

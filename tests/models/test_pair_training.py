@@ -1,4 +1,5 @@
-"""Training of encoder-decoders: the loss per token, label smoothing, disagreement, interruption, recipes."""
+"""The training of models of two texts: the loss token by token, label smoothing, disagreement; a run that stops ends
+the same, dropout or not; what is asked of recipes."""
 
 from __future__ import annotations
 
@@ -39,11 +40,11 @@ EXACTLY = {"rtol": 0, "atol": 0}
 
 
 class OutageError(Exception):
-    """Simulates a machine that stops."""
+    """The machine goes down."""
 
 
 class Backwards:
-    """A task whose target is the reversed text; texts have several lengths."""
+    """Say the text backwards; texts have several lengths."""
 
     def __init__(self, stop_at: int | None = None) -> None:
         self.stop_at = stop_at
@@ -71,10 +72,8 @@ def make_model(dropout: float = 0.0) -> Seq2Seq:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_the_loss_token_by_token(smoothing: float):
-    """The loss is -(1 - s) ln p(right) - s mean of ln p over the vocabulary (Szegedy et al. 2016, section 7).
-
-    Padding and positions without a target do not count.
-    """
+    """-(1 - s) ln p(right) - s mean over the vocabulary of ln p (Szegedy et al. 2016, section 7), where there is a
+    target; padding counts nowhere."""
     model, batch = make_model(), Backwards().batch(0, 1, 1)
     probabilities = model.logits(model(batch.texts, batch.tokens)).softmax(-1).tolist()
     losses = []
@@ -92,9 +91,7 @@ def test_the_loss_token_by_token(smoothing: float):
 
 @pytest.mark.parametrize("terms", [*((term,) for term in TERMS), TERMS])
 def test_disagreement_is_maximised(terms: tuple[str, ...]):
-    """Disagreement is subtracted from the loss with its weight, for each term as the mean over the layers of all
-    blocks.
-    """
+    """It is taken away from the loss, with its weight: of each term the mean over the layers of all kinds."""
     model, batch = make_model(), Backwards().batch(0, 1, 1)
     records: dict[str, list[Record]] = {ENCODER: [], DECODER: [], CROSS: []}
     model(batch.texts, batch.tokens, records=records)
@@ -122,7 +119,7 @@ def test_training_that_stops_ends_the_same(dropout: float, terms: tuple, tmp_pat
 
 
 def test_validation_leaves_nothing_out():
-    """Validation uses neither smoothing nor dropout, and does not change the training after it."""
+    """Neither smoothing nor dropout; and training goes on afterwards as before."""
     model = make_model(dropout=0.5).train()
     found = validation_loss(model, Backwards(), 2)
     assert model.training and found == validation_loss(model, Backwards(), 2)
@@ -134,7 +131,7 @@ def test_validation_leaves_nothing_out():
 
 
 def test_a_tiny_problem_is_learnt(tmp_path: Path):
-    """Reversing a text, which needs all three blocks, is learnt; with a disagreement term the heads differ more."""
+    """Words backwards, which needs all three kinds; and with its term heads of the same model differ more."""
     found = {}
     for terms in ((), ("out",)):
         recipe = replace(RECIPE, steps=250, learning_rate=1e-2, warmup=20, dropout=0.0, label_smoothing=0.0,
@@ -155,10 +152,8 @@ def test_the_curve_is_of_the_validation_split(tmp_path: Path):
 
 
 def test_recipes():
-    """The recipes of the family differ only in attention, disagreement terms and swept rates.
-
-    The first has more steps. A type that was not swept has the family's rate.
-    """
+    """One family, one training: but for the first, which has more steps, they differ in the attention or in the terms
+    alone, and in the rates that the sweep found for the attention; a type that was not swept has the family's."""
     names = [name for name in RECIPES if name.startswith("translation-")]
     softmax, longer = RECIPES["translation-softmax-one-pass"], RECIPES["translation-softmax"]
     assert len(names) == 10 and isinstance(softmax, PairRecipe)
@@ -182,7 +177,7 @@ def test_recipes():
 
 
 def test_states_of_other_families_go_on():
-    """Training states of other families can still be resumed: the recipe's text did not change for them."""
+    """A state says whose it is by its recipe as text: what pairs need has not changed that of the others."""
     said = repr(RECIPES["stories-softmax"])
     assert said.startswith("Recipe(config=Config(") and "smoothing" not in said and "encoder" not in said
     assert isinstance(Backwards().batch(0, 1, 0), Pairs)
@@ -190,10 +185,8 @@ def test_states_of_other_families_go_on():
 
 def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                      capsys: pytest.CaptureFixture[str]):
-    """The command writes a folder whose card records the training and is measured again.
-
-    Gates are then learned from it, which writes a result and a folder of weights without the closed heads.
-    """
+    """From the command to the folder: the card says what was trained and what is measured again; and gates are learned
+    from it, into a result and a folder of weights without the heads that they closed."""
     name, folder = "translation-random-softmax", tmp_path / "shipped"
     small = replace(RECIPES[name].config, width=32, layers=1, encoder_layers=2, heads=4)
     monkeypatch.setitem(RECIPES, name, replace(RECIPES[name], config=small, steps=2, compiled=False))
@@ -231,7 +224,7 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     shutil.rmtree(tmp_path / "runs" / name / "gates-encoder-cross-0.001-seed-0")
     monkeypatch.setattr("sys.argv", ["pruned", "--model", name, "--kinds", "cross", "encoder", "--strengths", "9",
                                      "--steps", "50", *runs])
-    prune_heads.main()  # the results are added to those of other machines
+    prune_heads.main()  # adds what it finds to what other machines found
     found = store.read(name, "gates", checkpoints=folder)
     series, (control,) = found["series"], found["controls"]
     assert [(its["strength"], its["kinds"]) for its in series] == [(0.001, ["encoder", "cross"]),
@@ -241,7 +234,7 @@ def test_a_finished_model_can_be_loaded_and_measured(tmp_path: Path, monkeypatch
     assert series[1]["sentences"] == 3 and len(models.HeadPlan.parse(series[1]["plan"]).heads) == 12
     study = tmp_path / "measurements" / f"{name}.gates.json"
     study.write_text("{")
-    with pytest.raises(SystemExit):  # a damaged file with results of others is not overwritten
+    with pytest.raises(SystemExit):  # what others found is not written over, damaged as it is
         prune_heads.main()
     assert study.read_text() == "{" and "is damaged" in capsys.readouterr().err
     study.unlink()

@@ -1,4 +1,4 @@
-"""Transfer of Synthesizers: fine-tuning, stored results, and the two statements that rest on them.
+"""Transfer of Synthesizers: fine-tuning, what is kept, and the two statements that rest on it.
 
     pytest tests/models/test_transfer.py
 """
@@ -31,8 +31,7 @@ from models.studies.transfer.transfer_study import KIND, MODELS, PROBED, PRUNED,
 
 @pytest.mark.parametrize("attention", ["softmax", "random", "dense-softmax"])
 def test_fine_tuning_learns_and_changes_nothing_that_it_was_given(attention: str, monkeypatch: pytest.MonkeyPatch):
-    """Fine-tuning an untrained probe and its encoder learns the task, changes all of the encoder, and works on a copy.
-    """
+    """A probe that was not trained at all learns with its encoder what it is asked; every part of the encoder moves."""
     monkeypatch.setattr(transfer_study, "EPOCHS", 60)
     lab = masked_lab(attention)
     texts, questions = tagged(lab)
@@ -69,7 +68,8 @@ def read(data: Path) -> tuple[list[Example], list[Example]]:
 
 
 def test_what_is_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A study continues after its last finished seed; other weights start again; incomplete tasks are not written."""
+    """It goes on after the last seed that was done; other weights begin anew; a task without all seeds is not
+    written."""
     monkeypatch.setitem(CORPORA, "pos", Corpus("pos", "Small", "accuracy", True, read, "small"))
     corpora.data_of.cache_clear()
     lab = replace(masked_lab(), card={"weights": {"model.safetensors": "1"}})
@@ -107,7 +107,7 @@ def test_what_is_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_control_has_no_attention(monkeypatch: pytest.MonkeyPatch):
-    """The control's probes are trained on hidden states with every head's gate at 0."""
+    """Its probes are trained on the hidden states that the encoder has with every head's gate at 0."""
     monkeypatch.setitem(CORPORA, "pos", Corpus("pos", "Small", "accuracy", True, read, "small"))
     corpora.data_of.cache_clear()
     lab = masked_lab()
@@ -123,8 +123,7 @@ def test_the_control_has_no_attention(monkeypatch: pytest.MonkeyPatch):
 
 
 def evidence(folder: Path, **scores: float) -> Evidence:
-    """Returns invented results: the mean score of each attention type, for all tasks and both ways, with three seeds.
-    """
+    """Made up: the mean score of each kind of attention, of all tasks and both ways; three seeds around it."""
     folder.mkdir(exist_ok=True)
     for name, moment in MODELS.items():
         score = scores.get(name.replace("-", "_"))
@@ -157,7 +156,7 @@ def test_a_task_without_clear_use_of_attention_is_left_out(tmp_path: Path):
     made = evidence(tmp_path / "m", middle=0.6, random=0.4)
     path = tmp_path / "m" / f"{MODELS['middle']}.transfer.json"
     found = json.loads(path.read_text())
-    found["tasks"]["pos"]["pruned"] = {"0": 0.1, "1": 0.6}  # 0.6 is above the score of one seed of softmax, 0.599
+    found["tasks"]["pos"]["pruned"] = {"0": 0.1, "1": 0.6}  # above one seed of softmax, 0.599
     found["tasks"]["slots"]["constant_answer"] = 0.7
     path.write_text(json.dumps(found))
     by_type = encoders_of(lambda moment: made.study(moment, KIND))

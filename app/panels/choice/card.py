@@ -26,12 +26,12 @@ def card_of(name: str) -> dict[str, Any]:
     Raises:
         CheckpointError: the card cannot be read or lacks an entry that the panel shows.
     """
-    return _card(name, checkpoint.stamp(checkpoint.CHECKPOINTS / name))
+    return _card(name, checkpoint.stamp(checkpoint.folder_of(name)))
 
 
 @caches.remembered()
 def _card(name: str, changed: tuple[int, ...]) -> dict[str, Any]:
-    return catalogue.complete_card(checkpoint.CHECKPOINTS / name)
+    return catalogue.complete_card(checkpoint.folder_of(name))
 
 
 def draw(card: Mapping[str, Any]) -> None:

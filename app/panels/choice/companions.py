@@ -16,8 +16,7 @@ from app.texts import _
 from models import catalogue
 from models.info import ModelInfo
 
-# labels of the models whose comparison is most instructive, best first
-TELLING = ("softmax", "softmax, one pass", "selective", "random", "dense", "GAU relu²/n", "log n")
+TELLING = ("softmax", "softmax, one pass", "selective", "random", "dense", "GAU relu²/n", "log n")  # labels
 OFFERED = 3
 
 

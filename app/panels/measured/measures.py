@@ -1,4 +1,4 @@
-"""Measures of every head of a model: over a corpus (models/studies/corpus/heads.py) and on the input text."""
+"""Measures of every head of a model: over a corpus (models/studies/corpus/heads.py) and on the typed text."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from models.prompt import Prompt
 from models.studies import store
 from models.trace import Trace
 
-# largest heads x tokens x parameters for which the loss without each head is computed at once; about a second
-QUICK = 12e9
+QUICK = 12e9  # maximum heads x tokens x parameters for pruning each head alone at once; takes about a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +78,7 @@ def _learned(lab: Lab) -> dict[str, ndarray]:
 
 
 def of_text(lab: Lab, before: Seen) -> Measured:
-    """Returns the measures on the input text, cached.
+    """Returns the measures on the typed text, cached.
 
     Args:
         lab: the model.
@@ -95,7 +94,7 @@ def of_text(lab: Lab, before: Seen) -> Measured:
     found = caches.measured.find(key)
     if found is None:
         found = _of_text(lab, before)
-        if found.values:  # without values nothing is cached, because finding none takes no time
+        if found.values:  # nothing is found again as fast
             caches.measured.keep(key, found)
     return found
 

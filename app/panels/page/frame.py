@@ -24,11 +24,10 @@ T = TypeVar("T")
 
 
 class Direct(NamedTuple):
-    """The payloads that the events route sends for a page: the components of `under_header`, made without Streamlit.
+    """How the events route answers on a page: the same parts as `under_header` mounts, made without Streamlit.
 
     Attributes:
-        depends: returns a key of everything that the page's Streamlit elements depend on; if it changes, Streamlit
-            draws the page.
+        depends: what the Streamlit elements of the page depend on; Streamlit draws the page when it changes.
         parts: the components of the page.
         late: functions that make the parts which take longer than the pictures.
     """
@@ -75,7 +74,7 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[L
             now.layout = direct and (_frame(lab, reading, state), direct.depends(lab, reading, state))
             now.channel.end()
             return drawn
-        except LimitError as error:  # the elements drawn so far and the visitor's state are kept
+        except LimitError as error:  # keep the elements drawn so far and the visitor's state
             st.warning(_(str(error)))
             return None
         except CheckpointError as error:  # a stored measurement is missing or damaged
@@ -84,10 +83,10 @@ def under_header(draw: Callable[[Lab, Reading, LabState], T], limit: Callable[[L
 
 
 def parts(page: Direct) -> tuple[list[Part], list[Callable[[], Part]]] | None:
-    """Returns the components of a page, and functions that make the late ones; None if Streamlit has to draw the page.
+    """The parts of a page that are ready, and functions that make the late ones; None if Streamlit has to draw it.
 
     Raises:
-        CheckpointError, ForeignError, LimitError: the page shows the reason instead of its content.
+        CheckpointError, ForeignError, LimitError: the page says why it shows nothing.
     """
     now = visit.current()
     state, problems = now.history.present, now.history.problems
@@ -103,8 +102,7 @@ def parts(page: Direct) -> tuple[list[Part], list[Callable[[], Part]]] | None:
 def _frame(lab: Lab, reading: Reading, state: LabState) -> Hashable:
     """Returns a key of everything that the Streamlit elements around a page depend on."""
     step = state.lesson is not None
-    # the text is part of the key, because Streamlit's own box shows it
-    box = state if lab.task.sees else state.text
+    box = state if lab.task.sees else state.text  # Streamlit's own box shows the text
     return state.page, lab.identity, state.compared, state.language, state.teach, step, box
 
 

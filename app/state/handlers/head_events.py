@@ -185,8 +185,7 @@ def on_left(event: dict[str, Any], order: Order) -> None:
         return
     past = history()
     plan = fit(pruned(past.present.plan, order, left), past.present.models)[0]
-    # one merge name, so that the steps of a drag and repeated keys are one undo step
-    past.do(replace(past.present, plan=plan), merge="pruning")
+    past.do(replace(past.present, plan=plan), merge="pruning")  # merges the steps of a drag and repeated keys
     if event.get("drag") is False:
         past.settle()
 

@@ -124,8 +124,7 @@ class TaskStudy:
         if not self.done["scores"]:
             self._average()
         addresses = self.lab.kinds[0].addresses
-        # at the two ends the order changes nothing, so it is learned only between them
-        if 0 < condition.count < len(addresses) and "order" not in self.done:
+        if 0 < condition.count < len(addresses) and "order" not in self.done:  # otherwise the order changes nothing
             self._sort()
         heads: list[Address] = [(kind, layer, head) for kind, layer, head in self.done.get("order", addresses)]
         train, test = self._features(plan_of(condition, heads))
@@ -163,9 +162,9 @@ class TaskStudy:
         return of("train", self.train), of("test", self.test)
 
     def _cache_key(self, plan: HeadPlan, part: str) -> str:
-        """Returns the key of features, which tasks on the same texts share for the unmodified and for the pruned model.
+        """Two tasks on the same texts share the features of the unmodified and of the pruned model.
 
-        Tasks on the same texts also share their constant matrices, which are means over these texts.
+        Constant matrices belong to a task's training texts, which tasks on the same texts share too.
         """
         return f"{self.lab.fingerprint} {self.corpus.texts} {self.share} {part} {plan}"
 

@@ -1,0 +1,88 @@
+"""The command `attention-lab`, or `python -m attention_lab`: runs the app, evaluations and studies.
+
+    attention-lab app [--port 8501] [--address 127.0.0.1]   the app, for this machine
+    attention-lab serve [--port 8501] ...                   two replicas behind HAProxy, for visitors
+    attention-lab evaluate stories-softmax ...              a released model's metrics on its test texts
+    attention-lab study papa masked-softmax --tasks slots   a study; without a name, the list of studies
+
+Options after the name go to the command that `python -m` runs; `attention-lab NAME --help` lists them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import attention_lab
+
+STUDIES = {  # name -> module that `python -m` runs
+    "blimp": "models.studies.corpus.blimp", "claims": "models.studies.claims",
+    "disagreement": "models.studies.corpus.disagreement", "forgetting": "models.studies.corpus.forgetting",
+    "heads": "models.studies.corpus.heads", "lengths": "models.studies.corpus.lengths",
+    "minimal-heads": "models.studies.corpus.minimal_heads", "papa": "models.studies.papa",
+    "pictures": "models.studies.corpus.pictures", "pruning": "models.studies.corpus.pruning",
+    "sentences": "models.studies.corpus.sentences", "sinks": "models.studies.corpus.sinks",
+    "stale": "models.studies.stale", "transfer": "models.studies.transfer.transfer_study",
+    "word-pieces": "models.studies.corpus.word_pieces"}
+SERVER, EVALUATION = "deploy.__main__", "models.training.evaluate"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command.
+
+    Args:
+        arguments: of the command line, without the program's name; those of this process by default.
+    """
+    parser = argparse.ArgumentParser(prog="attention-lab", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version", version=f"attention-lab {attention_lab.__version__}")
+    parser.add_argument("command", choices=("app", "serve", "evaluate", "study"))
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    asked = parser.parse_args(arguments)
+    if asked.command == "app":
+        _app(asked.rest)
+    elif asked.command == "serve":
+        _run(SERVER, "serve", asked.rest)
+    elif asked.command == "evaluate":
+        _run(EVALUATION, "evaluate", asked.rest)
+    elif not asked.rest:
+        print(f"studies: {', '.join(STUDIES)}")
+    elif asked.rest[0] not in STUDIES:
+        parser.error(f"no study is called {asked.rest[0]!r}; there are {', '.join(STUDIES)}")
+    else:
+        _run(STUDIES[asked.rest[0]], f"study {asked.rest[0]}", asked.rest[1:])
+
+
+def _run(module: str, name: str, rest: Sequence[str]) -> None:
+    """Runs a module as `python -m` does, with the remaining arguments."""
+    sys.argv = [f"attention-lab {name}", *rest]
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "attention_lab":
+            raise
+        sys.exit(f"{error.name} is not installed: pip install 'attention-lab[app]'")
+
+
+def _app(rest: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="attention-lab app", description="Runs the app for this machine.")
+    parser.add_argument("--port", type=int, default=8501, help="default: %(default)s")
+    parser.add_argument("--address", default="127.0.0.1", help="that the app listens on; default: %(default)s")
+    asked = parser.parse_args(rest)
+    if importlib.util.find_spec("streamlit") is None:
+        parser.exit(1, "streamlit is not installed: pip install 'attention-lab[app]'\n")
+    host = importlib.util.find_spec("app.host")
+    if host is None or host.origin is None:
+        parser.exit(1, "the app is not part of this installation\n")
+    os.environ.setdefault("ATTENTION_LAB_HOSTED", "")  # not in hosted mode, as `make app`
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(Path(host.origin)),
+                              "--server.port", str(asked.port), "--server.address", asked.address])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Where the files of a released model are: in this installation, in a folder, or in a repository of the Hub.
+
+A clone has all released models. The wheel has some of them, and the SHA-256 of every file of all of them in
+`released.json` (tools/wheel/ writes it). ATTENTION_LAB_MODELS names the place of the other models:
+
+    ATTENTION_LAB_MODELS=~/attention-lab/models/checkpoints      # a folder with a folder for each model
+    ATTENTION_LAB_MODELS=ORG/NAME@COMMIT                         # a Hub repository at a commit of 40 hexadecimal digits
+
+A folder replaces the packaged models. From a repository a model is downloaded when it is first used; a file whose
+SHA-256 is not the released one is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from models.messages import message
+
+SETTING = "ATTENTION_LAB_MODELS"
+PACKAGED = Path(__file__).parents[1] / "checkpoints"
+DIGESTS = "released.json"
+_REPOSITORY = re.compile(r"([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)@([0-9a-f]{40})", re.ASCII)
+
+
+def checkpoints() -> Path:
+    """Returns the folder that has a folder for each model: the one that SETTING names, or the packaged one."""
+    place = os.environ.get(SETTING, "")
+    return Path(place).expanduser() if place and not _REPOSITORY.fullmatch(place) else PACKAGED
+
+
+@functools.cache
+def digests(packaged: Path = PACKAGED) -> Mapping[str, Mapping[str, str]]:
+    """Returns model -> file -> SHA-256 of all released models; empty in a clone, which has their files."""
+    path = packaged / DIGESTS
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def folder_of(name: str, folder: Path) -> Path:
+    """Returns the folder of a model; downloads it if SETTING names a repository that must have it.
+
+    Args:
+        name: of the model.
+        folder: with a folder for each model; it is looked at first.
+
+    Raises:
+        ValueError: the repository cannot be reached, or a file differs from the released one.
+    """
+    repository = _REPOSITORY.fullmatch(os.environ.get(SETTING, ""))
+    if repository is None or (folder / name).exists() or name not in digests():
+        return folder / name
+    return _downloaded(name, repository[1], repository[2])
+
+
+@functools.cache
+def _downloaded(name: str, repository: str, commit: str) -> Path:
+    """Returns the folder of a model in the Hub's cache, with checked files."""
+    from huggingface_hub import hf_hub_download
+
+    from models.storage.checkpoint import digest
+
+    path = Path()
+    for file, expected in digests()[name].items():
+        try:
+            path = Path(hf_hub_download(repository, f"{name}/{file}", revision=commit))
+        except Exception as error:  # noqa: BLE001  # the Hub's, the connection's or the file system's
+            reason = str(error).partition("\n")[0]
+            raise ValueError(message("{name} could not be downloaded from {repository} ({setting}): {reason}",
+                                     name=name, repository=repository, setting=SETTING, reason=reason)) from error
+        if digest(path) != expected:
+            raise ValueError(message("{file} of {name} in {repository} is not the released file: its SHA-256 differs",
+                                     file=file, name=name, repository=repository))
+    return path.parent
+
+
+def unknown(name: str, there: Iterable[str]) -> str:
+    """Returns the message for a model that has no files here.
+
+    Args:
+        name: of the model.
+        there: names of the models that have files here.
+    """
+    if name in digests():
+        return message("{name} is released, but not part of this installation, which has {names}. {setting} can name a "
+                    "folder of checkpoints, like models/checkpoints of a clone, or a Hub repository with a commit, "
+                    "like ORG/NAME@COMMIT.", name=name, names=", ".join(there), setting=SETTING)
+    folder = checkpoints()
+    if not folder.is_dir():
+        return message("{setting} names {folder}, which is neither a folder nor a Hub repository with a commit of 40 "
+                    "hexadecimal digits, like ORG/NAME@COMMIT.", setting=SETTING, folder=str(folder))
+    return message("no model is called {name!r}; there are {names}", name=name, names=", ".join(there))

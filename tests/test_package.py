@@ -1,0 +1,228 @@
+"""The wheel: it holds the tree inside `attention_lab`, and works in an environment that has only that.
+
+    pytest tests/test_package.py
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import models
+from attention_lab.__main__ import STUDIES
+from models.storage.checkpoint import CHECKPOINTS, digest
+from tools.wheel import contents
+from tools.wheel.rewriting import rewritten
+
+ROOT = Path(__file__).parents[1]
+MOST_BYTES = 40_000_000
+NEEDED = ("torch", "numpy", "safetensors", "tokenizers")
+KNOWN = {"app", "app.texts", "models", "models.plan", "models.studies", "models.studies.papa"}
+
+
+@pytest.mark.parametrize(("before", "after"), [
+    ("from models.plan import HeadPlan\n", "from attention_lab.models.plan import HeadPlan\n"),
+    ("from models import (\n    plan)\n", "from attention_lab.models import (\n    plan)\n"),
+    ("if a:\n    from   app.texts import _\n", "if a:\n    from   attention_lab.app.texts import _\n"),
+    ("import models\n", "import attention_lab.models as models\n"),
+    ("import os, models.plan as p\n", "import os, attention_lab.models.plan as p\n"),
+    ("import models.plan\n", "import attention_lab.models.plan, attention_lab.models as models\n"),
+    ("é = 1; import models\n", "é = 1; import attention_lab.models as models\n"),
+    ('A = {"é": "models.plan"}\n', 'A = {"é": "attention_lab.models.plan"}\n'),
+    ('importlib.import_module("models")\n', 'importlib.import_module("attention_lab.models")\n'),
+    ('A = f"models.studies.{x}"\n', 'A = f"attention_lab.models.studies.{x}"\n'),
+    ('"""Run.\n\n    python -m models.studies.papa X\n"""\n',
+     '"""Run.\n\n    python -m attention_lab.models.studies.papa X\n"""\n'),
+    ('f"{x}\\npython -m models.studies.papa {y}"\n', 'f"{x}\\npython -m attention_lab.models.studies.papa {y}"\n'),
+])
+def test_references_to_our_modules_are_rewritten(before: str, after: str):
+    assert rewritten(before, KNOWN) == after
+
+
+@pytest.mark.parametrize("code", [
+    "from os import path\n", "from . import models\n", "from models_of import x\n", "import modelsx\n",
+    '"""\nfrom models.plan import HeadPlan\n"""\n', "# import models\n", 'A = "models"\n', 'A = "models.unknown"\n',
+    'A = "see models.plan"\n', 'A = "python -m pytest"\n', "models.plan\n"])
+def test_everything_else_stays(code: str):
+    assert rewritten(code, KNOWN) == code
+
+
+def build(source: Path, target: Path, kind: str) -> None:
+    """Builds a `wheel` or an `sdist`."""
+    subprocess.run([sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", target, source],
+                   check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("dist")
+    build(ROOT, target, "wheel")
+    (path,) = target.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a new environment that has the wheel, and these tests' packages after it."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=False, symlinks=True)
+    interpreter = folder / "bin" / "python"
+    places = subprocess.run([interpreter, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], check=True,
+                            capture_output=True, text=True).stdout.strip()
+    Path(places, "packages.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    # Without an index: pip fails if the wheel needs what is not here.
+    subprocess.run([sys.executable, "-m", "pip", "--python", interpreter, "install", "--quiet", "--no-index",
+                    "--no-compile", wheel], check=True, cwd=folder, env={**os.environ, "PIP_FIND_LINKS": ""})
+    return interpreter
+
+
+def run(python: Path, code: str, **settings: str) -> str:
+    """Runs code outside of the repository; returns what it prints."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ATTENTION"))}
+    done = subprocess.run([python, "-c", code], cwd=python.parent, capture_output=True, text=True,
+                          env={**environment, "OMP_NUM_THREADS": "1", **settings})
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_is_small_and_complete(wheel: Path):
+    assert wheel.stat().st_size < MOST_BYTES
+    with zipfile.ZipFile(wheel) as file:
+        names = set(file.namelist())
+        sources = {name: file.read(name).decode() for name in names if name.endswith(".py")}
+        released = json.loads(file.read("attention_lab/models/checkpoints/released.json"))
+    assert "attention_lab/py.typed" in names
+    packaged = {name.split("/")[3] for name in names if name.endswith("/model.safetensors")}
+    assert {name.split("-")[0] for name in packaged} == {name.split("-")[0] for name in models.names()}
+    assert set(released) == set(models.names())
+    for name in sorted(packaged):
+        assert released[name] == {path.name: digest(path) for path in (CHECKPOINTS / name).iterdir()}
+    known = {name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in sources}
+    packages = {".".join(name.split(".")[:count]) for name in known for count in range(1, name.count(".") + 1)}
+    for name, code in sources.items():
+        for node in ast.walk(ast.parse(code)):
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else \
+                [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for module in modules:
+                assert module.partition(".")[0] not in contents.PACKAGES, (name, module)
+                assert not module.startswith("attention_lab") or module in known | packages, (name, module)
+
+
+def test_every_data_set_that_is_packaged_has_its_licence(wheel: Path):
+    with zipfile.ZipFile(wheel) as file:
+        names = file.namelist()
+        folders = {name.split("/")[3] for name in names if name.startswith("attention_lab/assets/data/")}
+        for folder in folders - {"README.md"}:
+            source = file.read(f"attention_lab/assets/data/{folder}/SOURCE.txt").decode()
+            assert re.search(r"^Licence: ", source, re.MULTILINE)
+            has_texts = any(f"/data/{folder}/" in name and name.endswith(".gz") for name in names)
+            assert has_texts == (folder in contents.DATA)
+            if has_texts:
+                assert re.search(r"^Licence: CC(0| BY) ", source, re.MULTILINE)
+                assert f"attention_lab/assets/data/{folder}/LICENSE.txt" in names
+
+
+def test_the_import_loads_neither_torch_nor_numpy(python: Path):
+    loaded = run(python, "import attention_lab, sys; print(attention_lab.__file__, *sys.modules)").split()
+    assert not {"torch", "numpy", "streamlit"} & set(loaded)
+    assert loaded[0].startswith(str(python.parents[1]))
+
+
+def test_a_model_of_each_family_runs_with_the_four_packages_alone(python: Path):
+    """Every other package of the environment is hidden, except what the four need."""
+    brought = ("torchgen", "functorch", "typing_extensions", "filelock", "sympy", "mpmath", "networkx", "jinja2",
+               "markupsafe", "fsspec", "huggingface_hub", "tqdm", "yaml", "packaging")
+    families = sorted({name.split("-")[0] for name in models.names()})
+    printed = run(python, f"""
+import sys
+class Hide:
+    def find_spec(self, name, path=None, target=None):
+        known = {{*{(*NEEDED, *brought, "attention_lab")}, *sys.builtin_module_names, *sys.stdlib_module_names}}
+        if name.partition(".")[0] not in known:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Hide())
+import attention_lab
+for family in {families}:
+    lab = attention_lab.load(f"{{family}}-softmax")
+    kind = lab.kinds[0].name
+    plan = attention_lab.HeadPlan().constant(kind, 0, 1).gate(kind, 1, 2, 0.0)
+    trace = attention_lab.run(lab, lab.task.examples[0][1], plan)
+    assert (trace.weights[kind][0, 1] != trace.live[kind][0, 1]).any()
+    print(family, type(trace).__module__)
+""")
+    assert printed.split() == [word for family in families for word in (family, "attention_lab.models.trace")]
+
+
+def test_the_readmes_python_prints_what_it_shows(python: Path):
+    page = (ROOT / "README.md").read_text()
+    (code,), (shown,) = (re.findall(rf"^```{kind}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+                         for kind in ("python", "text"))
+    assert run(python, code) == shown
+
+
+def test_another_released_model_comes_from_a_folder(python: Path, tmp_path: Path):
+    code = "import attention_lab; print(attention_lab.load('stories-gated').shape)"
+    assert run(python, code, ATTENTION_LAB_MODELS=str(CHECKPOINTS)).split() == ["{'self':", "(4,", "8)}"]
+    refused = "import attention_lab\ntry: attention_lab.load('stories-gated')\nexcept ValueError as error: print(error)"
+    assert "is released, but not part of this installation" in run(python, refused)
+    assert "neither a folder nor a Hub repository" in run(python, refused.replace("stories-gated", "x"),
+                                                          ATTENTION_LAB_MODELS=str(tmp_path / "none"))
+
+
+def test_the_command_lists_what_it_runs_and_runs_it(python: Path):
+    command = python.with_name("attention-lab")
+
+    def output(*arguments: str) -> str:
+        done = subprocess.run([command, *arguments], cwd=python.parent, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "attention-lab evaluate" in output("--help")
+    assert output("study") == f"studies: {', '.join(STUDIES)}\n"
+    assert "MODEL" in output("study", "papa", "--help") and "attention_lab.models.studies.papa" in \
+        output("study", "papa", "--help")
+    assert "--replicas-from" in output("serve", "--help")
+    assert "NAME" in output("evaluate", "--help") and "--port" in output("app", "--help")
+
+
+def test_every_command_of_studies_has_a_name():
+    """A command is a module with a guarded main, or a package with `__main__`."""
+    commands = set()
+    for path in (ROOT / "models" / "studies").rglob("*.py"):
+        if 'if __name__ == "__main__":' in path.read_text():
+            commands.add(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__"))
+    assert commands - {"models.studies.transfer.encoders"} == set(STUDIES.values())  # encoders trains
+
+
+def test_the_app_draws_its_page_from_the_wheel(python: Path):
+    printed = run(python, """
+import sys
+from pathlib import Path
+import attention_lab
+from streamlit.testing.v1 import AppTest
+page = AppTest.from_file(str(Path(attention_lab.__file__).parent / "app" / "main.py"), default_timeout=60).run()
+assert not page.exception, page.exception
+print(*{name.partition(".")[0] for name in sys.modules} & {"app", "components", "models", "attention_lab"})
+""")
+    assert printed.split() == ["attention_lab"]
+
+
+def test_the_source_distribution_makes_the_same_wheel(wheel: Path, tmp_path: Path):
+    build(ROOT, tmp_path, "sdist")
+    (archive,) = tmp_path.glob("*.tar.gz")
+    shutil.unpack_archive(archive, tmp_path, filter="data")
+    build(Path(str(archive).removesuffix(".tar.gz")), tmp_path, "wheel")
+    with zipfile.ZipFile(wheel) as first, zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as second:
+        one, other = ({its.filename: its.CRC for its in file.infolist()} for file in (first, second))
+    assert one == other

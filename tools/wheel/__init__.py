@@ -1,0 +1,1 @@
+"""Builds the wheel of the distribution attention-lab: `python -m build`."""

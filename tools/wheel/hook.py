@@ -1,0 +1,45 @@
+"""Hatchling's build hook: fills the wheel from the tree, and completes the source distribution.
+
+    python -m build        # writes dist/attention_lab-VERSION-py3-none-any.whl and the source distribution
+
+The table `tool.hatch.build.hooks.custom` of pyproject.toml names this file, and the models of the wheel.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class WheelHook(BuildHookInterface):  # type: ignore[type-arg]  # hatchling finds it by its base class
+    """Adds the generated files to a build, and deletes them afterwards."""
+
+    PLUGIN_NAME = "custom"
+    _folder: tempfile.TemporaryDirectory[str]
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Sets `force_include`: file or folder -> its path in the distribution."""
+        sys.path.insert(0, self.root)  # hatchling loads this file alone
+        from tools.wheel import contents
+
+        root, models = Path(self.root), self.config["models"]
+        self._folder = tempfile.TemporaryDirectory()
+        target = Path(self._folder.name)
+        included: dict[str, str] = build_data["force_include"]
+        if self.target_name == "wheel":
+            contents.write(root, target, models)
+            included[str(target / contents.DOOR)] = contents.DOOR
+            return
+        (target / contents.RELEASED).write_text(contents.released(root), encoding="utf-8")
+        included[str(target / contents.RELEASED)] = f"{contents.CHECKPOINTS}/{contents.RELEASED}"
+        for path, place in contents.files(root, models):
+            if place.startswith((f"{contents.DOOR}/models/", f"{contents.DOOR}/assets/")) and path.suffix != ".py":
+                included[str(path)] = path.relative_to(root).as_posix()
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Deletes the generated files."""
+        self._folder.cleanup()
